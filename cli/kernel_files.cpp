@@ -1,13 +1,21 @@
 #include "kernel_files.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
+#include <map>
 
 #include <cupilot/family.hpp>
+#include <cupilot/parts/agents.hpp>
 #include <cupilot/parts/host.hpp>
+#include <cupilot/parts/tunable.hpp>
 
 namespace cupilot::cli {
 namespace {
+
+int lines_in(const std::string& text) {
+  return static_cast<int>(std::count(text.begin(), text.end(), '\n'));
+}
 
 // A task file that a kernel's file names lies beside it, else where the reader stands.
 std::vector<std::string> found_beside(const std::string& kernel, std::vector<std::string> words) {
@@ -17,16 +25,72 @@ std::vector<std::string> found_beside(const std::string& kernel, std::vector<std
   return words;
 }
 
+bool is_tunable(const std::string& path) {
+  const Result<std::string> begin = real_host().read_part(path, 0, 32);
+  return begin && begin->starts_with("/* cupilot tunable ");
+}
+
+Result<std::map<std::string, std::int64_t>> settings_from(const std::vector<std::string>& words) {
+  std::map<std::string, std::int64_t> settings;
+  for (const std::string& word : words) {
+    const std::size_t equals = std::min(word.find('='), word.size());
+    const char *begin = word.data() + std::min(equals + 1, word.size()),
+               *end = word.data() + word.size();
+    std::int64_t value = 0;
+    const auto read = std::from_chars(begin, end, value);
+    if (read.ec != std::errc() || read.ptr != end || equals == 0)
+      return Error{ErrorCode::usage, "--set " + word + ": is not NAME=VALUE with a whole number",
+                   "such as --set BLOCK=128"};
+    if (!settings.emplace(word.substr(0, equals), value).second)
+      return Error{ErrorCode::usage, "--set " + word + ": the parameter is set twice",
+                   "keep one of them"};
+  }
+  return settings;
+}
+
+// The task is stated by --task: a tunable's file states a family.
+Result<OwnKernel> open_tunable(const std::string& path, const KernelFlags& flags,
+                               const DeviceSpec& device) {
+  if (flags.task.empty())
+    return Error{ErrorCode::usage,
+                 path + ": a tunable makes a kernel for a task, and none is stated",
+                 "say it with --task"};
+  Result<Task> task = task_from_words(flags.task);
+  if (!task) return task.error();
+  const auto settings = settings_from(flags.set);
+  if (!settings) return settings.error();
+  const Result<Tunable> tunable = load_tunable(path);
+  if (!tunable) return tunable.error();
+  if (!serves(*tunable, *task))
+    return Error{ErrorCode::usage,
+                 path + ": it serves family '" + tunable->family + "' under its `when`; task " +
+                     task->name + " is of family '" + task->family + "', class " +
+                     std::string(name_of(task->precision)),
+                 "give a tunable made for such a task"};
+  Result<KernelSource> source = instantiate(*tunable, *task, device, *settings);
+  if (!source) return source.error();
+  OwnKernel kernel{path, std::move(*source), std::move(*task)};
+  // Both texts end alike.
+  if (const Result<std::string> whole = real_host().read_file(path)) {
+    kernel.header_lines = lines_in(*whole) - lines_in(kernel.source.text);
+    kernel.first_line = lines_in(*whole) - lines_in(tunable->text) + 1;
+  }
+  return kernel;
+}
+
 }  // namespace
 
-Result<OwnKernel> open_kernel(const std::string& path, const KernelFlags& flags) {
+Result<OwnKernel> open_kernel(const std::string& path, const KernelFlags& flags,
+                              const DeviceSpec& device) {
+  if (is_tunable(path)) return open_tunable(path, flags, device);
+  if (!flags.set.empty())
+    return Error{ErrorCode::usage, path + ": --set: the file is a kernel, which has no parameters",
+                 "give a tunable (docs/formats/tunable.md), or leave --set out"};
   Result<StandaloneKernel> read = read_standalone(path);
   if (!read) return std::move(read.error());
   OwnKernel kernel{path, std::move(read->source)};
   if (const Result<std::string> whole = real_host().read_file(path)) {
-    kernel.header_lines =
-        static_cast<int>(std::count(whole->begin(), whole->end(), '\n') -
-                         std::count(kernel.source.text.begin(), kernel.source.text.end(), '\n'));
+    kernel.header_lines = lines_in(*whole) - lines_in(kernel.source.text);
   }
   if (!flags.launch.empty()) {
     const Result<std::string> text = real_host().read_file(flags.launch);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <cupilot/parts/device.hpp>
 #include <cupilot/parts/kernel_source.hpp>
 #include <cupilot/result.hpp>
 #include <cupilot/task.hpp>
@@ -17,10 +18,15 @@ struct OwnKernel {
   std::string path;
   KernelSource source;
   std::optional<Task> task{};  // nullopt: none stated
-  int header_lines = 0;        // `// cupilot:` lines of the file, which the kernel's text lacks
+  // What a line of the kernel's text is further down in the file: by its `// cupilot:` lines; of a
+  // tunable, whose text stands below one that was written, less than 0.
+  int header_lines = 0;
+  int first_line = 1;  // of the file's own text
 };
 
-// Flags win over the file's header comment.
-Result<OwnKernel> open_kernel(const std::string& path, const KernelFlags& flags);
+// Flags win over the file's header comment. A tunable becomes the kernel that it is on `device` at
+// the values of `--set`.
+Result<OwnKernel> open_kernel(const std::string& path, const KernelFlags& flags,
+                              const DeviceSpec& device);
 
 }  // namespace cupilot::cli

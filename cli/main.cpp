@@ -80,6 +80,13 @@ void add_counters(CLI::App& verb, CommonFlags& flags) {
                 "read no hardware counters: the virtual device's counts stand in");
 }
 
+void add_settings(CLI::App& verb, KernelFlags& flags) {
+  verb.add_option("--set", flags.set,
+                  "NAME=VALUE of a parameter of the tunable; the others are plain. Repeatable")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 struct Verbs {
   EvolveFlags evolve;
   WisdomFlags wisdom;
@@ -138,9 +145,8 @@ void add_evolve(CLI::App& app, Verbs& verbs) {
   verb->add_option("--evaluations", flags.evaluations, "kernels handed to the compiler at most")
       ->capture_default_str()
       ->transform(whole<std::int64_t>(1));
-  verb->add_option(
-          "--seconds", flags.seconds,
-          "wall clock of the search at most, seconds; the confirmation comes on top; 0: no limit")
+  verb->add_option("--seconds", flags.seconds,
+                   "wall clock of the whole run, confirmation included, seconds; 0: no limit")
       ->check(quantity);
   verb->add_option("--generations", flags.generations, "generations at most; 0: no limit")
       ->transform(whole<int>(0));
@@ -159,6 +165,7 @@ void add_evolve(CLI::App& app, Verbs& verbs) {
   add_steering(*verb, flags);
   verb->add_flag("!--no-screen", flags.screen,
                  "do not interpret candidates of a real device on a virtual one first");
+  verb->add_flag("!--no-plain", flags.plain, "do not time the task's reference as a baseline");
   add_counters(*verb, flags.common);
   CLI::Option* shapes =
       verb->add_option(
@@ -283,7 +290,10 @@ void add_model_verbs(CLI::App& app, Verbs& verbs) {
 void add_kernel_verbs(CLI::App& app, Verbs& verbs) {
   CLI::App* verify = app.add_subcommand(
       "verify", "prove a kernel of your own: safe, right, how fast against the floor");
-  verify->add_option("file", verbs.verify.files, "a .cu file")->required()->expected(1);
+  verify->add_option("file", verbs.verify.files, "a .cu file: a kernel, or a tunable")
+      ->required()
+      ->expected(1);
+  add_settings(*verify, verbs.verify);
   verify->add_option("--task", verbs.verify.task, "FAMILY key=value …, or a task file");
   verify->add_option("--launch", verbs.verify.launch,
                      "launch plan (JSON) where the file carries none");
@@ -297,7 +307,10 @@ void add_kernel_verbs(CLI::App& app, Verbs& verbs) {
 
   CLI::App* profile = app.add_subcommand(
       "profile", "where a kernel's work and its modelled time go, by instruction and source line");
-  profile->add_option("file", verbs.profile.files, "a .cu file")->required()->expected(1);
+  profile->add_option("file", verbs.profile.files, "a .cu file: a kernel, or a tunable")
+      ->required()
+      ->expected(1);
+  add_settings(*profile, verbs.profile);
   profile->add_option("--task", verbs.profile.task, "FAMILY key=value …, or a task file");
   profile->add_option("--launch", verbs.profile.launch,
                       "launch plan (JSON) where the file carries none");

@@ -16,6 +16,10 @@ void Screen::on_generation(const Progress& progress) {
   print(generation_line(progress, provenance_, runs_kernels_));
 }
 void Screen::on_notice(const std::string& notice) { print("note: " + notice); }
+void Screen::on_refusal(const Refusal& refusal) { print(refusal_text(refusal)); }
+void Screen::on_activity(const Activity& activity) {
+  if (!json_) print(activity_line(activity));
+}
 void Screen::print(const std::string& line) { show(stream_, line); }
 
 int in_flight(int threads, const Backend& backend) {
@@ -41,11 +45,13 @@ EvolveOptions options_from(const EvolveFlags& flags, const Task& task, const Bac
   options.pool = pool_anywhere(pool_of(flags));
   options.pool_tags = flags.pool_guard;
   options.screening = flags.screen;
+  options.plain_baseline = flags.plain;
   options.task_words = flags.task;
   options.device_name = flags.common.device;
   options.worker_path = backend_options().worker_path;
   options.observer = &observer;
   options.cancel = &watch_signals();
+  leave_with(stopped_text(options.run_dir));
   return options;
 }
 

@@ -15,14 +15,18 @@ namespace cupilot::cli {
 class Screen : public SearchObserver {
  public:
   Screen(bool json, const Backend& backend)
-      : stream_(json ? stderr : stdout),
+      : json_(json),
+        stream_(json ? stderr : stdout),
         provenance_(backend.provenance()),
         runs_kernels_(backend.traits().techniques.empty()) {}
   void on_generation(const Progress& progress) override;
   void on_notice(const std::string& notice) override;
+  void on_refusal(const Refusal& refusal) override;
+  void on_activity(const Activity& activity) override;
   void print(const std::string& line);
 
  private:
+  bool json_;
   std::FILE* stream_;
   Provenance provenance_;
   bool runs_kernels_;

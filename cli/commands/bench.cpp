@@ -93,10 +93,10 @@ void print_rows(const std::vector<BenchRow>& rows, const std::string& device) {
   say("on " + device + ", cold L2, interleaved");
 }
 
-Result<std::vector<OwnKernel>> open_all(const KernelFlags& flags) {
+Result<std::vector<OwnKernel>> open_all(const KernelFlags& flags, const DeviceSpec& device) {
   std::vector<OwnKernel> files;
   for (const std::string& path : flags.files) {
-    Result<OwnKernel> kernel = open_kernel(path, flags);
+    Result<OwnKernel> kernel = open_kernel(path, flags, device);
     if (!kernel) return kernel.error();
     if (!kernel->task) {
       return Error{ErrorCode::usage, path + ": no task stated",
@@ -136,13 +136,13 @@ Result<std::vector<BenchRow>> time_all(const Task& task, Backend& backend, const
 }  // namespace
 
 int bench_command(const KernelFlags& flags) {
-  const Result<std::vector<OwnKernel>> files = open_all(flags);
-  if (!files) return fail(files.error(), flags.common.json);
-  const Result<std::vector<Subject>> others = baselines(flags.against, *files->front().task);
-  if (!others) return fail(others.error(), flags.common.json);
   const Result<std::unique_ptr<Backend>> backend =
       open_proving_device(flags.common.device, "bench");
   if (!backend) return fail(backend.error(), flags.common.json);
+  const Result<std::vector<OwnKernel>> files = open_all(flags, (*backend)->device());
+  if (!files) return fail(files.error(), flags.common.json);
+  const Result<std::vector<Subject>> others = baselines(flags.against, *files->front().task);
+  if (!others) return fail(others.error(), flags.common.json);
   const Result<Entrants> entrants = prove(*files, **backend, flags.seed);
   if (!entrants) return fail(entrants.error(), flags.common.json);
   const Result<std::vector<BenchRow>> rows =

@@ -76,6 +76,7 @@ int resume_command(const RunFlags& flags) {
   options.worker_path = backend_options().worker_path;
   options.observer = &screen;
   options.cancel = &watch_signals();
+  leave_with(stopped_text(flags.dir));
   const auto models = reopen_seats(flags.seats, flags.dir, *run,
                                    [&](const std::string& text) { screen.on_notice(text); });
   if (!models) return fail(models.error(), flags.common.json);

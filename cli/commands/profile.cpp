@@ -32,11 +32,11 @@ Result<std::size_t> choose(const Profile& profile, const std::string& only) {
 
 int profile_command(const KernelFlags& flags) {
   const bool json = flags.common.json;
-  Result<OwnKernel> kernel = open_kernel(flags.files.front(), flags);
-  if (!kernel) return fail(kernel.error(), json);
   Result<std::unique_ptr<Backend>> backend =
       open_device(flags.common.device, 0, flags.common.counters);
   if (!backend) return fail(backend.error(), json);
+  Result<OwnKernel> kernel = open_kernel(flags.files.front(), flags, (*backend)->device());
+  if (!kernel) return fail(kernel.error(), json);
   Attempt<CompiledKernel> compiled = (*backend)->compile(kernel->source);
   if (compiled.is_error()) return fail(compiled.error(), json);
   if (compiled.is_rejected()) return say_refused(*kernel, compiled.rejected(), **backend, json);

@@ -39,6 +39,7 @@ int report_command(const RunFlags& flags) {
   } else {
     for (const std::string& line : run->lines) say(line);
     print_report(run->report, run->task);
+    for (const Refusal& refusal : run->report.refusals) say(refusal_text(refusal));
     print_phases(run->report);
     print_roofline(all->chart, nullptr);
     if (use) say(model_use_line(*use));

@@ -41,6 +41,7 @@ struct EvolveFlags {
   bool random = false;
   SeatFlags seats;
   bool screen = true;  // on a virtual device before a real one
+  bool plain = true;   // time the task's reference as a baseline
   std::string shapes;  // a list of shapes: a portfolio instead of one kernel
   int keep = 0;        // kernels of a portfolio at most; 0: as few as reach `regret`
   double regret = 2;   // percent
@@ -86,6 +87,7 @@ struct KernelFlags {
   std::vector<std::string> files;
   std::vector<std::string> task;
   std::string launch;                // launch-plan JSON file
+  std::vector<std::string> set;      // NAME=VALUE of a tunable's parameters
   std::vector<std::string> against;  // bench: "cublaslt", "plain"
   int rounds = 15;
   std::uint64_t seed = 1;

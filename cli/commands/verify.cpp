@@ -41,10 +41,10 @@ int verify_safety(Backend& backend, const OwnKernel& kernel, bool json) {
 }  // namespace
 
 int verify_command(const KernelFlags& flags) {
-  Result<OwnKernel> kernel = open_kernel(flags.files.front(), flags);
-  if (!kernel) return fail(kernel.error(), flags.common.json);
   Result<std::unique_ptr<Backend>> backend = open_proving_device(flags.common.device, "verify");
   if (!backend) return fail(backend.error(), flags.common.json);
+  Result<OwnKernel> kernel = open_kernel(flags.files.front(), flags, (*backend)->device());
+  if (!kernel) return fail(kernel.error(), flags.common.json);
   if (!kernel->task) return verify_safety(**backend, *kernel, flags.common.json);
   Result<std::unique_ptr<Backend>> screen =
       flags.screen ? open_screen(**backend, backend_options()) : std::unique_ptr<Backend>();

@@ -90,6 +90,14 @@ Json conditions(const Conditions& c) {
           {"screened_on", c.screened_on}};
 }
 
+Json rejection(const Rejected& rejected, const std::string& next) {
+  return {{"stage", name_of(rejected.stage)},
+          {"code", rejected.code},
+          {"message", rejected.message},
+          {"where", rejected.where},
+          {"next", next}};
+}
+
 Json candidate(const Candidate& c) {
   Json json = {{"id", c.id},
                {"strategy_id", c.strategy_id},
@@ -104,16 +112,27 @@ Json candidate(const Candidate& c) {
     json["conditions"] = conditions(accepted->conditions);
   } else if (const auto* rejected = std::get_if<Rejected>(&c.outcome)) {
     json["outcome"] = "rejected";
-    json["rejected"] = {{"stage", name_of(rejected->stage)},
-                        {"code", rejected->code},
-                        {"message", rejected->message},
-                        {"where", rejected->where},
-                        {"next", next_step(*rejected)}};
+    json["rejected"] = rejection(*rejected, next_step(*rejected));
   } else {
     json["outcome"] = "lost";
     json["reason"] = std::get<Lost>(c.outcome).reason;
   }
   return json;
+}
+
+// `candidate` null: of a plain setting. `file` null: the line is of the kernel's text.
+Json refusals(const std::vector<Refusal>& list) {
+  Json all = Json::array();
+  for (const Refusal& one : list) {
+    Json json = rejection(one.why, one.next);
+    json["candidate"] = one.candidate > 0 ? Json(one.candidate) : Json();
+    json["setting"] = one.setting;
+    json["file"] = one.file.empty() ? Json() : Json(one.file);
+    json["line"] = one.line > 0 ? Json(one.line) : Json();
+    json["source_line"] = one.source_line;
+    all.push_back(std::move(json));
+  }
+  return all;
 }
 
 Json baselines(const std::vector<Baseline>& list) {
@@ -150,8 +169,10 @@ std::string report_json(const EvolveReport& report, const Task& task, const Mode
                {"evaluations", report.evaluations},
                {"proposed", report.proposed},
                {"rejected", report.rejected},
+               {"refusals", refusals(report.refusals)},
                {"wall_s", report.wall_seconds > 0 ? Json(report.wall_seconds) : Json()},
                {"resumed", report.resumed},
+               {"part_seconds", report.part_seconds},
                {"phase_seconds", report.phase_seconds},
                {"counting_s", report.counting_seconds},
                {"controller_cpu_ms_per_candidate", controller_cpu_ms(report)},

@@ -139,13 +139,59 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
 std::string generation_line(const Progress& p, Provenance provenance, bool runs_kernels) {
   const double share = p.best_us > 0 && p.floor_us > 0 ? 100 * p.floor_us / p.best_us : 0;
   return fmt::format(
-      "epoch {} gen {:>2}  {:>4} evaluated {:>4} verified  best {:>10} {}  {:>6.2f}x plain{}  "
-      "{:>5.1f} s{}",
+      "epoch {} gen {:>2}  {:>4} evaluated {:>4} verified  best {:>10} {}{}{}  {:>5.1f} s{}",
       p.epoch, p.generation, p.evaluations, p.accepted, time_text(p.best_us), name_of(provenance),
-      p.best_us > 0 ? p.plain_us / p.best_us : 0.0,
+      p.plain_us > 0
+          ? fmt::format("  {:>6.2f}x plain", p.best_us > 0 ? p.plain_us / p.best_us : 0.0)
+          : "",
       runs_kernels ? fmt::format("  {:>4.0f}% of roofline", share) : "", p.wall_seconds,
       p.rejected.empty() ? "" : "  rejected: " + rejected_text(p.rejected));
 }
+
+std::string refusal_text(const Refusal& refusal) {
+  const Rejected& why = refusal.why;
+  const std::string who = refusal.candidate == 0
+                              ? refusal.setting
+                              : fmt::format("#{} ({})", refusal.candidate, refusal.setting);
+  std::string message = why.message;
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  std::string text = fmt::format("{} first met by {}: {}{}", why.code, who, message,
+                                 why.where.empty() ? "" : " [" + why.where + "]");
+  if (refusal.line > 0) {
+    text += fmt::format("\n  {}:{}: {}", refusal.file.empty() ? "kernel.cu" : refusal.file,
+                        refusal.line, refusal.source_line);
+  }
+  return text + "\n  next: " + refusal.next;
+}
+
+std::string activity_line(const Activity& activity) {
+  std::string text = fmt::format("... {:.0f} s: {}", activity.wall_seconds, activity.doing);
+  if (activity.to_come_seconds >= 1)
+    text += fmt::format("; some {:.0f} s follow the search", activity.to_come_seconds);
+  return text;
+}
+
+std::string stopped_text(const std::string& run_dir) {
+  return fmt::format(
+      "cupilot: stopped; what was in flight is dropped\n  next: `cupilot resume {}` goes on as if "
+      "nothing had been\n",
+      run_dir);
+}
+
+namespace {
+
+// "baselines 1.2 s, search 8.9 s, confirm 3.0 s", in the order in which they happened.
+std::string parts_text(const EvolveReport& report) {
+  std::string text;
+  for (const char* part : {"plain setting", "baselines", "search", "again", "confirm"}) {
+    const auto found = report.part_seconds.find(part);
+    if (found == report.part_seconds.end() || found->second < 0.05) continue;
+    text += fmt::format("{}{} {:.1f} s", text.empty() ? "" : ", ", part, found->second);
+  }
+  return text;
+}
+
+}  // namespace
 
 void print_phases(const EvolveReport& report) {
   constexpr double worth_a_line = 0.05;  // seconds
@@ -171,6 +217,7 @@ void print_phases(const EvolveReport& report) {
 void print_report(const EvolveReport& report, const Task& task) {
   say(fmt::format("\n{} on {}: {} evaluations of {} proposed{}", task.name, report.device,
                   report.evaluations, report.proposed, end_text(report)));
+  if (const std::string parts = parts_text(report); !parts.empty()) say("time: " + parts);
   if (!report.rejected.empty()) say("rejected: " + rejected_text(report.rejected));
   if (!report.best) {
     const bool ended = !report.stopped.empty() && report.stopped != "interrupted";

@@ -23,6 +23,13 @@ std::string table(const std::vector<std::vector<std::string>>& rows);
 // One line a generation. A device that runs no kernels has no roofline.
 std::string generation_line(const Progress& progress, Provenance provenance, bool runs_kernels);
 
+// Why the first candidate with a code was refused: code and message, setting, line, next step.
+std::string refusal_text(const Refusal& refusal);
+// What a run waits for.
+std::string activity_line(const Activity& activity);
+// What a program says that leaves its work where it stands.
+std::string stopped_text(const std::string& run_dir);
+
 // The table and the words at the end of a search or of `report`.
 void print_report(const EvolveReport& report, const Task& task);
 

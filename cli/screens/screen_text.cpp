@@ -77,7 +77,7 @@ std::string in_the_file(const OwnKernel& kernel, std::string text) {
     const std::size_t digits = at + compiled_as.size() + 1;
     const int number =
         digits < text.size() ? number_after(std::string_view(text).substr(digits), "") : 0;
-    if (number == 0) continue;
+    if (number == 0 || number + kernel.header_lines < kernel.first_line) continue;
     const std::string place =
         file_name(kernel.path) + ":" + std::to_string(number + kernel.header_lines);
     const std::size_t length =

@@ -25,7 +25,4 @@ std::string refused_screen(const OwnKernel& kernel, const Rejected& rejected,
 // Says it, or as JSON what `verify --json` says of a rejected candidate. Returns the exit code.
 int say_refused(const OwnKernel& kernel, const Rejected& rejected, Backend& backend, bool json);
 
-// What to do about a rejection.
-std::string next_step(const Rejected& rejected);
-
 }  // namespace cupilot::cli

@@ -51,6 +51,7 @@ typedef struct cupilot_options {
   const char* const* tunables; /* paths of own templates (docs/formats/tunable.md), searched beside the built-in ones */
   size_t tunable_count;
   cupilot_stop* stop; /* cupilot_evolve, cupilot_resume: outlives the call; null: none */
+  int32_t no_plain;   /* cupilot_evolve: not 0: the task's reference is not timed as a baseline */
 } cupilot_options;
 
 enum cupilot_ask_answer { CUPILOT_ERROR = -1, CUPILOT_JOB = 0, CUPILOT_WAITING = 1, CUPILOT_FINISHED = 2 };
@@ -135,6 +136,20 @@ CUPILOT_C_API const char* cupilot_report_provenance(const cupilot_report* report
 CUPILOT_C_API int64_t cupilot_report_evaluations(const cupilot_report* report);    /* kernels handed to the compiler */
 /* Returns the time of a baseline, "plain" or "cublaslt", in the report's provenance; 0: none. */
 CUPILOT_C_API double cupilot_report_baseline_us(const cupilot_report* report, const char* name);
+/* The first refusal of a code in a run. Texts live as long as the report. */
+typedef struct cupilot_refusal {
+  uint64_t candidate;      /* 0: a template's plain setting, before the first candidate */
+  const char* setting;     /* its strategy in one line */
+  const char* code;        /* docs/formats/rejections.md */
+  const char* message;     /* the reason; lines in it count in `file`, where that is known */
+  const char* next;        /* the next step */
+  const char* file;        /* the user's own template; "": the kernel has another origin */
+  int32_t line;            /* of `file`, else of the kernel's text, from 1; 0: none is named */
+  const char* source_line; /* that line */
+} cupilot_refusal;
+CUPILOT_C_API size_t cupilot_report_refusals(const cupilot_report* report);
+CUPILOT_C_API int32_t cupilot_report_refusal(const cupilot_report* report, size_t index,
+                                             cupilot_refusal* refusal); /* 0: done */
 CUPILOT_C_API void cupilot_report_free(cupilot_report* report);
 
 #ifdef __cplusplus

@@ -35,14 +35,41 @@ struct Progress {
   std::string best_strategy{};  // describe()
 };
 
+// The first refusal of its code in a run.
+struct Refusal {
+  std::uint64_t candidate =
+      0;                      // id; 0: the plain setting of a template, before the first candidate
+  std::string setting{};      // its strategy in one line
+  Rejected why{};             // lines in its message count in `file`, where that is known
+  std::string next{};         // the next step
+  std::string file{};         // path of the user's own template; "": the kernel has another origin
+  int line = 0;               // of `file`, else of the kernel's text, from 1; 0: none is named
+  std::string source_line{};  // that line
+};
+
+// The work that a run waits for.
+struct Activity {
+  std::string doing{};         // "proving 3, compiling 1", "confirming the fastest"
+  double seconds = 0;          // wall clock since that began
+  double wall_seconds = 0;     // since the run began
+  double to_come_seconds = 0;  // what is expected to follow the search; 0: unknown
+};
+
 // Receives the progress of a search; the library itself never prints. Called from the driver's
 // thread only.
 struct SearchObserver {
   virtual ~SearchObserver() = default;
   virtual void on_candidate(const Candidate&) {}
+  // When a code is met for the first time. A report may name an earlier slot for it: candidates end
+  // in any order.
+  virtual void on_refusal(const Refusal&) {}
+  // Every activity_seconds while anything runs.
+  virtual void on_activity(const Activity&) {}
   virtual void on_generation(const Progress&) {}
   virtual void on_notice(const std::string&) {}
 };
+
+inline constexpr double activity_seconds = 9;
 
 // Returns a reason to end the search, "" to go on. Called after each generation with all so far,
 // oldest first; must be pure, since a resumed run repeats the calls. Works beside the limits of
@@ -57,9 +84,11 @@ StopRule all_of(std::vector<StopRule> rules);  // gives all reasons, once every 
 
 struct EvolveOptions {
   SearchOptions search{};
-  std::string run_dir{};   // default: nothing is kept
-  double max_seconds = 0;  // wall clock; 0: none
-  StopRule stop{};         // the host's own rule
+  std::string run_dir{};  // default: nothing is kept
+  // Wall clock, confirmation included: the search ends early enough for what follows it, by what
+  // was measured so far. 0: none.
+  double max_seconds = 0;
+  StopRule stop{};  // the host's own rule
   std::vector<std::string>
       tunables{};  // Paths of the user's own templates, used beside the built-in ones.
   // Templates, techniques and practice come from these; load_families() and add_family() make them.
@@ -73,6 +102,10 @@ struct EvolveOptions {
   ChatClient* chat = nullptr;
   SeatOptions seats{};                 // for `chat`
   std::int64_t raise_evaluations = 0;  // resume(): the new total limit; 0: as recorded
+  bool plain_baseline = true;          // false: the task's reference is not timed as a baseline
+  // Proves the templates' plain settings as a finalist before the first candidate; a run in which
+  // none stands ends there.
+  bool plain_first = true;
   bool screening = true;  // Prove a real device's candidates on a virtual device of its chip first.
   Backend* screen = nullptr;  // that virtual device; default: opened by the chip's name
   std::string worker_path{};  // for opening it: BackendOptions::worker_path
@@ -116,8 +149,12 @@ struct EvolveReport {
   std::vector<Baseline> baselines{};
   std::int64_t evaluations = 0, proposed = 0;
   std::map<std::string, std::int64_t> rejected{};
-  double wall_seconds = 0;  // 0: the run is unfinished
-  bool resumed = false;     // wall_seconds counts from the last resume
+  std::vector<Refusal> refusals{};  // the first of each code of `rejected`, in slot order
+  double wall_seconds = 0;          // 0: the run has not ended
+  // Parts of wall_seconds: "plain setting", "baselines", "search", "again", "confirm". Journals of
+  // earlier versions have none.
+  std::map<std::string, double> part_seconds{};
+  bool resumed = false;  // wall_seconds counts from the last resume
   std::uint64_t seed = 1;
   std::string device{};   // Backend::identity()
   std::string stopped{};  // reason of its end

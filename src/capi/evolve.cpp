@@ -43,6 +43,7 @@ EvolveOptions evolve_options(const cupilot_options& options) {
   how.run_dir = text_or_empty(options.run_dir);
   how.worker_path = text_or_empty(options.worker_path);
   how.tunables = tunables_of(options);
+  how.plain_baseline = options.no_plain == 0;
   how.cancel = options.stop != nullptr ? &options.stop->wanted : nullptr;
   return how;
 }
@@ -134,6 +135,25 @@ double cupilot_report_baseline_us(const cupilot_report* report, const char* name
   for (const Baseline& baseline : report->report.best->baselines) {
     if (baseline.name == name) return baseline.time_us;
   }
+  return 0;
+}
+
+size_t cupilot_report_refusals(const cupilot_report* report) {
+  return report != nullptr ? report->report.refusals.size() : 0;
+}
+
+int32_t cupilot_report_refusal(const cupilot_report* report, size_t index,
+                               cupilot_refusal* refusal) {
+  if (refusal == nullptr || index >= cupilot_report_refusals(report)) return -1;
+  const Refusal& one = report->report.refusals[index];
+  *refusal = {one.candidate,
+              one.setting.c_str(),
+              one.why.code.c_str(),
+              one.why.message.c_str(),
+              one.next.c_str(),
+              one.file.c_str(),
+              static_cast<int32_t>(one.line),
+              one.source_line.c_str()};
   return 0;
 }
 

@@ -256,8 +256,9 @@ Result<WisdomEntry> evolve_portfolio(const Task& task, Backend& backend,
   for (std::size_t i = 0; i < task.time_shapes.size(); ++i) {
     const std::string shape = shape_text(task, i);
     notice(options, shape);
-    auto best =
-        best_at(at_shape(task, task.time_shapes[i]), backend, share_of(options, task, i), shape);
+    EvolveOptions of_shape = share_of(options, task, i);
+    of_shape.plain_first = of_shape.plain_first && i == 0;
+    auto best = best_at(at_shape(task, task.time_shapes[i]), backend, std::move(of_shape), shape);
     if (!best) return best.error();
     if (auto added = add(backend, all, std::move(*best)); !added) return added.error();
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include <cupilot/parts/export.hpp>
@@ -23,6 +24,9 @@ std::span<const RejectionCode> rejection_codes();
 Rejected reject(std::string_view code, std::string message, std::string where = {});
 
 std::string_view name_of(Stage stage);
+
+// The next step after a rejection, for a person.
+std::string next_step(const Rejected& rejected);
 
 }  // namespace cupilot
 CUPILOT_EXPORTS_END

@@ -5,7 +5,7 @@
 #include <cupilot/parts/agents.hpp>
 #include <cupilot/parts/rejection.hpp>
 
-#include "agents/write/template_text.hpp"
+#include "agents/write/template_kernel.hpp"
 #include "kernel/template_choice.hpp"
 #include "kernel/tunable_values.hpp"
 
@@ -38,15 +38,9 @@ class TemplateWriter : public KernelWriter {
                       tunable.file);
       }
     }
-    auto text = template_text(tunable, *brief.task, *brief.strategy, *constants);
-    if (!text) return reject("write.failed", text.error().message, tunable.file);
-    KernelSource source;
-    source.text = std::move(*text);
-    source.plan = tunable.plan;
-    source.constants = *constants;
-    source.template_name = tunable.name;
-    source.strategy_id = strategy_id(*brief.strategy);
-    return source;
+    auto source = template_kernel(tunable, *brief.task, *brief.strategy, *constants);
+    if (!source) return reject("write.failed", source.error().message, tunable.file);
+    return std::move(*source);
   }
 
  private:

@@ -15,11 +15,15 @@ namespace cupilot {
 namespace {
 
 // A stage's answer: nothing when the candidate goes on.
-using Refusal = Result<std::optional<Rejected>>;
+using StageAnswer = Result<std::optional<Rejected>>;
+
+void begin(const EvaluationOptions& rules, const char* stage) {
+  if (rules.begins) rules.begins(stage);
+}
 
 // Runs the battery on the device and concludes.
-Refusal prove_on_device(const Pipe& pipe, const CompiledKernel& kernel, ProofLevel level,
-                        std::uint64_t seed, Accepted& accepted) {
+StageAnswer prove_on_device(const Pipe& pipe, const CompiledKernel& kernel, ProofLevel level,
+                            std::uint64_t seed, Accepted& accepted) {
   const bool real = pipe.backend->provenance() == Provenance::measured;
   const std::vector<Case> cases = [&] {
     const Phase phase("battery");
@@ -36,22 +40,23 @@ Refusal prove_on_device(const Pipe& pipe, const CompiledKernel& kernel, ProofLev
 }
 
 // On the screen, then on the device; on both at once what the screen has seen before.
-Refusal prove(const Pipe& pipe, const EvaluationOptions& rules, const CompiledKernel& kernel,
-              ProofLevel level, Accepted& accepted) {
+StageAnswer prove(const Pipe& pipe, const EvaluationOptions& rules, const CompiledKernel& kernel,
+                  ProofLevel level, Accepted& accepted) {
   const Phase phase(level == ProofLevel::elite ? "elite proof" : "proof");
+  begin(rules, "proving");
   Screened screened;
-  const auto look = [&]() -> Refusal {
+  const auto look = [&]() -> StageAnswer {
     auto done = screen(pipe, kernel, level, rules.proof_seed);
     if (!done) return done.error();
     screened = std::move(*done);
     return screened.refused;
   };
   CpuSpent looking;
-  std::optional<std::future<Refusal>> aside;
+  std::optional<std::future<StageAnswer>> aside;
   if (rules.screened_before) {
     aside = std::async(std::launch::async, [&] {
       const PhaseLog log;
-      Refusal refused = look();
+      StageAnswer refused = look();
       looking = log.cpu();
       return refused;
     });
@@ -95,9 +100,10 @@ std::optional<Rejected> wrong_when_timed(const std::vector<CaseReport>& proofs) 
 }
 
 // Times and judges what was proved.
-Refusal time_it(const Pipe& pipe, const EvaluationOptions& rules, Passed& passed,
-                Accepted& accepted) {
+StageAnswer time_it(const Pipe& pipe, const EvaluationOptions& rules, Passed& passed,
+                    Accepted& accepted) {
   const Phase phase("timing");
+  begin(rules, "timing");
   std::vector<Subject> contestants = {{Subject::Kind::candidate, "candidate", &passed.kernel}};
   contestants.insert(contestants.end(), rules.others.begin(), rules.others.end());
   auto timed = measure_all(*pipe.task, *pipe.backend, contestants, rules.measure);
@@ -121,13 +127,13 @@ Refusal time_it(const Pipe& pipe, const EvaluationOptions& rules, Passed& passed
 
 // Proves, times, judges; what is faster than the rule's mark is proved as an elite before it is
 // believed.
-Refusal try_out(const Pipe& pipe, const EvaluationOptions& rules, Passed& passed,
-                Accepted& accepted) {
+StageAnswer try_out(const Pipe& pipe, const EvaluationOptions& rules, Passed& passed,
+                    Accepted& accepted) {
   const CompiledKernel& kernel = passed.kernel;
   accepted.conditions = {
       kernel.compiler, kernel.options, kernel.arch, kernel.facts.flags, kernel.confinement, "", ""};
   auto refused = prove(pipe, rules, kernel, rules.level, accepted);
-  if (!refused || *refused) return refused;
+  if (!refused || *refused || rules.proof_only) return refused;
   refused = time_it(pipe, rules, passed, accepted);
   if (!refused || *refused) return refused;
   const bool elite = rules.level == ProofLevel::candidate && rules.elite_below_us > 0 &&
@@ -145,6 +151,7 @@ Attempt<CompiledKernel> compile(const Pipe& pipe, const KernelSource& source,
   if (rules.compiled != nullptr && kernel_id(rules.compiled->source) == kernel_id(source))
     return *rules.compiled;
   const Phase phase("compile");
+  begin(rules, "compiling");
   return rules.anew ? pipe.backend->compile(source, Fresh::yes) : pipe.backend->compile(source);
 }
 
@@ -196,6 +203,7 @@ Attempt<KernelSource> written(const Pipe& pipe, const WriterBrief& brief,
   if (const auto lack = pipe.writer->lacks(*pipe.task, *brief.strategy))
     return reject("write.uncovered", "no writer realises " + *lack);
   const Phase phase("write");
+  begin(rules, "writing");
   return pipe.writer->write(brief);
 }
 

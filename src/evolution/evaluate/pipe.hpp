@@ -30,6 +30,9 @@ struct EvaluationOptions {
   bool anew = false;  // compiled by the compiler, whatever was kept
   // The screen let the same kernel pass at a lower level: it may look again while the device runs.
   bool screened_before = false;
+  bool proof_only = false;  // accepted once it is proved, without a time
+  // Told each stage that begins: "writing", "compiling", "proving", "timing". Any thread.
+  std::function<void(const char* stage)> begins;
   // Timed with it, in one call; the candidate stands first.
   std::vector<Subject> others;
 };

@@ -8,6 +8,33 @@ namespace cupilot {
 
 using parts::Json;
 
+namespace {
+
+Json put_refusals(const FirstRefusals& all) {
+  Json rows = Json::array();
+  for (const auto& [code, one] : all)
+    rows.push_back({one.candidate, one.setting, one.template_name, one.kernel_id,
+                    static_cast<int>(one.why.stage), code, one.why.message, one.why.where});
+  return rows;
+}
+
+FirstRefusals refusals_in(const Json& rows) {
+  FirstRefusals all;
+  for (const Json& row : rows) {
+    FirstRefusal one{row.at(0).get<std::uint64_t>(),
+                     row.at(1).get<std::string>(),
+                     row.at(2).get<std::string>(),
+                     row.at(3).get<std::string>(),
+                     {static_cast<Stage>(row.at(4).get<int>()), row.at(5).get<std::string>(),
+                      row.at(6).get<std::string>(), row.at(7).get<std::string>()}};
+    const std::string code = one.why.code;
+    all.emplace(code, std::move(one));
+  }
+  return all;
+}
+
+}  // namespace
+
 void Ledger::propose(const Proposal& proposal) {
   Row row;
   row.epoch = proposal.epoch;
@@ -16,8 +43,8 @@ void Ledger::propose(const Proposal& proposal) {
   rows_.push_back(std::move(row));
 }
 
-void Ledger::settle(const ResultRecord& record) {
-  if (record.slot < taken_ || record.slot >= proposed()) return;
+bool Ledger::settle(const ResultRecord& record) {
+  if (record.slot < taken_ || record.slot >= proposed()) return false;
   Row& row = rows_[static_cast<std::size_t>(record.slot - taken_)];
   for (const auto& [path, seconds] : record.phases) phases_[path] += seconds;
   cpu_.add(record.cpu);
@@ -29,6 +56,12 @@ void Ledger::settle(const ResultRecord& record) {
   row.hash = record.candidate.kernel_hash;
   row.time_us = score.time_us;
   row.code = score.rejection;
+  candidate_seconds_ += record.seconds;
+  ++settled_;
+  if (!std::holds_alternative<Rejected>(record.candidate.outcome)) return false;
+  FirstRefusal refusal = first_refusal(record.candidate);
+  refusal.candidate = static_cast<std::uint64_t>(record.slot) + 1;
+  return keep_first(first_refusals_, std::move(refusal));
 }
 
 // The first `rows` of those that were not taken.
@@ -96,6 +129,9 @@ Pieces Ledger::saved() const {
                      {"phases", phases_},
                      {"cpu", cpu_.own},
                      {"cpu_as_device", cpu_.as_device},
+                     {"candidate_seconds", candidate_seconds_},
+                     {"settled", settled_},
+                     {"refusals", put_refusals(first_refusals_)},
                      {"sum",
                       {sum.epoch, sum.generation, sum.evaluations, sum.proposed, sum.accepted,
                        sum.rejected, sum.best_us, sum.best_strategy}}};
@@ -125,6 +161,9 @@ bool Ledger::restore(std::string_view saved) {
     json.at("phases").get_to(phases_);
     json.at("cpu").get_to(cpu_.own);
     json.at("cpu_as_device").get_to(cpu_.as_device);
+    json.at("candidate_seconds").get_to(candidate_seconds_);
+    json.at("settled").get_to(settled_);
+    first_refusals_ = refusals_in(json.at("refusals"));
     const Json& sum = json.at("sum");
     Progress& progress = sum_.progress;
     progress.epoch = sum.at(0).get<int>();

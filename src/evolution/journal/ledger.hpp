@@ -10,6 +10,7 @@
 #include "base/digest_table.hpp"
 #include "base/pieces.hpp"
 #include "evolution/journal/records.hpp"
+#include "evolution/journal/refusals.hpp"
 
 namespace cupilot {
 
@@ -19,7 +20,8 @@ class Ledger {
   // `expected`: how many slots there will be; more are no fault.
   explicit Ledger(std::int64_t expected = 0) : sum_{{}, DigestTable(expected)} {}
   void propose(const Proposal& proposal);
-  void settle(const ResultRecord& record);
+  // Whether its candidate is the first that was refused with its code.
+  bool settle(const ResultRecord& record);
   // Generations whose slots are all settled, and those before them, not yet taken. `closed`: no
   // slot will be added.
   std::vector<Progress> take_finished(const BaselinesRecord& baselines, bool closed);
@@ -30,6 +32,10 @@ class Ledger {
   // By code, in slot order; an accepted kernel whose PTX an earlier slot had counts as
   // gate.duplicate.
   std::map<std::string, std::int64_t> rejected() const;
+  const FirstRefusals& first_refusals() const { return first_refusals_; }
+  // Seconds of whole candidates, and how many there were.
+  double candidate_seconds() const { return candidate_seconds_; }
+  std::int64_t settled() const { return settled_; }
 
   // All of it as bytes, some of them its own memory, and back into an empty one. False: these are
   // not such bytes.
@@ -52,6 +58,9 @@ class Ledger {
   std::int64_t taken_ = 0, evaluations_ = 0;
   PhaseSeconds phases_;  // "search/…"
   CpuSpent cpu_;
+  double candidate_seconds_ = 0;
+  std::int64_t settled_ = 0;
+  FirstRefusals first_refusals_;
   Sum sum_;  // over generations that were taken
 };
 

@@ -153,6 +153,7 @@ std::string to_json(const HeaderRecord& r) {
                {"remembered", put_remembered(r)},
                {"clock", {{"started", r.started}}}};
   if (r.seats) json["seats"] = put(*r.seats);
+  if (!r.plain_baseline) json["plain_baseline"] = false;
   if (!r.learnt.empty()) json["learnt"] = put_learnt(r);
   if (!r.pool.empty()) json["pool"] = r.pool;
   if (!r.pool_tags.empty()) json["pool_tags"] = r.pool_tags;
@@ -176,6 +177,7 @@ Result<HeaderRecord> header_from(std::string_view text) {
     r.max_seconds = json.at("max_seconds").get<double>();
     r.tunables = json.at("tunables").get<std::vector<std::string>>();
     r.random_search = json.at("random_search").get<bool>();
+    r.plain_baseline = json.value("plain_baseline", true);
     r.device_name = json.at("device_name").get<std::string>();
     r.identity = json.at("identity").get<std::string>();
     r.provenance = parts::enum_of<Provenance>(json.at("provenance").get<std::string>(), 3);
@@ -299,6 +301,7 @@ Result<FinalRecord> final_from(std::string_view text) {
 std::string to_json(const EndRecord& r) {
   Json clock = put_clock("wall_seconds", r.wall_seconds, r.phases, r.cpu);
   if (r.resumed) clock["resumed"] = true;
+  if (!r.parts.empty()) clock["parts"] = r.parts;
   return canonical({{"stage", "end"},
                     {"stopped", r.stopped},
                     {"best_slot", r.best_slot},
@@ -316,7 +319,8 @@ Result<EndRecord> end_from(std::string_view text) {
                      json.at("clock").at("wall_seconds").get<double>(),
                      phases_in(json),
                      cpu_in(json),
-                     json.at("clock").value("resumed", false)};
+                     json.at("clock").value("resumed", false),
+                     json.at("clock").value("parts", PhaseSeconds())};
   });
 }
 

@@ -30,6 +30,7 @@ struct HeaderRecord {
   double max_seconds = 0;
   std::vector<std::string> tunables;
   bool random_search = false;
+  bool plain_baseline = true;        // the task's reference is timed
   std::optional<SeatOptions> seats;  // of models; nothing: there are none
   std::string device_name;           // to open the backend again
   std::string identity;              // Backend::identity()
@@ -72,15 +73,18 @@ struct DecisionRecord {
   int max_generations = 0;
 };
 
-// One finalist: measured again among the fastest, or confirmed.
+// One finalist: measured again among the fastest, or confirmed; or the plain setting of a template
+// that was refused before the first candidate, `slot` -1.
 struct FinalRecord {
-  std::string stage;  // "again", "confirm"
+  std::string stage;  // "again", "confirm", plain_stage
   std::int64_t slot = 0;
   Candidate candidate;
   std::vector<Baseline> baselines;  // interleaved with it
   double ratio_low = 0, ratio_high = 0;
   double gain = 0, gain_noise = 0;  // Best's
 };
+
+inline constexpr const char* plain_stage = "plain setting";
 
 struct EndRecord {
   std::string stopped;
@@ -89,7 +93,8 @@ struct EndRecord {
   double wall_seconds = 0;
   PhaseSeconds phases;  // of the driver's own thread
   CpuSpent cpu;
-  bool resumed = false;  // wall_seconds and phases are of the last sitting
+  bool resumed = false;  // wall_seconds, phases and parts are of the last sitting
+  PhaseSeconds parts;    // EvolveReport::part_seconds
 };
 
 std::string to_json(const HeaderRecord& record);

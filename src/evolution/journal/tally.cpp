@@ -60,8 +60,13 @@ EvolveReport Tally::report(const RunState& state, Host& host, const std::string&
     report.baselines = state.baselines->baselines;
     report.notices = state.baselines->notices;
   }
+  FirstRefusals refusals = ledger_.first_refusals();
   for (const FinalRecord& record : state.finals) {
-    if (std::holds_alternative<Accepted>(record.candidate.outcome)) {
+    const auto* rejected = std::get_if<Rejected>(&record.candidate.outcome);
+    if (rejected != nullptr) keep_first(refusals, first_refusal(record.candidate));
+    if (record.stage == plain_stage) {
+      if (rejected != nullptr) ++report.rejected[rejected->code];
+    } else if (std::holds_alternative<Accepted>(record.candidate.outcome)) {
       report.best = best_of(record);
       if (auto source = kept_source(host, run_dir, record.candidate.kernel_id))
         report.best->candidate.source = std::move(*source);
@@ -83,9 +88,13 @@ EvolveReport Tally::report(const RunState& state, Host& host, const std::string&
     report.stopped = state.end->stopped;
     report.wall_seconds = state.end->wall_seconds;
     report.resumed = state.end->resumed;
+    report.part_seconds = state.end->parts;
     for (const auto& [path, seconds] : state.end->phases) report.phase_seconds[path] += seconds;
     cpu.add(state.end->cpu);
   }
+  const std::vector<std::string>& tunables = state.header.tunables;
+  report.refusals =
+      explained(refusals, host, run_dir, {tunables, kept_tunables(host, run_dir, tunables)});
   tell_cpu(report, std::move(cpu));
   report.counting_seconds = counting_seconds(report.phase_seconds);
   return report;

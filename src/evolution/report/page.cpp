@@ -309,6 +309,28 @@ std::string rejections_table(const EvolveReport& report) {
   return html + "</table>\n";
 }
 
+// The first refusal of each code.
+std::string refusals_table(const EvolveReport& report) {
+  if (report.refusals.empty()) return "";
+  std::string html =
+      "<table><tr><th>code</th><th>first met by</th><th>message</th><th>line</th><th>next</th>"
+      "</tr>\n";
+  for (const Refusal& one : report.refusals) {
+    const std::string who =
+        one.candidate > 0 ? fmt::format("#{} {}", one.candidate, one.setting) : one.setting;
+    const std::string line =
+        one.line == 0 ? ""
+                      : fmt::format("{}:{}: {}", one.file.empty() ? "kernel.cu" : one.file,
+                                    one.line, one.source_line);
+    html += fmt::format(
+        "<tr><td>{}</td><td>{}</td><td>{} {}</td><td><code>{}</code></td><td>{}</td>"
+        "</tr>\n",
+        escaped(one.why.code), escaped(who), escaped(one.why.message), escaped(one.why.where),
+        escaped(line), escaped(one.next));
+  }
+  return html + "</table>\n";
+}
+
 }  // namespace
 
 namespace {
@@ -343,7 +365,7 @@ std::string page_of(Host& host, const std::string& run_dir, const RunWalk& walk,
   html += roofline_part(walk, gatherer.roofline);
   html += champion_part(report, kin);
   html += generations_table(summary);
-  html += rejections_table(report);
+  html += rejections_table(report) + refusals_table(report);
   html += phases_table(report);
   for (const std::string& notice : report.notices)
     html += "<p class=quiet>" + escaped(notice) + "</p>\n";

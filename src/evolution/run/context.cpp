@@ -198,6 +198,18 @@ void consult_pool(RunContext& context, const EvolveOptions& options) {
   learn_from_pool(context, options, *pool);
 }
 
+std::vector<PlainSetting> plain_settings(const Task& task, const DeviceSpec& device,
+                                         const std::vector<Tunable>& templates) {
+  const std::size_t built_in = builtin_tunables().size();
+  std::vector<PlainSetting> own, other;
+  for (std::size_t i = 0; i < templates.size(); ++i) {
+    if (!serves(templates[i], task)) continue;
+    auto& where = i >= built_in ? own : other;
+    where.push_back({templates[i].name, i >= built_in, instantiate(templates[i], task, device)});
+  }
+  return own.empty() ? other : own;
+}
+
 }  // namespace
 
 Task landscape_task() {
@@ -284,6 +296,11 @@ Result<RunContext> open_context(const Task& task, Backend& backend, const Evolve
   if (options.writer != nullptr) context.writer = options.writer;
   if (options.chat != nullptr && techniques.empty()) seat_models(context, options);
   if (!techniques.empty()) return context;
+  if (context.templates && options.plain_first && options.writer == nullptr && backend.runs()) {
+    auto loaded = load_tunables(task, backend.device(), options.tunables);
+    if (!loaded) return loaded.error();
+    context.plain = plain_settings(task, backend.device(), *loaded);
+  }
   if (auto added = add_screen(context, options); !added) return added.error();
   consult_pool(context, options);
   add_practice(context, options);

@@ -42,7 +42,17 @@ Result<void> learn(SearchComponents& components, const Task& task, const DeviceS
                    const std::vector<std::string>& tunables, const Families& families,
                    std::vector<PoolOutcome> learnt);
 
+// A template with all its techniques off.
+struct PlainSetting {
+  std::string name;  // of the template
+  bool own = false;  // the user's
+  Result<KernelSource> source;
+};
+
 struct RunContext : SearchComponents {
+  // Of the user's own templates, or else of the built-in ones; none where kernels have another
+  // origin.
+  std::vector<PlainSetting> plain;
   const Task* task = nullptr;
   Backend* backend = nullptr;
   Backend* screen = nullptr;            // Pipe::screen

@@ -15,7 +15,6 @@
 namespace cupilot {
 namespace {
 
-constexpr double wait_seconds = 0.05;  // between looks at the clock and at `cancel`
 constexpr int baseline_rounds = 7;
 constexpr std::int64_t candidates_a_count = 10;
 
@@ -49,6 +48,7 @@ Driver::Driver(const Task& task, RunContext context, const EvolveOptions& option
       journal_(std::move(journal)),
       pipe_{&task_, context_.backend, context_.writer, options.search.seed, context_.screen},
       started_(host_.monotonic_seconds()),
+      heartbeat_(host_, options.observer),
       ledger_(options.search.max_evaluations),
       known_(options.search.steering.code_crossover),
       phases_([this] { return host_.monotonic_seconds(); },
@@ -72,64 +72,67 @@ Result<void> Driver::measure_baselines() {
   baselines_.notices = context_.backend->traits().notices;
   baselines_.notices.insert(baselines_.notices.end(), context_.notices.begin(),
                             context_.notices.end());
-  const Subject contestants[] = {{Subject::Kind::plain, "plain", nullptr},
-                                 {Subject::Kind::library, library_name(task_), nullptr}};
+  std::vector<Subject> contestants;
+  if (options_.plain_baseline) contestants.push_back({Subject::Kind::plain, "plain", nullptr});
+  contestants.push_back({Subject::Kind::library, library_name(task_), nullptr});
   MeasureOptions rules;
   rules.rounds = baseline_rounds;
   rules.seed = measure_seed();
   auto reports = measure_all(task_, *context_.backend, contestants, rules);
+  if (!reports && options_.plain_baseline) {
+    baselines_.notices.push_back("no plain baseline: " + reports.error().message);
+    contestants.erase(contestants.begin());
+    reports = measure_all(task_, *context_.backend, contestants, rules);
+  }
   if (!reports) return std::move(reports.error()).while_doing("timing the baselines");
   for (Timed& timed : *reports) {
     SubjectReport& report = timed.report;
     if (report.measurement.is_error())
       return std::move(report.measurement.error()).while_doing("timing baseline " + report.name);
     if (report.measurement.is_rejected()) {
-      if (report.name == "plain") {
-        return Error{ErrorCode::failure,
-                     "the plain baseline cannot be timed: " + report.measurement.rejected().message,
-                     "check the task's reference with `cupilot verify`"};
-      }
-      baselines_.notices.push_back("no library baseline: " + report.measurement.rejected().message);
+      const bool plain = report.name == "plain";
+      baselines_.notices.push_back(fmt::format("no {} baseline: {}", plain ? "plain" : "library",
+                                               report.measurement.rejected().message));
       continue;
     }
     baselines_.baselines.push_back(
         {report.name, report.measurement->time_us, report.measurement->provenance, {}});
   }
+  if (options_.plain_baseline && plain_time_us(baselines_.baselines) <= 0)
+    baselines_.notices.emplace_back("without a plain baseline no speed-up over it is told");
   baselines_seconds_ = host_.monotonic_seconds() - began;
   return {};
 }
 
 Result<void> Driver::begin() {
-  if (journal_) {
-    HeaderRecord header;
-    header.program = version;
-    auto task_json = task_to_json(task_);
-    if (!task_json) return task_json.error();
-    header.task_json = std::move(*task_json);
-    header.task_words = options_.task_words;
-    header.search = options_.search;
-    header.max_seconds = options_.max_seconds;
-    header.tunables = options_.tunables;
-    header.random_search = options_.random_search;
-    if (options_.chat != nullptr) header.seats = options_.seats;
-    header.identity = context_.backend->identity();
-    header.device_name = options_.device_name.empty() ? header.identity : options_.device_name;
-    header.provenance = context_.backend->provenance();
-    header.device = context_.backend->device();
-    header.pool = options_.pool;
-    header.pool_tags = options_.pool_tags;
-    header.techniques = context_.backend->traits().techniques;
-    if (context_.screen != nullptr) header.screen = context_.screen->identity();
-    header.remembered = context_.knowledge.remembered;
-    header.remembered_effects = context_.knowledge.effects;
-    header.learnt = context_.learnt;
-    header.started = host_.utc_now();
-    journal_->add(RecordType::header, to_json(header));
-    // The header is safe before anything is spent, so that a full or read-only disk is told at
-    // once.
-    if (auto done = commit(); !done) return done;
-  }
-  return {};
+  if (!journal_) return {};
+  HeaderRecord header;
+  header.program = version;
+  auto task_json = task_to_json(task_);
+  if (!task_json) return task_json.error();
+  header.task_json = std::move(*task_json);
+  header.task_words = options_.task_words;
+  header.search = options_.search;
+  header.max_seconds = options_.max_seconds;
+  header.tunables = options_.tunables;
+  header.random_search = options_.random_search;
+  header.plain_baseline = options_.plain_baseline;
+  if (options_.chat != nullptr) header.seats = options_.seats;
+  header.identity = context_.backend->identity();
+  header.device_name = options_.device_name.empty() ? header.identity : options_.device_name;
+  header.provenance = context_.backend->provenance();
+  header.device = context_.backend->device();
+  header.pool = options_.pool;
+  header.pool_tags = options_.pool_tags;
+  header.techniques = context_.backend->traits().techniques;
+  if (context_.screen != nullptr) header.screen = context_.screen->identity();
+  header.remembered = context_.knowledge.remembered;
+  header.remembered_effects = context_.knowledge.effects;
+  header.learnt = context_.learnt;
+  header.started = host_.utc_now();
+  journal_->add(RecordType::header, to_json(header));
+  // The header is safe before anything is spent, so that a full or read-only disk is told at once.
+  return commit();
 }
 
 // Nothing is bred from a strategy that left the population a few generations ago.
@@ -159,6 +162,9 @@ void Driver::dispatch(const Proposal& proposal) {
   rules.measure.seed = measure_seed();
   rules.elite_below_us = search_->known_best_us(proposal.slot);
   rules.brief = known_.brief_for(proposal);
+  const auto stage = std::make_shared<std::atomic<const char*>>("waiting for a place");
+  stages_[proposal.id] = stage;
+  rules.begins = [stage](const char* begun) { stage->store(begun); };
   workers_->submit([this, proposal, rules]() mutable {
     const PhaseLog phases([this] { return host_.monotonic_seconds(); },
                           [this] { return host_.thread_cpu_seconds(); });
@@ -212,8 +218,13 @@ Result<bool> Driver::fill() {
   std::vector<Proposal> fresh;
   while (in_flight_ + static_cast<int>(fresh.size()) < width) {
     const Phase phase("propose");
-    const std::lock_guard lock(owners_mutex_);
-    auto asked = search_->ask(1);
+    const auto ask = [this] {
+      const std::lock_guard lock(owners_mutex_);
+      return search_->ask(1);
+    };
+    auto asked = context_.chat != nullptr
+                     ? aside(host_, heartbeat_, "waiting for the model", asides_, ask)
+                     : ask();
     if (!asked) return asked.error();
     if (std::holds_alternative<Waiting>(*asked)) {
       if (in_flight_ > 0 || !fresh.empty()) break;
@@ -241,6 +252,7 @@ Result<bool> Driver::fill() {
 Result<void> Driver::take(Done done) {
   const Phase phase("tell");
   --in_flight_;
+  stages_.erase(done.proposal.id);
   if (!done.passed && cancelled())
     return {};  // it may have been cut short, and stays open for whoever resumes
   if (!done.passed)
@@ -271,9 +283,36 @@ Result<void> Driver::take(Done done) {
     }
   }
   forget_digests();
-  ledger_.settle(record);
+  const bool fresh = ledger_.settle(record);
   if (options_.observer != nullptr) options_.observer->on_candidate(record.candidate);
+  if (std::holds_alternative<Rejected>(record.candidate.outcome))
+    note_refusal(record.candidate, fresh);
   return {};
+}
+
+// The text of a kernel is at hand now, and in no journal.
+void Driver::note_refusal(const Candidate& candidate, bool fresh) {
+  FirstRefusal refusal = first_refusal(candidate);
+  const auto& first = ledger_.first_refusals();
+  const auto known = first.find(refusal.why.code);
+  const bool leads = known == first.end() || known->second.candidate == candidate.id;
+  if (!fresh && !leads) return;
+  const std::vector<std::string>& own = options_.tunables;
+  Refusal told = explained(refusal, candidate.source.text, {own, own});
+  if (fresh && options_.observer != nullptr) {
+    heartbeat_.heard();
+    options_.observer->on_refusal(told);
+  }
+  told_.insert_or_assign(refusal.why.code, std::move(told));
+}
+
+std::string Driver::in_flight() const {
+  std::map<std::string, int> counts;
+  for (const auto& [id, stage] : stages_) ++counts[stage->load()];
+  std::string text;
+  for (const auto& [stage, count] : counts)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", stage, count);
+  return text.empty() ? "breeding" : text;
 }
 
 Result<void> Driver::stop(const std::string& reason) {
@@ -286,13 +325,15 @@ Result<void> Driver::stop(const std::string& reason) {
 void Driver::report_generations(bool closed) {
   for (Progress& progress : ledger_.take_finished(baselines_, closed)) {
     progress.wall_seconds = host_.monotonic_seconds() - started_;
+    heartbeat_.heard();
     if (options_.observer != nullptr) options_.observer->on_generation(progress);
     if (options_.stop) generations_.push_back(std::move(progress));
   }
 }
 
 std::string Driver::due() const {
-  if (deadline_ > 0 && host_.monotonic_seconds() >= deadline_) return "time spent";
+  if (const double end = deadline(); end > 0 && host_.monotonic_seconds() >= end)
+    return "time spent";
   return options_.stop && !generations_.empty() ? options_.stop(generations_) : "";
 }
 
@@ -301,11 +342,14 @@ std::string Driver::due() const {
 std::vector<Driver::Done> Driver::next_done(bool more) {
   while (true) {
     std::vector<Done> done = workers_->collect(in_flight_ > 0 ? wait_seconds : 0);
+    if (heartbeat_.is_due())
+      heartbeat_.tell(in_flight(), search_began_, again_seconds(2) + confirm_seconds());
     if (!done.empty() || in_flight_ == 0 || cancelled() || (more && !due().empty())) return done;
   }
 }
 
 Result<void> Driver::search() {
+  search_began_ = host_.monotonic_seconds();
   workers_ = std::make_unique<Workers<Done>>(host_, width_);
   std::optional<Error> failed;
   const auto note = [&](Result<void> result) {
@@ -331,6 +375,7 @@ Result<void> Driver::search() {
     report_generations(false);
   }
   workers_.reset();
+  part_seconds_["search"] += host_.monotonic_seconds() - search_began_;
   // Even after a failure elsewhere, what was told is written if it can be.
   if (failed) static_cast<void>(commit());
   if (failed) return explain(std::move(*failed));
@@ -344,28 +389,32 @@ void Driver::begin_search() {
 
 Result<void> Driver::run_search() {
   if (!search_) {
-    if (auto measured = measure_baselines(); !measured) return explain(std::move(measured.error()));
+    auto measured =
+        do_part("baselines", "timing the baselines", [this] { return measure_baselines(); });
+    if (!measured) return explain(std::move(measured.error()));
     if (journal_) journal_->add(RecordType::baselines, to_json(baselines_));
     if (auto done = commit(); !done) return explain(std::move(done.error()));
     begin_search();
-  }
-  if (options_.max_seconds > 0) {
-    // Confirmation costs about what the baselines did, twice, and a few trials; the search ends
-    // early enough for it.
-    const double reserve = std::min(0.3 * options_.max_seconds, 3 + 2 * baselines_seconds_);
-    deadline_ = started_ + options_.max_seconds - reserve;
   }
   for (const std::string& notice : baselines_.notices) tell(notice);
   return search();
 }
 
+EvolveReport Driver::interrupted() const {
+  EvolveReport report = report_so_far();
+  report.stopped = "interrupted";
+  return report;
+}
+
 Result<EvolveReport> Driver::run() {
-  if (auto searched = run_search(); !searched) return searched.error();
-  if (cancelled()) {
-    EvolveReport report = report_so_far();
-    report.stopped = "interrupted";
-    return report;
+  if (!search_) {
+    auto stands = prove_plain_settings();
+    if (!stands) return explain(std::move(stands.error()));
+    if (cancelled()) return interrupted();
+    if (!*stands) return end_unbegun();
   }
+  if (auto searched = run_search(); !searched) return searched.error();
+  if (cancelled()) return interrupted();
   report_generations(true);
   auto concluded = conclude_run();
   if (!concluded) return explain(std::move(concluded.error()));

@@ -19,6 +19,7 @@
 #include "evolution/journal/ledger.hpp"
 #include "evolution/journal/run_state.hpp"
 #include "evolution/run/context.hpp"
+#include "evolution/run/waiting.hpp"
 #include "evolution/search/known_kernels.hpp"
 
 namespace cupilot {
@@ -58,6 +59,8 @@ class Driver {
   Result<bool> fill();  // false: the search is finished
   std::optional<CountPlan> plan_count(std::int64_t slot, bool& granted);
   Result<void> take(Done done);
+  void note_refusal(const Candidate& candidate, bool fresh);
+  std::string in_flight() const;  // "proving 3, compiling 1"
   Result<void> remember(const ResultRecord& result);
   Result<void> stop(const std::string& reason);
   void report_generations(bool closed);
@@ -65,14 +68,37 @@ class Driver {
   bool cancelled() const { return options_.cancel != nullptr && options_.cancel->load(); }
   Error explain(Error error) const;
   std::uint64_t measure_seed() const { return timing_seed(options_.search.seed); }
-  void tell(const std::string& notice) const {
+  void tell(const std::string& notice) {
+    heartbeat_.heard();
     if (options_.observer != nullptr) options_.observer->on_notice(notice);
+  }
+  // `work` on a thread of its own, as a part of the run.
+  template <class Work>
+  auto do_part(const char* part, const std::string& doing, Work work) {
+    const double began = host_.monotonic_seconds();
+    auto answer = aside(host_, heartbeat_, doing, asides_, std::move(work));
+    part_seconds_[part] += host_.monotonic_seconds() - began;
+    return answer;
   }
   Result<void> commit();
   void forget_digests();
   // After a commit, now and then. A checkpoint that cannot be written costs a resume its time,
   // nothing else.
   void write_checkpoint();
+
+  // plain_setting.cpp
+  // Whether the search is worth beginning: some template's plain setting stands.
+  Result<bool> prove_plain_settings();
+  Result<FinalRecord> prove_plain(const PlainSetting& setting);
+  Result<EvolveReport> end_unbegun();
+
+  // budget.cpp
+  // What a part that follows the search takes, by what was measured so far.
+  double again_seconds(std::size_t finalists) const;
+  double confirm_seconds() const;
+  double deadline() const;  // of the search; 0: none
+  double seconds_left() const;
+  void tell_what_is_to_come(std::size_t finalists);
 
   // finish.cpp
   struct Finalist {
@@ -95,6 +121,11 @@ class Driver {
   Result<std::optional<Confirmed>> confirm_one(const std::vector<Finalist>& all,
                                                std::int64_t& failed);
   Result<EvolveReport> conclude_run();
+  Result<EvolveReport> end_run(EvolveReport report, std::int64_t best_slot);
+  EvolveReport interrupted() const;
+  PhaseSeconds own_phases() const;
+  CpuSpent own_cpu() const;
+  std::vector<Refusal> refusals() const;
   void keep_lessons(EvolveReport& report);
   EvolveReport report_so_far() const;
   void tell_phases(EvolveReport& report) const;
@@ -106,7 +137,12 @@ class Driver {
   Host& host_;
   std::optional<Journal> journal_;
   Pipe pipe_;
-  double started_ = 0, deadline_ = 0;
+  double started_ = 0;
+  Heartbeat heartbeat_;
+  Spending asides_;            // of errands on other threads
+  PhaseSeconds part_seconds_;  // EvolveReport::part_seconds
+  double search_began_ = 0, plain_proof_seconds_ = 0;
+  std::vector<FinalRecord> plain_refused_;
   bool resumed_ = false;
   BaselinesRecord baselines_;
   double baselines_seconds_ = 0;
@@ -121,12 +157,19 @@ class Driver {
   CountBudget counting_;
   std::vector<Proposal> unfinished_;        // proposed in an earlier sitting, not settled
   std::map<std::uint64_t, Proposal> open_;  // proposed, not settled
+  // What each proposal in flight is at.
+  std::map<std::uint64_t, std::shared_ptr<std::atomic<const char*>>> stages_;
+  FirstRefusals final_refusals_;            // of finalists and plain settings
+  std::map<std::string, Refusal> told_;     // by code, with the kernel's text
   std::int64_t checkpointed_ = 0;           // slots at the last checkpoint
   bool checkpoint_failed_ = false;          // the last one
   std::int64_t remembered_ = 0;             // results since digests were forgotten
   std::mutex owners_mutex_;                 // of search_: workers ask it for owners of hashes
   std::unique_ptr<Workers<Done>> workers_;  // last: its threads end first
 };
+
+// EvolveReport::stopped of a run that ended before its first candidate.
+inline constexpr const char* plain_refused = "the plain setting is refused";
 
 // What a search that ended without a valid candidate ends in.
 Error nothing_valid(const EvolveReport& report);

@@ -67,9 +67,13 @@ EvolveOptions without_a_pool_named_off(EvolveOptions options) {
 }
 
 // A task whose own check cannot tell right from wrong is not searched.
-Result<void> prove_the_check(const Task& task, RunContext& context) {
+Result<void> prove_the_check(const Task& task, RunContext& context, const EvolveOptions& options) {
   if (!context.backend->traits().techniques.empty()) return {};
-  auto power = check_power(task, context.screen != nullptr ? *context.screen : *context.backend);
+  Backend& judge = context.screen != nullptr ? *context.screen : *context.backend;
+  Heartbeat heartbeat(host_of(options), options.observer);
+  Spending spent;
+  auto power = aside(host_of(options), heartbeat, "trying the task's own check", spent,
+                     [&] { return check_power(task, judge); });
   if (power) return {};
   if (power.error().code != ErrorCode::no_device) return power.error();
   context.notices.push_back("the task's own check was not put to the test: " +
@@ -81,7 +85,7 @@ Result<EvolveReport> begin_run(const Task& task, Backend& backend, const EvolveO
   const Task searched = backend.traits().techniques.empty() ? task : landscape_task();
   auto context = open_context(searched, backend, options);
   if (!context) return context.error();
-  if (auto able = prove_the_check(searched, *context); !able) return able.error();
+  if (auto able = prove_the_check(searched, *context, options); !able) return able.error();
   std::optional<Journal> journal;
   if (!options.run_dir.empty()) {
     auto created = Journal::create(host_of(options), options.run_dir);
@@ -146,6 +150,7 @@ EvolveOptions as_recorded(Host& host, const HeaderRecord& header, const EvolveOp
   all.run_dir = run_dir;
   all.tunables = kept_tunables(host, run_dir, header.tunables);
   all.random_search = header.random_search;
+  all.plain_baseline = header.plain_baseline;
   if (header.seats) all.seats = *header.seats;
   all.screening = !header.screen.empty();
   all.task_words = header.task_words;

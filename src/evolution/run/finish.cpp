@@ -91,6 +91,7 @@ Attempt<std::vector<CompiledKernel>> Driver::compile_all(std::span<const Finalis
     if (!source) return source.failure();
     return context_.backend->compile(*source, Fresh::yes);
   };
+  const double began = host_.monotonic_seconds();
   Workers<Compiled> workers(host_, static_cast<int>(finalists.size()));
   for (std::size_t place = 0; place < finalists.size(); ++place) {
     workers.submit([&compile_anew, place, &finalist = finalists[place]] {
@@ -101,7 +102,8 @@ Attempt<std::vector<CompiledKernel>> Driver::compile_all(std::span<const Finalis
   }
   std::vector<Compiled> all;
   while (all.size() < finalists.size()) {
-    for (Compiled& one : workers.collect(1)) all.push_back(std::move(one));
+    for (Compiled& one : workers.collect(wait_seconds)) all.push_back(std::move(one));
+    if (heartbeat_.is_due()) heartbeat_.tell("compiling the fastest anew", began);
   }
   std::sort(all.begin(), all.end(),
             [](const Compiled& a, const Compiled& b) { return a.place < b.place; });
@@ -120,6 +122,10 @@ Result<void> Driver::time_again(std::vector<Finalist>& all) {
   const Phase phase("again");
   const std::size_t count = std::min<std::size_t>(all.size(), timed_again);
   if (context_.backend->provenance() != Provenance::measured || count < 2) return {};
+  if (options_.max_seconds > 0 && seconds_left() < again_seconds(count) + confirm_seconds()) {
+    tell("the fastest are not timed again: the time that is left is for the confirmation");
+    return {};
+  }
   auto compiled = compile_all(std::span(all).first(count));
   if (compiled.is_error()) return compiled.error();
   if (compiled.is_rejected()) return {};
@@ -130,8 +136,12 @@ Result<void> Driver::time_again(std::vector<Finalist>& all) {
         {Subject::Kind::candidate, "slot " + std::to_string(all[i].slot), &*all[i].kernel});
   }
   // Contents whose reference values the device keeps; the confirmation meets its own.
-  MeasureOptions rules{again_rounds, 4.0, true, measure_seed()};
-  auto reports = measure_all(task_, *context_.backend, contestants, rules);
+  const MeasureOptions rules{again_rounds, 4.0, true, measure_seed()};
+  const auto time = [&] {
+    const Phase timing("again");
+    return measure_all(task_, *context_.backend, contestants, rules);
+  };
+  auto reports = aside(host_, heartbeat_, "timing the fastest again", asides_, time);
   if (!reports) return reports.error();
   for (std::size_t i = 0; i < count; ++i) {
     const SubjectReport& report = (*reports)[i].report;
@@ -165,12 +175,15 @@ Result<FinalRecord> Driver::confirm(const Finalist& finalist, CompiledKernel& ke
   rules.proof_seed =
       Rng::of(options_.search.seed, "finalist", static_cast<std::uint64_t>(finalist.slot)).next();
   rules.measure = {confirm_rounds, 8.0, true, rules.proof_seed + 1};
-  rules.others.push_back({Subject::Kind::plain, "plain", nullptr});
-  if (context_.backend->provenance() == Provenance::measured)
+  if (context_.backend->provenance() == Provenance::measured) {
     rules.count = [this](bool) { return plan_last_count(); };
+    if (options_.max_seconds > 0)
+      rules.measure.max_seconds = std::clamp(0.5 * seconds_left(), 1.0, rules.measure.max_seconds);
+  }
   for (const Baseline& baseline : baselines_.baselines) {
-    if (baseline.name != "plain")
-      rules.others.push_back({Subject::Kind::library, baseline.name, nullptr});
+    const bool plain = baseline.name == "plain";
+    rules.others.push_back(
+        {plain ? Subject::Kind::plain : Subject::Kind::library, baseline.name, nullptr});
   }
   auto passed = pass(pipe_, finalist.strategy, rules);
   if (!passed) return passed.error();
@@ -207,20 +220,48 @@ EvolveReport Driver::report_so_far() const {
   report.stopped = stopped_;
   report.run_dir = options_.run_dir;
   report.notices = baselines_.notices;
+  report.part_seconds = part_seconds_;
+  report.refusals = refusals();
   tell_phases(report);
   return report;
 }
 
+std::vector<Refusal> Driver::refusals() const {
+  FirstRefusals all = ledger_.first_refusals();
+  for (const auto& [code, refusal] : final_refusals_) keep_first(all, refusal);
+  const std::vector<std::string>& own = options_.tunables;
+  std::vector<Refusal> told = explained(all, host_, options_.run_dir, {own, own});
+  // Without a run directory nothing else has the kernels' texts.
+  for (Refusal& refusal : told) {
+    const auto known = told_.find(refusal.why.code);
+    const bool same = known != told_.end() && known->second.candidate == refusal.candidate;
+    if (same && options_.run_dir.empty()) refusal = known->second;
+  }
+  return told;
+}
+
+PhaseSeconds Driver::own_phases() const {
+  PhaseSeconds all = phases_.seconds();
+  for (const auto& [path, seconds] : asides_.phases) all[path] += seconds;
+  return all;
+}
+
+CpuSpent Driver::own_cpu() const {
+  CpuSpent all = phases_.cpu();
+  all.add(asides_.cpu);
+  return all;
+}
+
 void Driver::tell_phases(EvolveReport& report) const {
   report.phase_seconds = ledger_.phases();
-  for (const auto& [path, seconds] : phases_.seconds()) report.phase_seconds[path] += seconds;
+  for (const auto& [path, seconds] : own_phases()) report.phase_seconds[path] += seconds;
   report.counting_seconds = counting_seconds(report.phase_seconds);
   tell_cpu(report);
 }
 
 void Driver::tell_cpu(EvolveReport& report) const {
   CpuSpent cpu = ledger_.cpu();
-  cpu.add(phases_.cpu());
+  cpu.add(own_cpu());
   cupilot::tell_cpu(report, std::move(cpu));
 }
 
@@ -229,7 +270,9 @@ Result<std::optional<Driver::Confirmed>> Driver::confirm_one(const std::vector<F
                                                              std::int64_t& failed) {
   CompiledKernel kernel;
   for (const Finalist& finalist : all) {
-    auto record = confirm(finalist, kernel);
+    if (cancelled()) break;
+    auto record = do_part("confirm", fmt::format("confirming #{}", finalist.slot + 1),
+                          [&] { return confirm(finalist, kernel); });
     if (!record) return record.error();
     if (journal_) journal_->add(RecordType::final_trial, to_json(*record));
     if (auto done = commit(); !done) return done.error();
@@ -238,27 +281,53 @@ Result<std::optional<Driver::Confirmed>> Driver::confirm_one(const std::vector<F
       return std::optional(Confirmed{best_of(*record), std::move(kernel), finalist.slot});
     ++failed;
     tell("#" + std::to_string(finalist.slot + 1) + " was not confirmed: " + rejected->message);
+    keep_first(final_refusals_, first_refusal(record->candidate));
   }
   return std::optional<Confirmed>();
 }
 
+namespace {
+
+// Those of the codes met most often first; what merely came twice last.
+std::vector<const Refusal*> by_weight(const EvolveReport& report) {
+  std::vector<const Refusal*> all;
+  for (const Refusal& refusal : report.refusals) all.push_back(&refusal);
+  const auto weight = [&](const Refusal* one) {
+    const auto count = report.rejected.find(one->why.code);
+    return one->why.code == "gate.duplicate" || count == report.rejected.end() ? 0 : count->second;
+  };
+  std::stable_sort(all.begin(), all.end(),
+                   [&](const Refusal* a, const Refusal* b) { return weight(a) > weight(b); });
+  return all;
+}
+
+constexpr std::size_t refusals_told = 3;
+
+}  // namespace
+
 Error nothing_valid(const EvolveReport& report) {
+  const bool unbegun = report.stopped == plain_refused;
   const bool limited = report.stopped == "evaluations spent" || report.stopped == "time spent" ||
                        report.stopped == "generations spent";
+  std::string text = unbegun ? "no search was begun, " + report.stopped
+                             : fmt::format("{} after {} evaluations without a valid candidate",
+                                           report.stopped, report.evaluations);
   std::string codes;
   for (const auto& [code, count] : report.rejected)
     codes += fmt::format("{}{} {}", codes.empty() ? ": " : ", ", count, code);
+  if (!unbegun) text += codes;
+  const std::vector<const Refusal*> refusals = by_weight(report);
+  for (std::size_t i = 0; i < std::min(refusals.size(), refusals_told); ++i)
+    text += (unbegun && i == 0 ? ": " : "; ") + sentence(*refusals[i]);
   const bool unrecorded =
       report.device.starts_with("recorded:") && report.rejected.contains("measure.failed");
-  const char* next =
+  const std::string next =
       unrecorded
           ? "the recording lacks most strategies: record more with --count, or every one with --all"
-      : limited ? "give more evaluations or seconds"
-                : "look at the rejections with `cupilot report`";
-  return {limited ? ErrorCode::budget : ErrorCode::no_candidate,
-          fmt::format("{} after {} evaluations without a valid candidate{}", report.stopped,
-                      report.evaluations, codes),
-          next};
+      : !refusals.empty() ? refusals.front()->next
+      : limited           ? "give more evaluations or seconds"
+                          : "look at the rejections with `cupilot report`";
+  return {limited ? ErrorCode::budget : ErrorCode::no_candidate, std::move(text), next};
 }
 
 // What worked goes to the pool. One that cannot be written costs later runs its advice, not this
@@ -287,34 +356,42 @@ void Driver::keep_lessons(EvolveReport& report) {
 
 Result<EvolveReport> Driver::conclude_run() {
   std::vector<Finalist> all = finalists();
+  tell_what_is_to_come(all.size());
+  const double began = host_.monotonic_seconds();
   if (auto timed = time_again(all); !timed) return timed.error();
+  if (const double seconds = host_.monotonic_seconds() - began; seconds > 0)
+    part_seconds_["again"] += seconds;
   std::int64_t failed = 0;
   auto confirmed = confirm_one(all, failed);
   if (!confirmed) return confirmed.error();
+  if (!*confirmed && cancelled()) return interrupted();
   EvolveReport report = report_so_far();
   if (failed > 0) report.rejected["confirm.failed"] += failed;
-  std::int64_t best_slot = -1;
-  if (*confirmed) {
-    Confirmed& best = **confirmed;
-    best_slot = best.slot;
-    for (std::string& alarm : drift_alarms(best.best)) {
-      tell(alarm);
-      report.notices.push_back(std::move(alarm));
-    }
-    if (!options_.run_dir.empty()) {
-      const Phase phase("best");
-      auto written = write_best(host_, options_.run_dir, task_, *context_.backend, best.best,
-                                best.kernel, options_.task_words);
-      if (!written) return written.error();
-    }
-    report.best = std::move(best.best);
-    keep_lessons(report);
+  if (!*confirmed) return end_run(std::move(report), -1);
+  Confirmed& best = **confirmed;
+  for (std::string& alarm : drift_alarms(best.best)) {
+    tell(alarm);
+    report.notices.push_back(std::move(alarm));
   }
+  if (!options_.run_dir.empty()) {
+    const Phase phase("best");
+    auto written = write_best(host_, options_.run_dir, task_, *context_.backend, best.best,
+                              best.kernel, options_.task_words);
+    if (!written) return written.error();
+  }
+  report.best = std::move(best.best);
+  keep_lessons(report);
+  return end_run(std::move(report), best.slot);
+}
+
+// Writes the end of the journal, and the page.
+Result<EvolveReport> Driver::end_run(EvolveReport report, std::int64_t best_slot) {
   tell_phases(report);
   if (journal_) {
-    journal_->add(RecordType::end, to_json(EndRecord{report.stopped, best_slot, report.evaluations,
-                                                     report.proposed, report.wall_seconds,
-                                                     phases_.seconds(), phases_.cpu(), resumed_}));
+    EndRecord end{report.stopped,      best_slot,    report.evaluations, report.proposed,
+                  report.wall_seconds, own_phases(), own_cpu(),          resumed_,
+                  part_seconds_};
+    journal_->add(RecordType::end, to_json(end));
   }
   if (auto done = commit(); !done) return done.error();
   if (!options_.run_dir.empty()) {

@@ -1,17 +1,18 @@
 #include <string_view>
 
-#include "screens/verify.hpp"
+#include <cupilot/parts/rejection.hpp>
 
-namespace cupilot::cli {
+namespace cupilot {
 namespace {
 
-struct Advice {
+// What to do about a code.
+struct NextStep {
   std::string_view of;  // a code, or a stage with its dot
   std::string_view next;
 };
 
 // The first row that fits, so codes stand before their stage.
-constexpr Advice advices[] = {
+constexpr NextStep next_steps[] = {
     {"write.", "change the strategy, or give a tunable that realises it (docs/formats/tunable.md)"},
     {"plan.", "correct the launch plan (docs/formats/launch-plan.md)"},
     {"gate.source_size", "split or shorten the source"},
@@ -68,10 +69,10 @@ constexpr Advice advices[] = {
 }  // namespace
 
 std::string next_step(const Rejected& rejected) {
-  for (const Advice& row : advices) {
+  for (const NextStep& row : next_steps) {
     if (rejected.code.starts_with(row.of)) return std::string(row.next);
   }
   return "docs/formats/rejections.md";
 }
 
-}  // namespace cupilot::cli
+}  // namespace cupilot

@@ -1,0 +1,79 @@
+// Waiting for what takes long, while an observer hears of it.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <cupilot/evolve.hpp>
+#include <cupilot/parts/host.hpp>
+
+#include "base/guard.hpp"
+#include "base/phases.hpp"
+#include "evolution/evaluate/workers.hpp"
+
+namespace cupilot {
+
+inline constexpr double wait_seconds = 0.05;  // between looks at the clock and at `cancel`
+
+// Tells an observer what a run waits for, every activity_seconds in which it heard nothing else.
+class Heartbeat {
+ public:
+  Heartbeat(Host& host, SearchObserver* observer)
+      : host_(host), observer_(observer), started_(host.monotonic_seconds()), heard_(started_) {}
+
+  // The observer heard something now.
+  void heard() { heard_ = host_.monotonic_seconds(); }
+  bool is_due() const {
+    return observer_ != nullptr && host_.monotonic_seconds() - heard_ >= activity_seconds;
+  }
+  // `since`: by the host's clock.
+  void tell(std::string doing, double since, double to_come_seconds = 0) {
+    const double now = host_.monotonic_seconds();
+    heard_ = now;
+    if (observer_ != nullptr)
+      observer_->on_activity({std::move(doing), now - since, now - started_, to_come_seconds});
+  }
+
+ private:
+  Host& host_;
+  SearchObserver* observer_;
+  double started_, heard_;
+};
+
+// Where an errand's time went.
+struct Spending {
+  PhaseSeconds phases;
+  CpuSpent cpu;
+};
+
+// Does `work`, which returns a Result, on a thread of its own; this one tells what it waits for.
+template <class Work>
+auto aside(Host& host, Heartbeat& heartbeat, const std::string& doing, Spending& spent, Work work)
+    -> decltype(work()) {
+  struct Done {
+    decltype(work()) answer;
+    PhaseSeconds phases;
+    CpuSpent cpu;
+  };
+  const double began = host.monotonic_seconds();
+  Workers<Done> worker(host, 1);
+  worker.submit([&host, &work] {
+    const PhaseLog log([&host] { return host.monotonic_seconds(); },
+                       [&host] { return host.thread_cpu_seconds(); });
+    auto answer = guarded(work);
+    return Done{std::move(answer), log.seconds(), log.cpu()};
+  });
+  while (true) {
+    std::vector<Done> done = worker.collect(wait_seconds);
+    if (done.empty()) {
+      if (heartbeat.is_due()) heartbeat.tell(doing, began);
+      continue;
+    }
+    for (const auto& [path, seconds] : done.front().phases) spent.phases[path] += seconds;
+    spent.cpu.add(done.front().cpu);
+    return std::move(done.front().answer);
+  }
+}
+
+}  // namespace cupilot

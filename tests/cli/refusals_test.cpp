@@ -1,0 +1,210 @@
+// What a user is told of a kernel of his own that is refused, and a setting of a tunable tried
+// alone.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include "catch.hpp"
+#include "cli/program.hpp"
+
+using support::Ran;
+using support::run;
+using support::Scratch;
+using support::slurp;
+
+namespace {
+
+void expect(const Ran& ran, int exit, std::initializer_list<const char*> words) {
+  INFO(ran.out << ran.err);
+  CHECK(ran.exit == exit);
+  for (const char* word : words) {
+    INFO(word);
+    CHECK((ran.out + ran.err).find(word) != std::string::npos);
+  }
+}
+
+std::string with(std::string text, const std::string& from, const std::string& to) {
+  REQUIRE(text.find(from) != std::string::npos);
+  return text.replace(text.find(from), from.size(), to);
+}
+
+// A small task of one's own.
+void make_task(const Scratch& scratch) {
+  REQUIRE(run("task new weighed", scratch).exit == 0);
+  scratch.file("weighed/task.json",
+               with(slurp(scratch.path / "weighed/task.json"), "\"rows\": 1024, \"cols\": 1024",
+                    "\"rows\": 64, \"cols\": 128"));
+}
+
+int line_with(const std::string& text, const std::string& words) {
+  const std::size_t at = text.find(words);
+  REQUIRE(at != std::string::npos);
+  return static_cast<int>(
+             std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n')) +
+         1;
+}
+
+}  // namespace
+
+TEST_CASE("a plain setting that is wrong ends the run before its first candidate", "[cli]") {
+  const Scratch scratch;
+  make_task(scratch);
+  const std::string good = slurp(scratch.path / "weighed/tunable.cu");
+  const std::string words =
+      "evolve weighed/task.json --tunable bad.cu --device virtual:h200 --evaluations 6 ";
+  struct Row {
+    const char *from, *to, *code;
+    bool line;
+  };
+  const Row rows[] = {
+      {"* weight)", "* weight * 2)", "verify.", false},
+      {"long long r = first + j;", "long long r = frist + j;", "compile.error", true}};
+  for (const Row& row : rows) {
+    INFO(row.code);
+    const std::string bad = with(good, row.from, row.to);
+    scratch.file("bad.cu", bad);
+    const std::string dir = std::string("run-") + row.code;
+    const std::string place = "bad.cu:" + std::to_string(line_with(bad, "r = f")) + ": const long";
+    const Ran ran = run(words + "--run " + dir, scratch);
+    expect(ran, 7,
+           {"the plain setting of weighed_rows", row.code, "no search was begun", "next: "});
+    CHECK((ran.err.find(place) != std::string::npos) == row.line);
+    CHECK((ran.out.find(place) != std::string::npos) == row.line);
+    expect(run("report " + dir, scratch), 0,
+           {"0 evaluations of 0 proposed", "first met by the plain setting", row.code});
+    expect(run("report " + dir + " --json", scratch), 0, {"\"refusals\"", "\"setting\"", row.code});
+    CHECK(slurp(scratch.path / dir / "report.html").find("first met by") != std::string::npos);
+    expect(run("resume " + dir, scratch), 7, {"no search was begun", row.code});
+  }
+  const Ran json = run(words + "--json --run json", scratch);
+  CHECK(json.exit == 7);
+  CHECK(json.out.find("\"code\": 7") != std::string::npos);
+  CHECK(json.out.find("compile.error") != std::string::npos);
+}
+
+TEST_CASE("verify and profile take a tunable at a setting", "[cli]") {
+  const Scratch scratch;
+  make_task(scratch);
+  const std::string device = " --task weighed/task.json --device virtual:h200 ";
+  const std::string verify = "verify weighed/tunable.cu" + device;
+  expect(run(verify, scratch), 0, {"PROVED", "weighed"});
+  expect(run(verify + "--set ROWS=4 --set COLS=2", scratch), 0, {"PROVED"});
+  expect(run("profile weighed/tunable.cu --set ROWS=4" + device, scratch), 0, {"weigh_columns"});
+  struct Row {
+    const char *set, *words, *next;
+  };
+  for (const Row& row :
+       {Row{"--set ROW=4", "it has no parameter 'ROW'",
+            "nearest: ROWS; known: THREADS, ROWS, COLS"},
+        Row{"--set ROWS=3", "ROWS=3 is outside its domain", "give one of 1, 2, 4, 8, 16, 32"},
+        Row{"--set ROWS=32 --set COLS=4", "breaks the restriction ROWS * COLS <= 64", ""},
+        Row{"--set ROWS", "is not NAME=VALUE", "such as"},
+        Row{"--set =4", "is not NAME=VALUE", "such as"},
+        Row{"--set ROWS=4x", "is not NAME=VALUE", "such as"},
+        Row{"--set ROWS=4 --set ROWS=8", "set twice", "keep one"}}) {
+    INFO(row.set);
+    for (const std::string& verb : {"verify", "profile"})
+      expect(run(verb + " weighed/tunable.cu" + device + row.set, scratch), 2,
+             {row.words, row.next});
+  }
+  expect(run("verify weighed/tunable.cu --device virtual:h200", scratch), 2, {"--task"});
+  expect(run("verify weighed/tunable.cu --task gemm --task m=8 --device virtual:h200", scratch), 2,
+         {"serves family"});
+  scratch.file("kernel.cu", "extern \"C\" __global__ void f() {}\n");
+  expect(run("verify kernel.cu --set A=1 --device virtual:h200", scratch), 2, {"no parameters"});
+  const std::string good = slurp(scratch.path / "weighed/tunable.cu");
+  const std::string bad = with(good, "long long r = first", "long long r = frist");
+  scratch.file("bad.cu", bad);
+  expect(run("verify bad.cu" + device, scratch), 8,
+         {("bad.cu:" + std::to_string(line_with(bad, "r = frist"))).c_str()});
+}
+
+TEST_CASE("a run without a plain baseline names none", "[cli]") {
+  const Scratch scratch;
+  make_task(scratch);
+  const Ran ran = run(
+      "evolve weighed/task.json --tunable weighed/tunable.cu --device virtual:h200 --evaluations 3 "
+      "--no-plain --run r",
+      scratch);
+  expect(ran, 0, {"best (#", "time: plain setting"});
+  CHECK(ran.out.find("\nplain ") == std::string::npos);
+  CHECK(ran.out.find("x plain") == std::string::npos);
+}
+
+namespace {
+
+// The program in the background, its screen in a file.
+class Begun {
+ public:
+  Begun(const Scratch& scratch, const std::string& words) : screen_(scratch.path / "screen") {
+    const std::string command = "exec '" CUPILOT_PROGRAM "' " + words + " >screen 2>&1 </dev/null";
+    pid_ = fork();
+    if (pid_ != 0) return;
+    if (chdir(scratch.path.c_str()) != 0) _exit(99);
+    execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    _exit(99);
+  }
+  Begun(const Begun&) = delete;
+  ~Begun() {
+    if (pid_ > 0) kill(pid_, SIGKILL);
+    if (pid_ > 0) waitpid(pid_, nullptr, 0);
+  }
+  bool says(const std::string& words, int seconds = 120) const {
+    for (int i = 0; i < 50 * seconds && slurp(screen_).find(words) == std::string::npos; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return slurp(screen_).find(words) != std::string::npos;
+  }
+  // Exit code, and how long its end took.
+  std::pair<int, double> end(int signal) {
+    const auto began = std::chrono::steady_clock::now();
+    kill(pid_, signal);
+    int status = 0;
+    waitpid(pid_, &status, 0);
+    pid_ = 0;
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), took.count()};
+  }
+  std::string screen() const { return slurp(screen_); }
+
+ private:
+  std::filesystem::path screen_;
+  pid_t pid_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("a signal ends a run within two seconds, whatever is proved", "[cli][search]") {
+  const Scratch scratch;
+  make_task(scratch);
+  // A reference that takes its time.
+  scratch.file("weighed/reference.cu", R"cu(
+__device__ real reference_y(const Inputs& in, long long index) {
+  real w = in.w(index % in.cols);
+  for (long long i = 1; i < 3000; ++i) w = max_(w, in.w((index + i * in.cols) % in.cols));
+  return in.x(index) * w;
+}
+)cu");
+  struct Row {
+    int signal, exit;
+    const char* at;
+  };
+  int number = 0;
+  for (const Row& row : {Row{SIGTERM, 143, ": proving"}, Row{SIGINT, 130, "still to come"}}) {
+    INFO(row.at);
+    const std::string dir = "run" + std::to_string(++number);
+    Begun program(scratch,
+                  "evolve weighed/task.json --tunable weighed/tunable.cu --device "
+                  "virtual:h200 --no-plain --evaluations 1 --run " +
+                      dir);
+    const bool reached = program.says(row.at);
+    INFO(program.screen());
+    REQUIRE(reached);
+    const auto [exit, seconds] = program.end(row.signal);
+    CHECK(exit == row.exit);
+    CHECK(seconds < 2);
+    expect(run("report " + dir, scratch), 0, {"not finished"});
+  }
+}

@@ -1,0 +1,162 @@
+// A run's seconds and what is heard while they pass, on a simulated clock.
+#include <cupilot/parts/rejection.hpp>
+
+#include "catch.hpp"
+#include "evolution/hooked.hpp"
+#include "evolution/support.hpp"
+#include "support/sim_host.hpp"
+
+using namespace cupilot;
+using namespace cupilot::testing;
+
+namespace {
+
+// Notes when it heard anything.
+struct Listener : SearchObserver {
+  explicit Listener(SimHost& clock) : host(clock) {}
+  void hear() {
+    const double now = host.monotonic_seconds();
+    longest = std::max(longest, now - last);
+    last = now;
+  }
+  void on_generation(const Progress&) override { hear(); }
+  void on_notice(const std::string& notice) override {
+    hear();
+    notices += notice + "\n";
+  }
+  void on_refusal(const Refusal&) override { hear(); }
+  void on_activity(const Activity& activity) override {
+    if (!activities.empty()) closest = std::min(closest, host.monotonic_seconds() - last_activity);
+    last_activity = host.monotonic_seconds();
+    hear();
+    activities += activity.doing + "\n";
+  }
+  SimHost& host;
+  double last = 0, longest = 0, last_activity = 0, closest = 1e9;
+  std::string notices, activities;
+};
+
+}  // namespace
+
+TEST_CASE("the seconds of a run hold what follows the search") {
+  struct Row {
+    double max_seconds, case_seconds, measure_seconds;
+  };
+  for (const Row& row : {Row{120, 0.05, 0.2}, Row{60, 0.1, 1}, Row{300, 0.3, 4}}) {
+    INFO(row.max_seconds << " " << row.case_seconds << " " << row.measure_seconds);
+    const TempDir dir;
+    SimHost host(Rng(1));
+    Hooked device(fake_device(write_landscape(dir)));
+    device.on_run = [&](const CompiledKernel&, TrialReport& report) {
+      host.spend(row.case_seconds * static_cast<double>(report.cases.size()));
+    };
+    device.on_measure = [&](std::span<const Subject> all, std::vector<SubjectReport>&) {
+      host.spend(row.measure_seconds * static_cast<double>(all.size()));
+    };
+    Listener listener(host);
+    EvolveOptions options = small_run("run", 1'000'000);
+    options.host = &host;
+    options.max_seconds = row.max_seconds;
+    options.observer = &listener;
+    const auto report = evolve(Task{}, device, options);
+    REQUIRE_OK(report);
+    CHECK(report->best);
+    CHECK(report->stopped == "time spent");
+    CHECK(report->wall_seconds <= row.max_seconds);
+    CHECK(report->wall_seconds > 0.4 * row.max_seconds);
+    CHECK(report->evaluations > 1);
+    CHECK(listener.notices.find("still to come: confirming the best") != std::string::npos);
+    double sum = 0;
+    for (const char* part : {"baselines", "search", "confirm"}) {
+      INFO(part);
+      REQUIRE(report->part_seconds.contains(part));
+      CHECK(report->part_seconds.at(part) > 0);
+      sum += report->part_seconds.at(part);
+    }
+    CHECK(sum == Approx(report->wall_seconds).epsilon(0.02));
+  }
+}
+
+TEST_CASE("something is heard every ten seconds, whatever takes long") {
+  const TempDir dir;
+  SimHost host(Rng(1));
+  Hooked device(fake_device(write_landscape(dir)));
+  device.on_run = [&](const CompiledKernel&, TrialReport&) { host.spend(200); };
+  device.on_measure = [&](std::span<const Subject>, std::vector<SubjectReport>&) {
+    host.spend(35);
+  };
+  Listener listener(host);
+  EvolveOptions options = small_run("", 6);
+  options.host = &host;
+  options.observer = &listener;
+  REQUIRE_OK(evolve(Task{}, device, options));
+  CHECK(listener.longest <= 10);
+  CHECK(listener.closest >= activity_seconds);
+  for (const char* doing : {"timing the baselines", "proving", "confirming #"}) {
+    INFO(doing);
+    CHECK(listener.activities.find(doing) != std::string::npos);
+  }
+}
+
+TEST_CASE("a run that is cancelled while its best is confirmed goes on from there", "[threads]") {
+  const TempDir dir;
+  Hooked device(fake_device(write_landscape(dir)));
+  std::atomic<bool> cancel{false};
+  struct AtTheEnd : SearchObserver {
+    explicit AtTheEnd(std::atomic<bool>& flag) : cancel(flag) {}
+    void on_notice(const std::string& notice) override {
+      if (notice.find("still to come") != std::string::npos) cancel = true;
+    }
+    std::atomic<bool>& cancel;
+  } observer(cancel);
+  EvolveOptions options = small_run(dir / "run");
+  options.observer = &observer;
+  options.cancel = &cancel;
+  auto report = evolve(Task{}, device, options);
+  REQUIRE_OK(report);
+  CHECK(report->stopped == "interrupted");
+  CHECK_FALSE(report->best);
+  REQUIRE_OK(resume(dir / "run", device, {}));
+  REQUIRE_OK(evolve(Task{}, device, small_run(dir / "whole")));
+  CHECK(essence(dir / "run") == essence(dir / "whole"));
+}
+
+TEST_CASE("the plain baseline may be left out, and ends no search", "[threads]") {
+  const TempDir dir;
+  struct Row {
+    bool asked, timed;
+    const char* notice;
+  };
+  std::vector<std::string> proposals;
+  for (const Row& row : {Row{true, true, ""}, Row{false, true, ""},
+                         Row{true, false, "no plain baseline: too dear"}}) {
+    INFO(row.asked << row.timed);
+    Hooked device(fake_device(write_landscape(dir)));
+    device.on_measure = [&](std::span<const Subject> all, std::vector<SubjectReport>& reports) {
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        if (all[i].kind == Subject::Kind::plain && !row.timed)
+          reports[i].measurement = reject("measure.failed", "too dear");
+      }
+    };
+    EvolveOptions options = small_run(dir / ("run" + std::to_string(proposals.size())));
+    options.plain_baseline = row.asked;
+    const auto report = evolve(Task{}, device, options);
+    REQUIRE_OK(report);
+    REQUIRE(report->best);
+    const auto named = [](const std::vector<Baseline>& all) {
+      return std::any_of(all.begin(), all.end(),
+                         [](const Baseline& one) { return one.name == "plain"; });
+    };
+    CHECK(named(report->baselines) == (row.asked && row.timed));
+    CHECK(named(report->best->baselines) == (row.asked && row.timed));
+    std::string notices;
+    for (const std::string& notice : report->notices) notices += notice + "\n";
+    CHECK(notices.find(row.notice) != std::string::npos);
+    proposals.push_back(essence(options.run_dir));
+    // A resumed run asks for no baseline that the run went without.
+    REQUIRE_OK(resume(options.run_dir, device, {.raise_evaluations = 40}));
+  }
+  // The unit of fitness is no part of what is searched.
+  CHECK(proposals[0] == proposals[1]);
+  CHECK(proposals[0] == proposals[2]);
+}
