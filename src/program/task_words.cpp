@@ -37,11 +37,11 @@ Error unknown_task(const std::string& word, const Families& families) {
 }
 
 // The family's own text, else one that operators have.
-Result<std::string> reference_of(const Family& family, const std::string& path) {
+Result<Reference> reference_of(const Family& family, const std::string& path) {
   const auto own = family.texts.find(path);
-  if (own != family.texts.end()) return own->second;
+  if (own != family.texts.end()) return Reference{own->second, family.origin + "/" + path};
   const std::string_view text = operator_reference(path);
-  if (!text.empty()) return std::string(text);
+  if (!text.empty()) return Reference{std::string(text), "kernels/reference/" + path};
   return Error{ErrorCode::usage,
                fmt::format("family {}: there is no reference {}", family.name, path),
                "name a file of the family's folder, or GROUP/FILE.cu of kernels/reference"};
@@ -90,7 +90,7 @@ Result<Task> task_of(const Family& family, const std::vector<std::string>& typed
   if (!reference.empty()) {
     auto found = reference_of(family, reference);
     if (!found) return found.error();
-    task->reference = {std::move(*found), reference};
+    task->reference = std::move(*found);
   }
   if (auto valid = validate(*task); !valid) return valid.error();
   return task;
