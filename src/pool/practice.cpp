@@ -37,7 +37,8 @@ Result<std::vector<PoolEntry>> practice_from(std::string_view json, const std::s
                  "docs/formats/family.md describes the file"};
   };
   try {
-    for (const Json& one : Json::parse(json).at("entries")) {
+    const Json whole = Json::parse(json);
+    for (const Json& one : whole.at("entries")) {
       auto entry = entry_of(one);
       if (!entry) return failed(entry.error().message);
       all.push_back(std::move(*entry));

@@ -29,7 +29,8 @@ Result<Families> kept_families(Host& host, const std::string& run_dir, const Fam
   const auto text = host.read_file(path);
   if (!text) return text.error();
   try {
-    for (const OrderedJson& one : OrderedJson::parse(*text).at("families")) {
+    const OrderedJson whole = OrderedJson::parse(*text);
+    for (const OrderedJson& one : whole.at("families")) {
       auto family = family_from(one.at("name").get<std::string>(),
                                 one.at("texts").get<std::map<std::string, std::string>>());
       if (!family) return std::move(family.error()).while_doing(path);
