@@ -79,7 +79,8 @@ Result<Cost> cost_of(const Task& task, Backend& backend, int proposals, int comp
   options.max_evaluations = 0;
   options.seed = 1;
   options.lookahead = static_cast<int>(in_flight);
-  Search search(options, *components->space, *components->strategist, components->zone, 1e5, components->knowledge);
+  Search search(options, *components->space, *components->strategist, components->zone, 1e5,
+                components->knowledge);
   Cost cost;
   std::vector<Strategy> all;
   std::vector<Proposal> open;

@@ -21,8 +21,8 @@
 #include "backend/cuda/trials.hpp"
 #include "base/phases.hpp"
 #include "evolution/run/context.hpp"
-#include "trusted/content.cuh"
 #include "support/gemm.hpp"
+#include "trusted/content.cuh"
 
 namespace {
 
@@ -243,7 +243,8 @@ Result<std::vector<CompiledKernel>> kernels_of(const Task& task, Backend& backen
   if (!components) return components.error();
   SearchOptions options;
   options.max_evaluations = options.lookahead = count;
-  Search search(options, *components->space, *components->strategist, components->zone, 1e5, components->knowledge);
+  Search search(options, *components->space, *components->strategist, components->zone, 1e5,
+                components->knowledge);
   std::vector<CompiledKernel> kernels;
   for (int i = 0; i < count; ++i) {
     auto asked = search.ask(1);

@@ -12,7 +12,6 @@
 #include <fstream>
 #include <iostream>
 
-
 #include "merge.hpp"
 #include "recorder.hpp"
 #include "rows.hpp"

@@ -6,9 +6,9 @@
 #include <set>
 
 #include "catch.hpp"
+#include "support/gemm.hpp"
 #include "support/sanitized.hpp"
 #include "tests/backend/virtual/tasks.hpp"
-#include "support/gemm.hpp"
 
 namespace cupilot {
 namespace {

@@ -4,8 +4,8 @@
 #include <cupilot/parts/agents.hpp>
 
 #include "catch.hpp"
-#include "tests/backend/virtual/tasks.hpp"
 #include "support/gemm.hpp"
+#include "tests/backend/virtual/tasks.hpp"
 
 namespace cupilot {
 

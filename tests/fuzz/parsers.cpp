@@ -100,7 +100,8 @@ std::string wrong_task(const std::string& text) {
 }
 
 Texts tunables() {
-  return {file("tests/data/softmax/softmax_tunable.cu"), file("kernels/families/gemm/templates/gemm_simt.cu")};
+  return {file("tests/data/softmax/softmax_tunable.cu"),
+          file("kernels/families/gemm/templates/gemm_simt.cu")};
 }
 bool takes_tunable(const std::string& text) {
   return static_cast<bool>(parse_tunable(text, "fuzz.cu"));

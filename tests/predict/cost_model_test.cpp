@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-
 #include "catch.hpp"
 #include "support/gemm.hpp"
 

@@ -1,6 +1,5 @@
 #include "roofline/stalls.hpp"
 
-
 #include <algorithm>
 #include <limits>
 

@@ -1,6 +1,5 @@
 #include "task/borrowed_scope.hpp"
 
-
 #include "catch.hpp"
 #include "support/gemm.hpp"
 

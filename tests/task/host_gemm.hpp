@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "support/gemm.hpp"
 #include "task/content.hpp"
 #include "trusted/tracked.cuh"
 
@@ -94,7 +95,6 @@ CUPILOT_GEMM_VARIANT(nn_silu_float, float, 0, 0, 0, 0, 0, 3)
 }
 CUPILOT_GEMM_VARIANT(nn_silu_tracked, tracked, 0, 0, 0, 0, 0, 3)
 #include "reference/matmul/gemm.cu"
-#include "support/gemm.hpp"
 }
 #undef CUPILOT_GEMM_VARIANT
 #undef __device__

@@ -3,8 +3,8 @@
 #include <set>
 
 #include "catch.hpp"
-#include "task/content.hpp"
 #include "support/gemm.hpp"
+#include "task/content.hpp"
 
 namespace cupilot {
 namespace {

@@ -1,10 +1,9 @@
 #include "task/reference_program.hpp"
 
-
 #include "catch.hpp"
+#include "support/gemm.hpp"
 #include "support/nvrtc.hpp"
 #include "task/content.hpp"
-#include "support/gemm.hpp"
 
 namespace cupilot {
 namespace {

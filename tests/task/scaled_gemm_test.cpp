@@ -104,8 +104,7 @@ TEST_CASE("factors are tensors of the task, in a family of its own") {
 }
 
 TEST_CASE("factors of sums are finite in every content, operands are not") {
-  const Task task =
-      *gemm_of({"m=64", "n=256", "k=512", "dtype=e5m2", "scale=block"});
+  const Task task = *gemm_of({"m=64", "n=256", "k=512", "dtype=e5m2", "scale=block"});
   for (std::size_t i = 0; i + 1 < task.tensors.size(); ++i) {
     const auto params = fill_params(task, i, task.time_shapes[0], {1, ContentKind::special});
     REQUIRE(params);

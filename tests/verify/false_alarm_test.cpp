@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "support/gemm.hpp"
 #include "support/sanitized.hpp"
 #include "task/content.hpp"
 #include "trusted/tracked.cuh"
 #include "verify/shown.hpp"
-#include "support/gemm.hpp"
 
 namespace cupilot {
 namespace {

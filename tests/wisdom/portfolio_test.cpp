@@ -10,8 +10,8 @@
 #include <cupilot/wisdom.hpp>
 
 #include "catch.hpp"
-#include "support/kept_images.hpp"
 #include "support/gemm.hpp"
+#include "support/kept_images.hpp"
 
 using namespace cupilot;
 namespace fs = std::filesystem;

@@ -78,7 +78,7 @@ struct ExecuteOptions {
 struct Fault {
   std::string code;     // a row of rejection.hpp's table: "run.out_of_bounds"
   std::string message;  // names address, nearest buffer and offset
-  std::string where;    // "block (1,0,0) thread (33,0,0), ptx line 120 (ld.global.f32), kernel.cu:42"
+  std::string where;  // "block (1,0,0) thread (33,0,0), ptx line 120 (ld.global.f32), kernel.cu:42"
   std::uint32_t ptx_line = 0;
   std::uint32_t source_line = 0;
   std::uint64_t block = 0;   // linear

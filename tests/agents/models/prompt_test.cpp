@@ -1,6 +1,5 @@
 #include "agents/models/prompt.hpp"
 
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -12,9 +11,8 @@
 #include "agents/write/device_headers.hpp"
 #include "base/embedded.hpp"
 #include "catch.hpp"
-#include "base/embedded.hpp"
-#include "support/scripted_chat.hpp"
 #include "support/gemm.hpp"
+#include "support/scripted_chat.hpp"
 
 using namespace cupilot;
 using namespace cupilot::testing;

@@ -1,7 +1,6 @@
 // Pressures joined to techniques.
 #include "agents/propose/relief.hpp"
 
-
 #include "catch.hpp"
 #include "strategy/edit.hpp"
 #include "strategy/toy_space.hpp"

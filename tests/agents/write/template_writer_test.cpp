@@ -5,9 +5,9 @@
 
 #include "base/embedded.hpp"
 #include "kernel/template_choice.hpp"
+#include "support/gemm.hpp"
 #include "support/nvrtc.hpp"
 #include "support/reached.hpp"
-#include "support/gemm.hpp"
 
 using namespace cupilot;
 

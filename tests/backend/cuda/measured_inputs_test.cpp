@@ -5,12 +5,11 @@
 #include <memory>
 #include <utility>
 
-
 #include "backend/cuda/trials.hpp"
 #include "catch.hpp"
+#include "support/gemm.hpp"
 #include "support/kept_images.hpp"
 #include "support/reached.hpp"
-#include "support/gemm.hpp"
 
 using namespace cupilot;
 

@@ -3,10 +3,9 @@
 
 #include <cmath>
 
-
 #include "catch.hpp"
-#include "support/kept_images.hpp"
 #include "support/gemm.hpp"
+#include "support/kept_images.hpp"
 
 namespace cupilot {
 namespace {

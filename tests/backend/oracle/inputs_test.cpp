@@ -1,9 +1,8 @@
 #include "backend/oracle/inputs.hpp"
 
-
 #include "catch.hpp"
-#include "task/content.hpp"
 #include "support/gemm.hpp"
+#include "task/content.hpp"
 
 namespace cupilot {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <cstring>
 
-
 #include "catch.hpp"
 #include "ptx/machine/device_memory.hpp"
 #include "support/gemm.hpp"

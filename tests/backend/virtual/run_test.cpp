@@ -3,9 +3,9 @@
 
 #include "backend/oracle/reference_values.hpp"
 #include "catch.hpp"
+#include "support/gemm.hpp"
 #include "support/reached.hpp"
 #include "tests/backend/virtual/tasks.hpp"
-#include "support/gemm.hpp"
 
 namespace cupilot {
 namespace {

@@ -4,9 +4,8 @@
 #include "backend/cuda/programs.hpp"
 #include "backend/worker/probe.hpp"
 #include "catch.hpp"
-#include "support/kept_images.hpp"
 #include "support/gemm.hpp"
-
+#include "support/kept_images.hpp"
 
 using namespace cupilot;
 

@@ -10,8 +10,8 @@
 #include "catch.hpp"
 #include "evolution/evaluate/pipe.hpp"
 #include "evolution/hooked.hpp"
-#include "support/reached.hpp"
 #include "support/gemm.hpp"
+#include "support/reached.hpp"
 
 using namespace cupilot;
 using namespace cupilot::testing;

@@ -6,9 +6,9 @@
 #include "evolution/journal/tally.hpp"
 #include "evolution/run/context.hpp"
 #include "evolution/support.hpp"
+#include "support/gemm.hpp"
 #include "support/kept_images.hpp"
 #include "support/sanitized.hpp"
-#include "support/gemm.hpp"
 
 using namespace cupilot;
 using namespace cupilot::testing;

@@ -10,8 +10,8 @@
 #include "catch.hpp"
 #include "evolution/jobs_of.hpp"
 #include "evolution/support.hpp"
-#include "support/sanitized.hpp"
 #include "support/gemm.hpp"
+#include "support/sanitized.hpp"
 
 using namespace cupilot;
 using namespace cupilot::testing;

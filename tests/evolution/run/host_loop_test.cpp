@@ -2,14 +2,13 @@
 #include <map>
 #include <vector>
 
-
 #include "catch.hpp"
 #include "evolution/jobs_of.hpp"
 #include "evolution/journal/run_state.hpp"
 #include "evolution/support.hpp"
+#include "support/gemm.hpp"
 #include "support/kept_images.hpp"
 #include "support/sanitized.hpp"
-#include "support/gemm.hpp"
 
 using namespace cupilot;
 using namespace cupilot::testing;

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <set>
 
-
 #include "catch.hpp"
 #include "evolution/journal/records.hpp"
 #include "strategy/build_space.hpp"

@@ -10,8 +10,8 @@
 #include "evolution/journal/prediction_score.hpp"
 #include "evolution/search/knowledge.hpp"
 #include "evolution/support.hpp"
-#include "support/sanitized.hpp"
 #include "support/gemm.hpp"
+#include "support/sanitized.hpp"
 
 using namespace cupilot;
 using namespace cupilot::testing;
