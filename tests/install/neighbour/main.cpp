@@ -1,6 +1,6 @@
 #include <cupilot/backend.hpp>
 #include <cupilot/evolve.hpp>
-#include <cupilot/parts/gemm.hpp>
+#include <cupilot/family.hpp>
 #include <cupilot/parts/models.hpp>
 
 #include <cstdio>
@@ -72,7 +72,7 @@ int main() {
   // The library's own exceptions stay inside it.
   if (cupilot::read_models("{", "text")) return 1;
   if (!ask_a_model()) return 2;
-  const auto task = cupilot::gemm_task({.m = 64, .n = 64, .k = 64});
+  const auto task = cupilot::task_from_words({"gemm", "m=64", "n=64", "k=64"});
   const auto device = cupilot::open_backend("virtual:h200", {.worker_path = WORKER});
   if (!task || !device) return 4;
   Thrower thrower;
