@@ -6,8 +6,8 @@
 #include <cupilot/wisdom.hpp>
 
 #include "catch.hpp"
-#include "wisdom/base64.hpp"
 #include "support/gemm.hpp"
+#include "wisdom/base64.hpp"
 
 using namespace cupilot;
 
