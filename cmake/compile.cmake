@@ -24,6 +24,8 @@ target_compile_options(cupilot_options INTERFACE -fPIC -Wall -Wextra -Wconversio
   # In a unity build a source's own names may hide those of its neighbours.
   $<$<NOT:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>:-Wshadow>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  # Unique symbols are one for the whole process; objcopy makes none of them local.
+  target_compile_options(cupilot_options INTERFACE -fno-gnu-unique)
   # g++ takes a unity source for a header, whose types should not have fields of a source's own.
   target_compile_options(cupilot_options INTERFACE $<$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>:-Wno-subobject-linkage>)
   if(CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)

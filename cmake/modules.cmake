@@ -24,13 +24,14 @@ endfunction()
 # cupilot_public_object(OUTPUT NAMES ARCHIVES...): one object file of all that the targets ARCHIVES hold, in which only visible
 # names that the file NAMES lists stay global. So a program's own Eigen, fmt or nlohmann/json, compiled by other flags, replaces
 # none of theirs. Groups of inline functions are dissolved: the linker would drop them for those of the program.
-find_program(CUPILOT_LD NAMES ld.bfd ld REQUIRED)  # lld 14 dissolves no groups
+find_program(CUPILOT_LD NAMES ld.bfd ld REQUIRED)  # of binutils: lld 14 dissolves no groups
+find_program(CUPILOT_OBJCOPY NAMES objcopy REQUIRED)
 function(cupilot_public_object output names)
   set(object ${CMAKE_CURRENT_BINARY_DIR}/${output})
   list(TRANSFORM ARGN REPLACE "(.+)" "$<TARGET_FILE:\\1>" OUTPUT_VARIABLE files)
   add_custom_command(OUTPUT ${object}
     COMMAND ${CUPILOT_LD} -r --force-group-allocation --whole-archive ${files} -o ${object}.whole
-    COMMAND ${CMAKE_OBJCOPY} --localize-hidden --wildcard --keep-global-symbols=${names} --remove-section=.llvm_addrsig
+    COMMAND ${CUPILOT_OBJCOPY} --localize-hidden --wildcard --keep-global-symbols=${names} --remove-section=.llvm_addrsig
             ${object}.whole ${object}
     COMMAND ${CMAKE_COMMAND} -E rm ${object}.whole
     DEPENDS ${ARGN} ${names} VERBATIM)

@@ -28,8 +28,8 @@ class Client {
   void set_follow_location(bool) { only_the_owner("set_follow_location"); }
   bool send(Request&, Response&, Error&) { return only_the_owner("send"), true; }
 
- private:
-  char one_ = 0;
+ protected:
+  char padding_[3] = {};
 };
 
 }  // namespace httplib
