@@ -55,7 +55,9 @@ Result<OwnKernel> open_tunable(const std::string& path, const KernelFlags& flags
     return Error{ErrorCode::usage,
                  path + ": a tunable makes a kernel for a task, and none is stated",
                  "say it with --task"};
-  Result<Task> task = task_from_words(flags.task);
+  const Result<Families> families = load_families(flags.common.families);
+  if (!families) return families.error();
+  Result<Task> task = task_from_words(flags.task, *families);
   if (!task) return task.error();
   const auto settings = settings_from(flags.set);
   if (!settings) return settings.error();

@@ -55,8 +55,8 @@ struct Activity {
   double to_come_seconds = 0;  // what is expected to follow the search; 0: unknown
 };
 
-// Receives the progress of a search; the library itself never prints. Called from the driver's
-// thread only.
+// Receives the progress of a search; the library itself never prints. Called from the thread
+// that called evolve() only.
 struct SearchObserver {
   virtual ~SearchObserver() = default;
   virtual void on_candidate(const Candidate&) {}

@@ -1,5 +1,7 @@
 #include "evolution/run/context.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <cupilot/parts/prediction.hpp>
 
@@ -199,13 +201,21 @@ void consult_pool(RunContext& context, const EvolveOptions& options) {
 }
 
 std::vector<PlainSetting> plain_settings(const Task& task, const DeviceSpec& device,
+                                         const Families& families,
                                          const std::vector<Tunable>& templates) {
-  const std::size_t built_in = builtin_tunables().size();
+  const auto built_in = [&](const Tunable& tunable) {
+    return std::any_of(families.begin(), families.end(), [&](const Family& family) {
+      return family.built_in &&
+             std::any_of(family.templates.begin(), family.templates.end(),
+                         [&](const Tunable& one) { return one.name == tunable.name; });
+    });
+  };
   std::vector<PlainSetting> own, other;
-  for (std::size_t i = 0; i < templates.size(); ++i) {
-    if (!serves(templates[i], task)) continue;
-    auto& where = i >= built_in ? own : other;
-    where.push_back({templates[i].name, i >= built_in, instantiate(templates[i], task, device)});
+  for (const Tunable& tunable : templates) {
+    if (!serves(tunable, task)) continue;
+    const bool mine = !built_in(tunable);
+    auto& where = mine ? own : other;
+    where.push_back({tunable.name, mine, instantiate(tunable, task, device)});
   }
   return own.empty() ? other : own;
 }
@@ -296,10 +306,12 @@ Result<RunContext> open_context(const Task& task, Backend& backend, const Evolve
   if (options.writer != nullptr) context.writer = options.writer;
   if (options.chat != nullptr && techniques.empty()) seat_models(context, options);
   if (!techniques.empty()) return context;
-  if (context.templates && options.plain_first && options.writer == nullptr && backend.runs()) {
-    auto loaded = load_tunables(task, backend.device(), options.tunables);
+  if (context.templates && options.plain_first && options.writer == nullptr &&
+      backend.traits().runs) {
+    const Families families = known_families(options.families);
+    auto loaded = load_tunables(task, backend.device(), families, options.tunables);
     if (!loaded) return loaded.error();
-    context.plain = plain_settings(task, backend.device(), *loaded);
+    context.plain = plain_settings(task, backend.device(), families, *loaded);
   }
   if (auto added = add_screen(context, options); !added) return added.error();
   consult_pool(context, options);

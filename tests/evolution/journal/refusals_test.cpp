@@ -50,9 +50,9 @@ TEST_CASE("a refusal names the line of the user's own file") {
     const char *source_line, *message;
   };
   const Row rows[] = {
-      {reject("compile.error", "kernel.cu(7): error: no y"), "scale_rows", 13, true,
-       "y[i] = 2 * x[i];", "scale.cu:13: error: no y"},
-      {reject("run.race", "two threads", "ptx line 9, kernel.cu:6"), "scale_rows", 12, true,
+      {reject("compile.error", "kernel.cu(7): error: no y"), "scale_rows", 12, true,
+       "y[i] = 2 * x[i];", "scale.cu:12: error: no y"},
+      {reject("run.race", "two threads", "ptx line 9, kernel.cu:6"), "scale_rows", 11, true,
        "const long long i = blockIdx.x * THREADS + threadIdx.x;", "two threads"},
       {reject("plan.expression", "`cdiv(n-2, THREADS)`, column 1: division"), "scale_rows", 5, true,
        "\"plan\": {\"launches\"", "`cdiv("},

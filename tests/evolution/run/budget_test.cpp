@@ -46,7 +46,9 @@ TEST_CASE("the seconds of a run hold what follows the search") {
     INFO(row.max_seconds << " " << row.case_seconds << " " << row.measure_seconds);
     const TempDir dir;
     SimHost host(Rng(1));
-    Hooked device(fake_device(write_landscape(dir)));
+    Hooked device(fake_device(write_landscape(
+        dir,
+        R"({"cupilot_landscape": 1, "kind": "nk", "variables": 10, "values": 4, "k": 3, "seed": 1})")));
     device.on_run = [&](const CompiledKernel&, TrialReport& report) {
       host.spend(row.case_seconds * static_cast<double>(report.cases.size()));
     };
