@@ -2,17 +2,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <map>
-#include <set>
 
 #include <cupilot/parts/run_report.hpp>
 
+#include "base/embedded.hpp"
 #include "base/guard.hpp"
 #include "evolution/journal/run_files.hpp"
-#include "evolution/report/chart.hpp"
+#include "evolution/report/page_events.hpp"
+#include "evolution/report/thinned.hpp"
 
 namespace cupilot {
+
+std::span<const EmbeddedFile> page_files();
+
 namespace {
 
 std::string escaped(std::string_view text) {
@@ -38,173 +40,32 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-constexpr std::string_view head = R"(<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>cupilot run</title>
-<style>
-body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1b1b1f;background:#fff}
-table{border-collapse:collapse;margin:1rem 0}td,th{padding:.2rem .8rem;border-bottom:1px solid #ddd;text-align:left;vertical-align:top}
-td.n{text-align:right;font-variant-numeric:tabular-nums}code{font-size:90%}svg{max-width:100%;height:auto}
-.quiet{color:#666}h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}
-@media(prefers-color-scheme:dark){body{background:#16161a;color:#e6e6ea}td,th{border-color:#333}.quiet{color:#999}}
-</style></head><body>
-)";
-
 constexpr std::size_t most_lines = 500;  // of generations
 
-struct Point {
-  std::int64_t slot = 0;
-  int generation = 0;
-  double us = 0;
-  std::string id, label;
-  std::vector<std::string> parents;
-};
-
-Point point_of(const ResultRecord& result, const Accepted& accepted) {
-  const Candidate& c = result.candidate;
-  return {result.slot,   result.generation,    accepted.measurement.time_us,
-          c.strategy_id, describe(c.strategy), c.strategy.parents};
+std::string page_text(std::string_view name) {
+  return std::string(find_embedded(page_files(), name));
 }
 
-// What the page needs of a run's events.
-class Gatherer {
- public:
-  void take(const SearchEvent& event, const FramedRecord& record) {
-    roofline.take(event);
-    const auto* result = std::get_if<ResultRecord>(&event);
-    const auto* accepted =
-        result == nullptr ? nullptr : std::get_if<Accepted>(&result->candidate.outcome);
-    if (accepted == nullptr) return;
-    places.insert(result->candidate.strategy_id, record.at);
-    const double us = accepted->measurement.time_us;
-    const bool fastest = best_ == 0 || us < best_;
-    if (fastest) best_ = us;
-    points_.add(point_of(*result, *accepted), fastest);
-  }
-  std::size_t seen() const { return points_.seen(); }
-  std::vector<Point> points() const {
-    std::vector<Point> all = points_.taken();
-    std::sort(all.begin(), all.end(),
-              [](const Point& a, const Point& b) { return a.slot < b.slot; });
-    return all;
-  }
-  RooflineGatherer roofline;
-  DigestTable places;  // strategy id -> byte of the journal where its accepted result is
-
- private:
-  Thinned<Point> points_{most_points};
-  double best_ = 0;
-};
-
-// Each verified kernel as a dot over its slot, of many some, the best so far as a line, the plain
-// baseline and the library dashed; log time.
-std::string chart(const std::vector<Point>& points, const std::vector<Baseline>& baselines,
-                  std::int64_t slots) {
-  double low = HUGE_VAL, high = 0;
-  const auto widen = [&](double us) {
-    low = std::min(low, us);
-    high = std::max(high, us);
-  };
-  for (const Point& point : points) widen(point.us);
-  for (const Baseline& baseline : baselines) widen(baseline.time_us);
-  if (points.empty() || !(low > 0)) return "<p class=quiet>No kernel was verified.</p>\n";
-  const double span = std::max(1e-9, std::log(high / low));
-  const auto x = [&](std::int64_t slot) {
-    return 60 + 820.0 * static_cast<double>(slot) /
-                    static_cast<double>(std::max<std::int64_t>(1, slots - 1));
-  };
-  const auto y = [&](double us) { return 20 + 280 * (1 - std::log(us / low) / span); };
-  std::string svg =
-      "<svg viewBox=\"0 0 900 340\" role=img aria-label=\"time of each verified kernel\" "
-      "font-size=12 fill=currentColor>\n";
-  for (const Baseline& baseline : baselines) {
-    svg += fmt::format(
-        "<line x1=60 x2=880 y1={0:.1f} y2={0:.1f} stroke=#c60 stroke-dasharray=\"6 4\"/><text x=64 "
-        "y={1:.1f}>{2} {3:.4g} "
-        "us</text>\n",
-        y(baseline.time_us), y(baseline.time_us) - 4, escaped(baseline.name), baseline.time_us);
-  }
-  std::string line;
-  double best = HUGE_VAL;
-  for (const Point& point : points) {
-    svg += fmt::format(
-        "<circle cx={:.1f} cy={:.1f} r=2.5 fill=#47a opacity=.6><title>slot {}: {:.4g} us "
-        "{}</title></circle>\n",
-        x(point.slot), y(point.us), point.slot, point.us, escaped(point.label));
-    if (point.us >= best) continue;
-    if (!line.empty()) line += fmt::format("H{:.1f}", x(point.slot));
-    line += fmt::format("{}{:.1f} {:.1f}", line.empty() ? "M" : "L", x(point.slot), y(point.us));
-    best = point.us;
-  }
-  svg += fmt::format("<path d=\"{}H880\" fill=none stroke=#283 stroke-width=2/>\n", line);
-  svg += fmt::format(
-      "<text x=60 y=330>slot 0</text><text x=880 y=330 text-anchor=end>slot {}</text>"
-      "<text x=4 y={:.1f}>{:.3g} us</text></svg>\n",
-      slots - 1, y(low), low);
-  return svg;
+std::string page_head(const std::string& title) {
+  return "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
+         escaped(title) + "</title>\n<style>\n" + page_text("style.css") +
+         "</style>\n</head>\n<body>\n";
 }
 
-// The champion and its ancestors by generation, at most 60 of them, each read where the journal has
-// it.
-std::map<int, std::vector<Point>> ancestors(Host& host, const std::string& run_dir,
-                                            const DigestTable& places,
-                                            const std::string& champion) {
-  std::vector<std::string> queue = {champion};
-  std::map<int, std::vector<Point>> rows;
-  std::set<std::string> met;
-  for (std::size_t i = 0; i < queue.size() && met.size() < 60; ++i) {
-    const std::int64_t at = places.find(queue[i]);
-    if (at < 0 || !met.insert(queue[i]).second) continue;
-    const auto record = record_at(host, run_dir, at);
-    const auto result =
-        record ? result_without_cases(record->payload) : Result<ResultRecord>(record.error());
-    const auto* accepted = result ? std::get_if<Accepted>(&result->candidate.outcome) : nullptr;
-    if (accepted == nullptr) continue;
-    const Point& point = rows[result->generation].emplace_back(point_of(*result, *accepted));
-    queue.insert(queue.end(), point.parents.begin(), point.parents.end());
-  }
-  for (auto& [generation, row] : rows) {
-    std::sort(row.begin(), row.end(),
-              [](const Point& a, const Point& b) { return a.slot < b.slot; });
-  }
-  return rows;
-}
-
-// A row a generation, an edge from child to parent.
-std::string lineage(const std::map<int, std::vector<Point>>& rows, const std::string& champion) {
-  if (rows.empty()) return "";
-  std::map<std::string, std::pair<double, double>> place;
-  double y = 24;
-  for (const auto& [generation, row] : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i)
-      place[row[i].id] = {900.0 * (static_cast<double>(i) + 0.5) / static_cast<double>(row.size()),
-                          y};
-    y += 56;
-  }
-  std::string edges, dots;
-  for (const auto& [generation, row] : rows) {
-    for (const Point& point : row) {
-      const auto [px, py] = place[point.id];
-      for (const std::string& parent : point.parents) {
-        const auto to = place.find(parent);
-        if (to == place.end()) continue;
-        edges += fmt::format("<line x1={:.1f} y1={:.1f} x2={:.1f} y2={:.1f} stroke=#999/>\n", px,
-                             py, to->second.first, to->second.second);
-      }
-      dots += fmt::format(
-          "<circle cx={0:.1f} cy={1:.1f} r=5 fill={2}><title>{3}</title></circle><text x={0:.1f} "
-          "y={4:.1f}>{5}: {6:.4g} "
-          "us</text>\n",
-          px, py, point.id == champion ? "#283" : "#47a", escaped(point.label), py + 18, point.slot,
-          point.us);
-    }
-  }
+// A heading, a line of words and the place where charts.mjs draws the chart `id`.
+std::string chart_place(std::string_view heading, std::string_view id, const std::string& words) {
   return fmt::format(
-             "<svg viewBox=\"0 0 900 {:.0f}\" role=img aria-label=\"lineage of the best kernel\" "
-             "font-size=11 "
-             "fill=currentColor text-anchor=middle>\n",
-             y) +
-         edges + dots + "</svg>\n";
+      "<h2>{0}</h2>\n<p class=\"quiet\">{2}</p>\n<div class=\"chart\" id=\"{1}\" role=\"img\" "
+      "aria-label=\"chart: {0}\"></div>\n",
+      heading, id, escaped(words));
+}
+
+// The charts' data and the program that draws them.
+std::string charts_script(const PageData& data) {
+  return "<script type=\"application/json\" id=\"cupilot-data\">" + page_json(data) +
+         "</script>\n<!--\n" + page_text("NOTICE") + "-->\n<script>\n" + page_text("charts.js") +
+         "</script>\n";
 }
 
 std::string row(const std::string& name, const std::string& value) {
@@ -233,20 +94,11 @@ std::string evidence_rows(const Best& best, const Accepted& accepted) {
   return html;
 }
 
-// The chart stands beside the words; a run of a device that spans its own space has none.
-std::string roofline_part(const RunWalk& walk, const RooflineGatherer& gatherer) {
-  const auto chart = gatherer.chart(walk);
-  if (!chart || chart->population.empty() || !chart->floor) return "";
-  return "<h2>Roofline</h2>\n" + roofline_svg(*chart) +
-         "<p class=quiet>ceilings: " + escaped(chart->source) + "</p>\n";
-}
-
-std::string champion_part(const EvolveReport& report,
-                          const std::map<int, std::vector<Point>>& kin) {
-  if (!report.best) return "<h2>Best</h2><p>No kernel was confirmed.</p>\n";
+std::string champion_part(const EvolveReport& report) {
+  if (!report.best) return "<h2>Best kernel</h2>\n<p>No kernel was confirmed.</p>\n";
   const Candidate& c = report.best->candidate;
   const auto& accepted = std::get<Accepted>(c.outcome);
-  std::string html = "<h2>Best</h2><table>\n";
+  std::string html = "<h2>Best kernel</h2>\n<table>\n";
   html += row("time",
               fmt::format("{:.4g} us {} ({} L2)", accepted.measurement.time_us,
                           name_of(accepted.measurement.provenance), accepted.measurement.cache));
@@ -266,7 +118,7 @@ std::string champion_part(const EvolveReport& report,
                   accepted.verification.worst_ratio, name_of(accepted.verification.proved),
                   accepted.verification.processes));
   html += evidence_rows(*report.best, accepted);
-  html += "</table><h2>Verdict</h2><table>\n";
+  html += "</table>\n<h2>Verdict</h2>\n<table>\n";
   const Verdict& v = accepted.verdict;
   html += row("zone", std::string(name_of(v.zone)));
   html +=
@@ -276,12 +128,11 @@ std::string champion_part(const EvolveReport& report,
   html += row("evidence", v.rung);
   html += "</table><ul>\n";
   for (const std::string& sentence : v.digest) html += "<li>" + escaped(sentence) + "</li>\n";
-  html += "</ul>\n<h2>Lineage</h2>\n" + lineage(kin, c.strategy_id);
-  return html;
+  return html + "</ul>\n";
 }
 
 std::string generations_table(const RunSummary& summary) {
-  std::string html = "<h2>Generations</h2><table>\n";
+  std::string html = "<h2>Generations</h2>\n<table>\n";
   Thinned<std::string> lines(most_lines);
   for (const std::string& line : summary.lines) lines.add(line, &line == &summary.lines.back());
   for (const std::string& line : lines.taken()) html += "<tr><td>" + escaped(line) + "</td></tr>\n";
@@ -293,28 +144,26 @@ std::string phases_table(const EvolveReport& report) {
                                                      report.phase_seconds.end());
   std::stable_sort(phases.begin(), phases.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
-  std::string html =
-      "<h2>Where the time went</h2><p class=quiet>search/… is added up over the threads that work "
-      "on candidates side by side.</p>"
-      "<table><tr><th>phase</th><th>seconds</th></tr>\n";
+  std::string html = "<table><tr><th>phase</th><th>seconds</th></tr>\n";
   for (const auto& [path, seconds] : phases)
-    html += fmt::format("<tr><td>{}</td><td class=n>{:.2f}</td></tr>\n", escaped(path), seconds);
+    html +=
+        fmt::format("<tr><td>{}</td><td class=\"n\">{:.2f}</td></tr>\n", escaped(path), seconds);
   return html + "</table>\n";
 }
 
 std::string rejections_table(const EvolveReport& report) {
-  std::string html = "<h2>Rejected</h2><table><tr><th>code</th><th>count</th></tr>\n";
+  if (report.rejected.empty()) return "";
+  std::string html = "<table><tr><th>code</th><th>count</th></tr>\n";
   for (const auto& [code, count] : report.rejected)
-    html += fmt::format("<tr><td>{}</td><td class=n>{}</td></tr>\n", escaped(code), count);
+    html += fmt::format("<tr><td>{}</td><td class=\"n\">{}</td></tr>\n", escaped(code), count);
   return html + "</table>\n";
 }
 
 // The first refusal of each code.
 std::string refusals_table(const EvolveReport& report) {
   if (report.refusals.empty()) return "";
-  std::string html =
-      "<table><tr><th>code</th><th>first met by</th><th>message</th><th>line</th><th>next</th>"
-      "</tr>\n";
+  std::string html = "<h2>First refusal of each code</h2>\n<table>\n";
+  html += "<tr><th>code</th><th>first met by</th><th>message</th><th>line</th><th>next</th></tr>\n";
   for (const Refusal& one : report.refusals) {
     const std::string who =
         one.candidate > 0 ? fmt::format("#{} {}", one.candidate, one.setting) : one.setting;
@@ -331,57 +180,101 @@ std::string refusals_table(const EvolveReport& report) {
   return html + "</table>\n";
 }
 
-}  // namespace
+// A number with a line of words below it.
+std::string figure(const std::string& value, const std::string& words, bool best = false) {
+  return fmt::format("<div{}><b>{}</b><span>{}</span></div>\n", best ? " class=\"best\"" : "",
+                     escaped(value), escaped(words));
+}
 
-namespace {
+std::string key_figures(const EvolveReport& report, std::size_t verified) {
+  std::string html = "<div class=\"figures\">\n";
+  if (report.best) {
+    const auto& accepted = std::get<Accepted>(report.best->candidate.outcome);
+    const Measurement& time = accepted.measurement;
+    html += figure(fmt::format("{:.4g} us", time.time_us),
+                   fmt::format("best time, {}, candidate #{}", name_of(time.provenance),
+                               report.best->candidate.id),
+                   true);
+    for (const Baseline& baseline : report.best->baselines) {
+      html += figure(fmt::format("{:.3g}x", baseline.time_us / time.time_us),
+                     fmt::format("{} takes {:.4g} us, {}", baseline.name, baseline.time_us,
+                                 name_of(baseline.provenance)));
+    }
+    if (accepted.verdict.floor_us > 0) {
+      html +=
+          figure(fmt::format("{:.3g} %", 100 * accepted.verdict.floor_share),
+                 fmt::format("of the roofline; its floor is {:.4g} us", accepted.verdict.floor_us));
+    }
+  }
+  html += figure(fmt::format("{} of {}", verified, report.evaluations),
+                 "kernels verified of those evaluated");
+  return html + "</div>\n";
+}
 
-std::string page_of(Host& host, const std::string& run_dir, const RunWalk& walk,
-                    const Gatherer& gatherer) {
-  const RunSummary& summary = walk.summary;
-  const EvolveReport& report = summary.report;
+std::string title_part(const RunWalk& walk) {
+  const EvolveReport& report = walk.summary.report;
   const HeaderRecord& header = walk.state.header;
-  const std::vector<Point> points = gatherer.points();
-  const auto kin =
-      report.best ? ancestors(host, run_dir, gatherer.places, report.best->candidate.strategy_id)
-                  : std::map<int, std::vector<Point>>();
-  std::string html(head);
   const std::string seconds = report.wall_seconds > 0
                                   ? fmt::format("{:.1f} s{}, ", report.wall_seconds,
                                                 report.resumed ? " since it was resumed" : "")
                                   : "";
-  html += fmt::format(
-      "<h1>{} on {}</h1>\n<p class=quiet>seed {}, {} evaluations of {} proposals, {}{}; cupilot "
+  return fmt::format(
+      "<h1>{} on {}</h1>\n<p class=\"quiet\">seed {}, {} evaluations of {} proposals, {}{}; "
+      "cupilot "
       "{}, {}</p>\n",
-      escaped(summary.task.name), escaped(report.device), report.seed, report.evaluations,
+      escaped(walk.summary.task.name), escaped(report.device), report.seed, report.evaluations,
       report.proposed, seconds, report.stopped.empty() ? "not finished" : escaped(report.stopped),
       escaped(header.program), escaped(header.started));
-  html += chart(points, report.baselines, report.proposed);
-  if (points.size() < gatherer.seen()) {
-    html += fmt::format(
-        "<p class=quiet>{} of {} verified kernels are shown, each that was the fastest so far "
-        "among them.</p>\n",
-        points.size(), gatherer.seen());
+}
+
+std::string search_charts(const PageData& data, std::size_t verified) {
+  std::string shown = "Each verified kernel by its time, and the fastest so far.";
+  if (data.kernels.size() < verified) {
+    shown += fmt::format(
+        " {} of {} verified kernels are shown, each that was the fastest so far among them.",
+        data.kernels.size(), verified);
   }
-  html += roofline_part(walk, gatherer.roofline);
-  html += champion_part(report, kin);
-  html += generations_table(summary);
-  html += rejections_table(report) + refusals_table(report);
-  html += phases_table(report);
+  return chart_place("Progress", "progress", shown) +
+         chart_place(
+             "Roofline", "roofline",
+             data.roofline ? data.roofline->title + "; ceilings: " + data.roofline->source : "") +
+         chart_place("Lineage", "lineage",
+                     "Parents to the left, their children to the right: the champion, its "
+                     "ancestors, and their fastest other children.");
+}
+
+std::string page_of(const RunWalk& walk, const PageData& data, std::size_t verified) {
+  const EvolveReport& report = walk.summary.report;
+  std::string html = page_head("cupilot: " + walk.summary.task.name + " on " + report.device);
+  html += title_part(walk) + key_figures(report, verified);
+  html +=
+      "<noscript><p>The charts need JavaScript. Their numbers stand in the JSON block at the end "
+      "of this page's source, those of the best kernel also below.</p></noscript>\n";
+  html += search_charts(data, verified) + champion_part(report) + generations_table(walk.summary);
+  html += "<div class=\"sides\">\n<section>\n" +
+          chart_place("Rejected candidates", "rejections", "Candidates by rejection code.") +
+          rejections_table(report) + "</section>\n<section>\n" +
+          chart_place("Where the time went", "phases",
+                      "search/… is added up over the threads that work on candidates side by "
+                      "side, all else is wall time.") +
+          "<details><summary>as a table</summary>\n" + phases_table(report) +
+          "</details>\n</section>\n</div>\n" + refusals_table(report);
   for (const std::string& notice : report.notices)
-    html += "<p class=quiet>" + escaped(notice) + "</p>\n";
-  return html + "</body></html>\n";
+    html += "<p class=\"quiet\">" + escaped(notice) + "</p>\n";
+  return html + charts_script(data) + "</body>\n</html>\n";
 }
 
 Result<RunReport> report_from_one_walk(Host& host, const std::string& run_dir) {
-  Gatherer gatherer;
+  PageGatherer gatherer;
   auto walk = walk_run(host, run_dir, [&](const SearchEvent& event, const FramedRecord& record) {
     gatherer.take(event, record);
   });
   if (!walk) return walk.error();
+  const PageData data = gatherer.data(host, run_dir, *walk);
   const std::string path = run_dir + "/report.html";
   const auto written =
-      host.write_file_atomically(path, page_of(host, run_dir, *walk, gatherer), false);
-  auto chart = gatherer.roofline.chart(*walk);
+      host.write_file_atomically(path, page_of(*walk, data, gatherer.verified()), false);
+  auto chart = gatherer.roofline(*walk);
   return RunReport{std::move(walk->summary), std::move(chart),
                    written ? Result<std::string>(path) : written.error()};
 }
