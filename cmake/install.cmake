@@ -39,7 +39,5 @@ endforeach()
 
 foreach(component package IN ZIP_LISTS CUPILOT_COMPONENTS CUPILOT_PACKAGES)
   install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} RENAME copyright COMPONENT ${component})
-  install(FILES third_party/cpp-httplib/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} RENAME copyright.cpp-httplib
-    COMPONENT ${component})  # it is compiled in
   install(FILES NOTICE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} COMPONENT ${component})
 endforeach()
