@@ -9,6 +9,7 @@ find_package(SQLite3 3.40 REQUIRED)
 find_package(CLI11 2.1 REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(SECCOMP REQUIRED IMPORTED_TARGET libseccomp)
+pkg_check_modules(HTTPLIB REQUIRED IMPORTED_TARGET cpp-httplib)
 find_path(CUPILOT_VALIJSON_INCLUDE NAMES valijson/validator.hpp REQUIRED)
 find_path(CUPILOT_CUDA_INCLUDE NAMES nvrtc.h cuda.h
   HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES include)

@@ -2,6 +2,7 @@
 #include "llm/http.hpp"
 
 #include <fcntl.h>
+#include <httplib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -11,11 +12,6 @@
 #include <thread>
 
 #include <fmt/core.h>
-
-// In a namespace of its own: a program that has cpp-httplib too may have another version.
-#define httplib cupilot_httplib
-#define CPPHTTPLIB_OPENSSL_SUPPORT
-#include <cpp-httplib/httplib.h>
 
 #include "llm/socket_bytes.hpp"
 
