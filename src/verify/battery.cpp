@@ -104,9 +104,9 @@ class Battery {
             .repeats = repeats};
   }
 
-  // With two matrices of a batch where that can be paid for, else with one.
+  // With two matrices of a batch where that takes at most half of what is left, else with one.
   Case affordable(Case run) const {
-    if (cost(run) <= budget_) return run;
+    if (cost(run) <= budget_ * full_share) return run;
     for (const Axis& axis : task_.axes) {
       const bool untiled = steps_.shaping_step(axis.name) == 1 && !steps_.tells(axis.name);
       if (axis.kind == AxisKind::free && untiled) run.workload.sizes[axis.name] = 1;
