@@ -79,7 +79,8 @@ class Battery {
 
   std::vector<Case> run() {
     for (const Row& row : candidate_rows) {
-      add(wish(row.shape, row.kind, row.seed, row.repeats));
+      const Case wanted = wish(row.shape, row.kind, row.seed, row.repeats);
+      add(row.shape == Boundary::every_split ? affordable(wanted) : wanted);
       if (row.shape == Boundary::several_tiles) check_shapes(Kind::ordinary);
     }
     if (level_ != ProofLevel::candidate && !real_) in_full();
@@ -101,6 +102,16 @@ class Battery {
     return {.workload = boundary_[static_cast<std::size_t>(shape)],
             .content = {.seed = seed_ + seed, .kind = kind},
             .repeats = repeats};
+  }
+
+  // With two matrices of a batch where that takes at most half of what is left, else with one.
+  Case affordable(Case run) const {
+    if (cost(run) <= budget_ * full_share) return run;
+    for (const Axis& axis : task_.axes) {
+      const bool untiled = steps_.shaping_step(axis.name) == 1 && !steps_.tells(axis.name);
+      if (axis.kind == AxisKind::free && untiled) run.workload.sizes[axis.name] = 1;
+    }
+    return run;
   }
 
   double cost(const Case& run) const {

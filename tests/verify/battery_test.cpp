@@ -186,7 +186,7 @@ TEST_CASE("a candidate's battery reaches every path of its plan") {
   INFO("every part of the split, of several tiles of several matrices");
   CHECK(reaches(cases, [=](auto, auto n, auto k, auto batch) {
           return batch > 1 && n > bn && k > (2 * split - 1) * bk;
-        }) == batched);
+        }) == (batched && small));  // large tiles of two matrices are too dear
   CHECK(std::any_of(cases.begin(), cases.end(),
                     [](const Case& run) { return run.content.kind == ContentKind::probe; }));
 }

@@ -2,7 +2,7 @@
 // health and replacement.
 //
 // cuda_device.cpp speaks to the processes, cuda_health.cpp starts and trusts them, cuda_slots.cpp
-// shares memory, cuda_count.cpp has a third process count.
+// shares memory, cuda_arrival.cpp tests what it shares, cuda_count.cpp has a third process count.
 #pragma once
 
 #include <array>
@@ -67,8 +67,10 @@ class CudaDevice : public TrialDevice {
            (spare_ ? 1 : 0);
   }
 
+  Result<bool> stores_arrive(std::span<const Region> regions) override;
   // The judge is replaced, and its third lie makes the device suspect.
   Error distrust(const std::string& why) override;
+  Error condemn(const std::string& why) override;
 
   // Kills and restarts both.
   Result<void> renew() override;
@@ -121,6 +123,9 @@ class CudaDevice : public TrialDevice {
                                                             double seconds);
   Result<void> ready_counter(const NamedImage& image, std::optional<RunnerFault>& fault);
   Result<void> map_in_counter(const Slot& slot);
+
+  // cuda_arrival.cpp
+  const Slot* slot_of(const Region& region) const;
 
   // cuda_slots.cpp
   SlotOrder mapping_of(const Slot& slot) const;

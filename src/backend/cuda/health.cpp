@@ -208,6 +208,12 @@ Error CudaDevice::distrust(const std::string& why) {
           "memory or arithmetic of the device may be broken"};
 }
 
+Error CudaDevice::condemn(const std::string& why) {
+  last_strike_ = why;
+  strikes_ = most_strikes;
+  return suspect();
+}
+
 // A fault costs the start of a process; with one waiting it costs the switch to it.
 void CudaDevice::keep_spare() {
   if (restarts_ == 0 || spare_) return;

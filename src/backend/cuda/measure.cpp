@@ -401,13 +401,30 @@ std::vector<Case> CudaTrials::cases_of(const Workload& workload, const MeasureOp
   return cases;
 }
 
+Result<std::vector<SubjectReport>> CudaTrials::measure_once(const Task& task,
+                                                            const std::string& task_key,
+                                                            const Workload& workload,
+                                                            std::span<const Subject> contestants,
+                                                            const MeasureOptions& options) {
+  orders_.forget();  // of what ended by an Error
+  return MeasuredRounds(*this, task, task_key, workload, options).go(contestants);
+}
+
 Result<std::vector<SubjectReport>> CudaTrials::measure(const Task& task,
                                                        const std::string& task_key,
                                                        const Workload& workload,
                                                        std::span<const Subject> contestants,
                                                        const MeasureOptions& options) {
-  orders_.forget();  // of what ended by an Error
-  return MeasuredRounds(*this, task, task_key, workload, options).go(contestants);
+  const auto bare = [](const SubjectReport& report) {
+    return std::any_of(report.proofs.begin(), report.proofs.end(), leaves_poison);
+  };
+  for (bool replaced = false;; replaced = true) {
+    auto reports = measure_once(task, task_key, workload, contestants, options);
+    if (!reports || std::none_of(reports->begin(), reports->end(), bare)) return reports;
+    auto lost = replace_if_stores_are_lost(task, launch_case(workload, options, 0, 0), replaced);
+    if (!lost) return lost.error();
+    if (!*lost) return reports;
+  }
 }
 
 }  // namespace cupilot

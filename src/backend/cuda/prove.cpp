@@ -12,6 +12,9 @@
 namespace cupilot {
 namespace {
 
+constexpr const char* stores_are_lost =
+    "the known kernel ran on the device, and what it stored did not arrive";
+
 // A fault of the kernel at run time: what follows would only repeat it.
 bool ends_the_trial(const CaseReport& report) {
   return std::any_of(report.faults.begin(), report.faults.end(), [](const Fault& fault) {
@@ -83,9 +86,10 @@ Result<void> CudaTrials::run_case(const Task& task, const std::string& task_key,
   return {};
 }
 
-Result<std::vector<CaseReport>> CudaTrials::prove(const Task& task, const std::string& task_key,
-                                                  const CompiledKernel& kernel,
-                                                  std::span<const Case> cases) {
+Result<std::vector<CaseReport>> CudaTrials::prove_once(const Task& task,
+                                                       const std::string& task_key,
+                                                       const CompiledKernel& kernel,
+                                                       std::span<const Case> cases) {
   std::list<Proof> proofs;
   const auto ended = [&] {
     return std::find_if(proofs.begin(), proofs.end(),
@@ -115,6 +119,47 @@ Result<std::vector<CaseReport>> CudaTrials::prove(const Task& task, const std::s
   std::vector<CaseReport> reports;
   for (Proof& proof : proofs) reports.push_back(std::move(proof.report));
   return reports;
+}
+
+Result<std::vector<CaseReport>> CudaTrials::prove(const Task& task, const std::string& task_key,
+                                                  const CompiledKernel& kernel,
+                                                  std::span<const Case> cases) {
+  for (bool replaced = false;; replaced = true) {
+    auto reports = prove_once(task, task_key, kernel, cases);
+    if (!reports) return reports;
+    const auto bare = std::find_if(reports->begin(), reports->end(), leaves_poison);
+    if (bare == reports->end()) return reports;
+    auto lost = replace_if_stores_are_lost(task, bare->what, replaced);
+    if (!lost) return lost.error();
+    if (!*lost) return reports;
+  }
+}
+
+bool CudaTrials::leaves_poison(const CaseReport& report) {
+  return std::any_of(report.outputs.begin(), report.outputs.end(),
+                     [](const OutputReport& output) { return output.never_written > 0; });
+}
+
+Result<bool> CudaTrials::stores_arrive(const Task& task, const Case& what) {
+  auto placement = place(task, what, Fence::end);
+  if (!placement) return placement.error();
+  std::vector<Region> outputs;
+  for (std::size_t i = 0; i < task.tensors.size(); ++i) {
+    if (task.tensors[i].role == Role::out) outputs.push_back(placement->tensors[i]);
+  }
+  return device_.stores_arrive(outputs);
+}
+
+Result<bool> CudaTrials::replace_if_stores_are_lost(const Task& task, const Case& what,
+                                                    bool replaced) {
+  auto arrive = stores_arrive(task, what);
+  if (!arrive) return arrive.error();
+  if (*arrive) return false;
+  if (replaced) return device_.condemn(stores_are_lost);
+  if (auto renewed = device_.renew(); !renewed) return renewed.error();
+  happened_.add(std::string(stores_are_lost) +
+                ": its processes were replaced, and the candidate is judged again");
+  return true;
 }
 
 }  // namespace cupilot

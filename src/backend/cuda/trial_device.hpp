@@ -92,8 +92,16 @@ class TrialDevice {
   virtual void settle() = 0;
   // Processes of ours that hold the card.
   virtual int processes() const = 0;
+  // The known answer through shared memory: the runner's own kernel clears the regions, which the
+  // judge has poisoned and then reads. False: what the runner stores does not arrive. What lay
+  // there is lost.
+  virtual Result<bool> stores_arrive(std::span<const Region>) { return true; }
   // The judge said what is not so. Always an error.
   virtual Error distrust(const std::string& why) = 0;
+  // The device is suspect from now on. Always an error.
+  virtual Error condemn(const std::string& why) {
+    return {ErrorCode::no_device, why, "start anew with another context"};
+  }
   // All that was loaded, cached or started is had anew.
   virtual Result<void> renew() = 0;
 };

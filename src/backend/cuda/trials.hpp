@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -58,6 +59,23 @@ struct CountedRun {
   double seconds = 0;  // that it took
 };
 
+// Sentences for the user, added by one thread and read by others.
+class Happenings {
+ public:
+  void add(std::string sentence) {
+    const std::lock_guard lock(mutex_);
+    sentences_.push_back(std::move(sentence));
+  }
+  std::vector<std::string> all() const {
+    const std::lock_guard lock(mutex_);
+    return sentences_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> sentences_;
+};
+
 class CudaTrials {
  public:
   CudaTrials(TrialDevice& device, CudaPrograms& programs, SpotCheck& spot, const DeviceSpec& spec,
@@ -71,7 +89,9 @@ class CudaTrials {
         library_calls_(std::move(library_calls)) {}
 
   // Each case from placement to comparison, in order, up to a fault that further ones would only
-  // repeat. Error: the machine failed twice at the same case.
+  // repeat. Before elements are called never written, a known kernel shows that what the runner
+  // stores arrives; where it does not, the device's processes are replaced and all cases run again.
+  // Errors: the machine failed twice at the same case; no_device when stores are lost again.
   Result<std::vector<CaseReport>> prove(const Task& task, const std::string& task_key,
                                         const CompiledKernel& kernel, std::span<const Case> cases);
 
@@ -87,6 +107,9 @@ class CudaTrials {
                                              const Workload& workload,
                                              std::span<const Subject> contestants,
                                              const MeasureOptions& options);
+
+  // What was found and mended since the device was opened, one sentence each. Any thread.
+  std::vector<std::string> happened() const { return happened_.all(); }
 
   // One run under the hardware counters (cuda_count.cpp). Error no_device: none can be read.
   Attempt<CountedRun> count(const Task& task, const std::string& task_key,
@@ -112,6 +135,18 @@ class CudaTrials {
   using Ran = std::variant<DeviceRun, RunnerFault>;
   struct Proof;
 
+  Result<std::vector<CaseReport>> prove_once(const Task& task, const std::string& task_key,
+                                             const CompiledKernel& kernel,
+                                             std::span<const Case> cases);
+  Result<std::vector<SubjectReport>> measure_once(const Task& task, const std::string& task_key,
+                                                  const Workload& workload,
+                                                  std::span<const Subject> contestants,
+                                                  const MeasureOptions& options);
+  static bool leaves_poison(const CaseReport& report);
+  // The known answer in the memory of a case's outputs.
+  Result<bool> stores_arrive(const Task& task, const Case& what);
+  // True: they were, and both processes are new. Error no_device where they are new already.
+  Result<bool> replace_if_stores_are_lost(const Task& task, const Case& what, bool replaced);
   // One case up to what is put off of it.
   Result<void> run_case(const Task& task, const std::string& task_key, const CompiledKernel& kernel,
                         Fence fence, Proof& proof);
@@ -161,6 +196,7 @@ class CudaTrials {
   double trial_seconds_;
   std::vector<LibraryCall> library_calls_;
   std::vector<std::shared_ptr<const NamedImage>> named_;  // images that were named last
+  Happenings happened_;
 };
 
 // Recipe numbers of a tensor for one content. Output tensors have a layout only.

@@ -48,12 +48,14 @@ void Repeats::keep(const RepeatOrder& order) {
     check(
         driver().cuMemsetD8Async(kept.memory, 0, static_cast<std::size_t>(all), session_.stream()),
         "clearing marks");
-    session_.synchronize();
+    // On the session's stream, which the default one does not wait for: the output is poisoned anew
+    // right after.
     if (kept.bytes > 0) {
-      check(driver().cuMemcpyDtoD(kept.memory, session_.address(output.region),
-                                  static_cast<std::size_t>(kept.bytes)),
+      check(driver().cuMemcpyDtoDAsync(kept.memory, session_.address(output.region),
+                                       static_cast<std::size_t>(kept.bytes), session_.stream()),
             "keeping an output");
     }
+    session_.synchronize();
   }
 }
 

@@ -165,6 +165,10 @@ constexpr Row rows[] = {
     {"judge-check-checkhashes", "error", "error"},
     {"judge-check-checkwrong", "wrong, then more", "measure.timed_launch"},
     {"judge-check-checkpoison", "never written, then more", "measure.timed_launch"},
+    // What the runner stores does not arrive: found by the known answer, not laid to the kernel.
+    {"judge-check-checklost", "good", "measured"},
+    {"runner-run-e700-once+judge-check-checklost-late", "run.out_of_bounds", "measured"},
+    {"judge-check-checkgone", "suspect", "suspect"},
     {"judge-check-checkguard", "run.guard", "run.guard"},
     {"judge-check-checkguard-once", "run.guard",
      "measured"},  // of the first case, told when the second was run
@@ -283,6 +287,42 @@ TEST_CASE("every misbehaviour of judge and runner has its outcome, and none is a
     if (!measured)
       measured = trials.measure(task, key, cases[0].workload, {&contestant, 1}, {3, 0.01, true, 1});
     expect_outcome(outcome(measured), row.measured);
+  }
+}
+
+TEST_CASE("a device whose stores are lost after a fault is replaced, and that is said") {
+  struct Row {
+    const char* behaviour;
+    const char* proved[3];  // of one kernel after another
+    std::size_t said;
+  };
+  const Row lost[] = {
+      {"runner-run-e700-once+judge-check-checklost-late", {"run.out_of_bounds", "good", "good"}, 1},
+      {"runner-run-e700-once+judge-check-checkgone-late",
+       {"run.out_of_bounds", "suspect", "suspect"},
+       1},
+      {"judge-check-checkpoison",
+       {"never written, then more", "never written, then more", "never written, then more"},
+       0},
+  };
+  const Task task = zero_task();
+  const CompiledKernel kernel = dummy_kernel();
+  const auto spec = chip("h200");
+  CudaPrograms programs(pool(), "sm_90a");
+  SpotCheck spot(pool(), "sm_90a");
+  Case cases[2];
+  cases[0].workload = cases[1].workload = task.time_shapes[0];
+  for (const Row& row : lost) {
+    CAPTURE(row.behaviour);
+    const FakeWorker fake(row.behaviour);
+    const auto device = fake.open();
+    REQUIRE(device->trust({1}));
+    CudaTrials trials(*device, programs, spot, *spec, 20);
+    for (const char* proved : row.proved)
+      expect_outcome(outcome(trials.prove(task, task_id(task), kernel, cases)), proved);
+    const auto said = trials.happened();
+    CHECK(said.size() == row.said);
+    if (!said.empty()) CHECK(said[0].find("did not arrive") != std::string::npos);
   }
 }
 

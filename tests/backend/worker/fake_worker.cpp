@@ -1,7 +1,8 @@
 // A device worker without a device, for tests of the controller. Its behaviour is the name it is
 // started by: parts joined by
 // '+', each "ROLE-STEP-WHAT", with "-once" the first time only, with "-late" every time but the
-// first. Elsewhere it answers as an honest one would, for tasks whose reference values are zero.
+// first. "checklost" lasts until the process is replaced. Elsewhere it answers as an honest one
+// would, for tasks whose reference values are zero.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -23,6 +24,7 @@ using namespace cupilot;
 namespace {
 
 std::filesystem::path self;
+bool first_of_role = true;  // no process of this role was started before
 
 // What is to be done at this step, "" for the usual.
 std::string behaviour_at(const std::string& role, const std::string& step) {
@@ -175,11 +177,18 @@ std::optional<std::string> lie(const std::string& what, const std::string& body)
   }
   if (what == "differs") return pack(RepeatAnswer{{3}});
   if (what == "shortrepeat") return pack(RepeatAnswer{});
-  if (what.rfind("check", 0) != 0) return std::nullopt;
+  if (what.rfind("check", 0) != 0 || (what == "checklost" && !first_of_role)) return std::nullopt;
   CheckAnswer answer = honest_check(body);
+  // A known answer has no outputs to lie about.
+  const bool known = answer.outputs.empty() && answer.changed.empty();
+  if (known && what != "checklost" && what != "checkgone") return std::nullopt;
   if (what == "checkwrong") answer.outputs[0].failed = 7;
   if (what == "checkpadding") answer.outputs[0].padding_changed = 2;
   if (what == "checkpoison") answer.outputs[0].poisoned = 7;
+  if (what == "checklost" || what == "checkgone") {  // what the runner stores does not arrive
+    for (CheckedOutput& output : answer.outputs) output.poisoned = output.compared;
+    std::fill(answer.nonzero.begin(), answer.nonzero.end(), 8);
+  }
   if (what == "checkguard") answer.guards[0] = {4, -8};
   if (what == "checkchanged") std::fill(answer.changed.begin(), answer.changed.end(), 2);
   if (what == "checkshort") answer.outputs.clear();
@@ -333,6 +342,9 @@ DeviceHello greeting(const std::string& what) {
 int main(int argc, char** argv) {
   self = argv[0];
   const std::string role = argc > 1 ? argv[1] : "";
+  const std::filesystem::path born = self.string() + "." + role + ".born";
+  first_of_role = !std::filesystem::exists(born);
+  std::ofstream(born) << "born";
   const std::string what = behaviour_at(role, "hello");
   Frame hello{static_cast<std::uint32_t>(DeviceMessage::hello), 0, pack(greeting(what)), {}};
   if (what == "confined" && argc > 3 && std::string(argv[3]) == "0") {
