@@ -96,7 +96,6 @@ struct Verbs {
   PeaksFlags peaks;
   RecordFlags record;
   TaskFlags task_check, task_new;
-  TunableFlags tunable_import;
   ReplayFlags replay;
   PlanFlags plan;
   CommonFlags tasks, techniques, doctor;
@@ -398,24 +397,12 @@ void add_lists(CLI::App& app, Verbs& verbs) {
 }
 
 void add_tunable_verbs(CLI::App& app, Verbs& verbs) {
-  TunableFlags& flags = verbs.tunable_import;
   CLI::App* tunable = app.add_subcommand("tunable", "work on a tunable of your own");
   tunable->require_subcommand(1);
   CLI::App* from_lists = tunable->add_subcommand(
-      "import", "make one from another tuner's parameter lists and a kernel");
-  from_lists
-      ->add_option("list", flags.list,
-                   "JSON or Python literals: tune_params, restrictions, problem_size …")
-      ->required();
-  from_lists->add_option("--kernel", flags.kernel, "the .cu that uses the parameters by name")
-      ->required();
-  from_lists->add_option("--family", flags.family, "of the tasks it serves")->required();
-  from_lists->add_option("--name", flags.name, "of the tunable (default: the kernel's)");
-  from_lists->add_option("--problem", flags.problem, "sizes that the grid spans: nx,ny");
-  from_lists->add_option("--out", flags.out, "file to write (default: standard output)");
-  from_lists->callback([&verbs] {
-    verbs.chosen = [&verbs] { return tunable_import_command(verbs.tunable_import); };
-  });
+      "import", "says which script makes one from another tuner's parameter lists and a kernel");
+  from_lists->allow_extras();
+  from_lists->callback([&verbs] { verbs.chosen = [] { return tunable_import_command(); }; });
 }
 
 bool asks_json(int argc, char** argv) {

@@ -17,6 +17,7 @@ install(DIRECTORY docs DESTINATION ${shared} COMPONENT program FILES_MATCHING PA
 install(DIRECTORY examples DESTINATION ${shared} COMPONENT development USE_SOURCE_PERMISSIONS
   PATTERN CMakeLists.txt EXCLUDE PATTERN check EXCLUDE PATTERN installed EXCLUDE)
 install(FILES examples/installed/CMakeLists.txt DESTINATION ${shared}/examples COMPONENT development)
+install(PROGRAMS scripts/import-tuner DESTINATION ${shared}/scripts COMPONENT program)
 install(FILES CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/cupilot COMPONENT program)
 
 # find_package(cupilot 0.1 COMPONENTS core c static)

@@ -112,11 +112,6 @@ struct TaskFlags {
   std::string name, family;  // new
 };
 
-struct TunableFlags {
-  std::string list, kernel, family, name, problem;
-  std::string out;  // empty: standard output
-};
-
 struct PlanFlags {
   CommonFlags common;
   std::vector<std::string> task;
@@ -148,7 +143,7 @@ int bench_command(const KernelFlags& flags);
 int record_command(const RecordFlags& flags);
 int task_check_command(const TaskFlags& flags);
 int task_new_command(const TaskFlags& flags);
-int tunable_import_command(const TunableFlags& flags);
+int tunable_import_command();
 int tasks_command(const CommonFlags& flags);
 int techniques_command(const CommonFlags& flags);
 int doctor_command(const CommonFlags& flags);

@@ -144,7 +144,7 @@ typedef struct cupilot_refusal {
   const char* message;     /* the reason; lines in it count in `file`, where that is known */
   const char* next;        /* the next step */
   const char* file;        /* the user's own template; "": the kernel has another origin */
-  int32_t line;            /* of `file`, else of the kernel's text, from 1; 0: none is named */
+  int32_t line;            /* in `file`, else in the kernel's text, from 1; 0: none is named */
   const char* source_line; /* that line */
 } cupilot_refusal;
 CUPILOT_C_API size_t cupilot_report_refusals(const cupilot_report* report);

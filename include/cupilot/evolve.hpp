@@ -43,7 +43,7 @@ struct Refusal {
   Rejected why{};             // lines in its message count in `file`, where that is known
   std::string next{};         // the next step
   std::string file{};         // path of the user's own template; "": the kernel has another origin
-  int line = 0;               // of `file`, else of the kernel's text, from 1; 0: none is named
+  int line = 0;               // in `file`, else in the kernel's text, from 1; 0: none is named
   std::string source_line{};  // that line
 };
 
@@ -52,7 +52,7 @@ struct Activity {
   std::string doing{};         // "proving 3, compiling 1", "confirming the fastest"
   double seconds = 0;          // wall clock since that began
   double wall_seconds = 0;     // since the run began
-  double to_come_seconds = 0;  // what is expected to follow the search; 0: unknown
+  double to_come_seconds = 0;  // expected after the search; 0: unknown
 };
 
 // Receives the progress of a search; the library itself never prints. Called from the thread

@@ -5,7 +5,6 @@
 #include <cupilot/evolution.hpp>
 #include <cupilot/parts/expr.hpp>
 #include <cupilot/parts/host.hpp>
-#include <cupilot/parts/kernel_tuner.hpp>
 #include <cupilot/parts/models.hpp>
 #include <cupilot/parts/tunable.hpp>
 #include <cupilot/wisdom.hpp>
@@ -16,7 +15,6 @@
 #include "evolution/journal/run_state.hpp"
 #include "evolution/run/evolution_text.hpp"
 #include "fuzz/corpus.hpp"
-#include "kernel/python_expr.hpp"
 #include "kernel/standalone.hpp"
 #include "llm/url.hpp"
 #include "support/gemm.hpp"
@@ -108,13 +106,12 @@ bool takes_tunable(const std::string& text) {
 }
 
 Texts expressions() {
-  return {"cdiv(m, TILE_M) * min(n, 4)", "a % 2 == 0 and (b > 3 or not c)",
-          "TILE_M if x in [1, 2, 4] else max(1, -y)", "1 << 20 >> 3"};
+  return {"cdiv(m, TILE_M) * min(n, 4)", "m % 2 == 0 && (n > 3 || !x)",
+          "x == 1 || x == 2 ? TILE_M : max(1, -n)", "1 << 20 >> 3"};
 }
 bool takes_expression(const std::string& text) {
   const ExprScope scope = scope_of({{"m", 7}, {"n", -3}, {"TILE_M", 64}, {"x", 0}});
-  const bool value = std::holds_alternative<std::int64_t>(evaluate(Expr(text), scope));
-  return std::holds_alternative<Expr>(expr_from_python(text)) || value;
+  return std::holds_alternative<std::int64_t>(evaluate(Expr(text), scope));
 }
 
 KernelSource some_source() {
@@ -205,36 +202,6 @@ bool takes_setting(const std::string& text) {
   return static_cast<bool>(read_models(text, "fuzz")) || url || shapes;
 }
 
-const std::string tuned_kernel =
-    "extern \"C\" __global__ void __launch_bounds__(block_size_x)\n"
-    "    vector_add(float* __restrict__ c, const float* a /* first */, const float* b, float "
-    "scale, int n, long long stride) {\n"
-    "  for (int i = 0; i < items; ++i) c[i] = a[i] + scale * b[i];\n}\n";
-const std::string tuners_list =
-    "tune_params = dict()  # threads\ntune_params[\"block_size_x\"] = [64, 128,\n "
-    "256]\ntune_params[\"items\"] = (1, 2, 4,)\n"
-    "kernel_name = 'vector_add'\nproblem_size = \"n\"\nrestrictions = ['block_size_x*items<=1024 "
-    "and not items in [3]']\n"
-    "grid_div_x = [\"block_size_x\", \"items\"]\n";
-
-// A list of tuners and the kernel that it is for are one text, so that both change.
-constexpr char between = '\f';
-Result<std::string> imported(const std::string& text) {
-  const std::size_t end = std::min(text.find(between), text.size());
-  const std::string kernel = text.substr(std::min(end + 1, text.size()));
-  return import_tuner_list(text.substr(0, end), "fuzz", kernel,
-                           {.family = "vectors", .name = {}, .problem = {}});
-}
-Texts imports() { return {tuners_list + between + tuned_kernel}; }
-bool takes_import(const std::string& text) { return static_cast<bool>(imported(text)); }
-// What is imported reads as a tunable.
-std::string wrong_import(const std::string& text) {
-  const auto made = imported(text);
-  if (!made) return "";
-  const auto tunable = parse_tunable(*made, "fuzz.cu");
-  return tunable ? "" : "what was imported is not taken: " + tunable.error().message;
-}
-
 constexpr Target own[] = {{"journal", journals, takes_journal, wrong_journal},
                           {"journal record", payloads, takes_payload, wrong_payload},
                           {"task", tasks, takes_task, wrong_task},
@@ -245,8 +212,7 @@ constexpr Target own[] = {{"journal", journals, takes_journal, wrong_journal},
                           {"landscape", landscapes, takes_landscape},
                           {"wisdom", wisdoms, takes_wisdom, wrong_wisdom},
                           {"evolution", evolutions, takes_evolution, wrong_evolution},
-                          {"settings", settings, takes_setting},
-                          {"imported kernel", imports, takes_import, wrong_import}};
+                          {"settings", settings, takes_setting}};
 
 }  // namespace
 

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <stdexcept>
 
-#include <httplib.h>
 #include <Eigen/Core>
 #include <nlohmann/json.hpp>
 
@@ -15,22 +14,6 @@ namespace {
 // Makes each function of the program's own libraries a symbol of it.
 void use_own_libraries() {
   called_by_owner = true;
-  {
-    httplib::Client client("http://localhost");
-    httplib::ClientImpl inside;
-    inside.set_connection_timeout(1, 0);
-    inside.set_read_timeout(1, 0);
-    inside.set_write_timeout(1, 0);
-    client.set_socket_options([](int) {});
-    client.set_proxy("", 0);
-    client.set_keep_alive(false);
-    client.set_follow_location(false);
-    httplib::Request request;
-    request.set_header("", "");
-    httplib::Response response;
-    httplib::Error error = httplib::Error::Success;
-    client.send(request, response, error);
-  }
   int sizes[3];
   Eigen::internal::queryCacheSizes(sizes[0], sizes[1], sizes[2]);
   Eigen::DenseStorage<double, -1, -1, -1, 0>().resize(1, 1, 1);
