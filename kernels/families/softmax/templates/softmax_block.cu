@@ -5,7 +5,7 @@
   "summary": "softmax by a block a row: the row's start in registers, then in shared memory, the rest read twice",
   "provides": ["block_rows", "register_rows", "online_reduction"],
   "requires": ["block_rows"],
-  "when": ["elem.x == elem.y", "elem.x == 2 || elem.x == 4"],
+  "when": ["elem.x == elem.y", "elem.x == 2 || elem.x == 4", "LOG == 0 || LOG == 1"],
   "parameters": {
     "THREADS": {"name": "block_threads", "technique": "block_rows", "domain": [64, 128, 256, 512, 1024], "plain": 256},
     "ITEMS": {"name": "items", "technique": "items_per_thread", "domain": [1, 2, 3, 4, 6, 8, 12, 16], "plain": 1},

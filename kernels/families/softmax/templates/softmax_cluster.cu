@@ -5,7 +5,7 @@
   "summary": "softmax by a cluster a row (Hopper): slices in registers, later rows on their way, one exchange of shares",
   "provides": ["cluster_rows", "register_rows", "warp_maximum"],
   "requires": ["cluster_rows"],
-  "when": ["elem.x == elem.y", "elem.x == 2 || elem.x == 4"],
+  "when": ["elem.x == elem.y", "elem.x == 2 || elem.x == 4", "LOG == 0 || LOG == 1"],
   "parameters": {
     "CLUSTER": {"name": "cluster", "technique": "cluster_rows", "domain": [1, 2, 4, 8], "plain": 8},
     "THREADS": {"name": "slice_threads", "technique": "cluster_rows", "domain": [128, 256, 512, 1024], "plain": 512},

@@ -5,7 +5,7 @@
   "summary": "softmax of short rows: a team of lanes a row, whole rows in registers, no shared memory",
   "provides": ["warp_rows", "register_rows"],
   "requires": ["warp_rows"],
-  "when": ["elem.x == elem.y", "elem.x == 2 || elem.x == 4"],
+  "when": ["elem.x == elem.y", "elem.x == 2 || elem.x == 4", "LOG == 0 || LOG == 1"],
   "parameters": {
     "LANES": {"name": "lanes", "technique": "warp_rows", "domain": [1, 2, 4, 8, 16, 32], "plain": 32},
     "ITEMS": {"name": "items", "technique": "items_per_thread", "domain": [1, 2, 3, 4, 6, 8, 12, 16], "plain": 1},
