@@ -45,7 +45,7 @@ class PlanProgram {
     } is = Is::fault;
     ExprOp op = ExprOp::literal;
     std::int64_t number = 0;  // literal; position of a variable or definition
-    std::array<int, 3> child{-1, -1, -1};
+    ExprNode::Children child{-1, -1, -1, -1, -1};
   };
   class Asking;
 
