@@ -209,4 +209,12 @@ PlanProgram::Answer PlanProgram::value(int expr, std::span<const std::int64_t> v
   return Asking(*this, variables).value(expr);
 }
 
+std::vector<PlanProgram::Answer> PlanProgram::values(
+    std::span<const int> exprs, std::span<const std::int64_t> variables) const {
+  Asking asking(*this, variables);
+  std::vector<Answer> answers;
+  for (const int expr : exprs) answers.push_back(asking.value(expr));
+  return answers;
+}
+
 }  // namespace cupilot

@@ -32,6 +32,9 @@ class PlanProgram {
     std::int64_t number = 0;
   };
   Answer value(int expr, std::span<const std::int64_t> variables) const;
+  // Several at once: definitions are computed once for all.
+  std::vector<Answer> values(std::span<const int> exprs,
+                             std::span<const std::int64_t> variables) const;
 
  private:
   struct Node {
