@@ -1,4 +1,4 @@
-// The space that landscapes are drawn from: a template's own estimate of what is hopeless is not
+// The space that landscapes are drawn from: what a template's model holds for hopeless is not
 // asked, so slow kernels are in.
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <cupilot/parts/tunable.hpp>
 
 inline cupilot::Tunable unpriced(cupilot::Tunable tunable) {
-  std::erase_if(tunable.plan.let, [](const auto& let) { return let.first == "cost"; });
+  tunable.model.reset();
   return tunable;
 }
 

@@ -17,6 +17,11 @@ std::shared_ptr<const DeviceHeaders> headers_under(const std::string& prefix) {
   return headers;
 }
 
+// Folder of an embedded file, with the slash.
+std::string folder_of(std::string_view name) {
+  return std::string(name.substr(0, name.rfind('/') + 1));
+}
+
 }  // namespace
 
 Result<std::vector<Tunable>> parse_builtins() {
@@ -31,6 +36,11 @@ Result<std::vector<Tunable>> parse_builtins() {
     auto tunable = parse_tunable(file.text, "builtin " + std::string(file.name));
     if (!tunable) return std::move(tunable.error());
     tunable->headers = own;
+    for (const EmbeddedFile& beside : kernel_files()) {
+      if (beside.name != folder_of(file.name) + "model.json") continue;
+      auto set = set_model_weights(*tunable, beside.text, "builtin " + std::string(beside.name));
+      if (!set) return std::move(set.error());
+    }
     all.push_back(std::move(*tunable));
   }
   return all;

@@ -5,6 +5,11 @@
 #include "kernel/plan_scope.hpp"
 
 namespace cupilot {
+namespace {
+
+constexpr ExprNode::Children no_children = {-1, -1, -1, -1, -1};
+
+}  // namespace
 
 std::vector<std::string> constant_names(const Tunable& tunable) {
   std::vector<std::string> names;
@@ -30,13 +35,13 @@ int PlanProgram::add_tree(const ExprTree& tree, int index) {
   const ExprNode& from = tree.nodes[static_cast<std::size_t>(index)];
   Node node;
   if (from.op == ExprOp::literal) {
-    node = {Node::Is::literal, from.op, from.value, {-1, -1, -1}};
+    node = {Node::Is::literal, from.op, from.value, no_children};
   } else if (from.op == ExprOp::name) {
     node = of_name(from.name);
   } else {
     node.is = Node::Is::arithmetic;
     node.op = from.op;
-    for (std::size_t i = 0; i < 3; ++i)
+    for (std::size_t i = 0; i < most_operands; ++i)
       node.child[i] = from.child[i] < 0 ? -1 : add_tree(tree, from.child[i]);
     node = folded(node);
   }
@@ -54,7 +59,7 @@ PlanProgram::Node PlanProgram::folded(const Node& node) const {
     return node.child[i] >= 0 && at(i).is == Node::Is::literal;
   };
   const auto literal = [](std::int64_t value) {
-    return Node{Node::Is::literal, ExprOp::literal, value, {-1, -1, -1}};
+    return Node{Node::Is::literal, ExprOp::literal, value, no_children};
   };
   if (!is_literal(0)) return node;
   const std::int64_t first = at(0).number;
@@ -64,10 +69,13 @@ PlanProgram::Node PlanProgram::folded(const Node& node) const {
     if ((first != 0) == stops_at) return literal(stops_at ? 1 : 0);
     return is_literal(1) ? literal(at(1).number != 0 ? 1 : 0) : node;
   }
-  if (node.child[1] >= 0 && !is_literal(1)) return node;
+  ExprOperands operands{};
+  for (std::size_t i = 0; i < most_operands && node.child[i] >= 0; ++i) {
+    if (!is_literal(i)) return node;
+    operands[i] = at(i).number;
+  }
   std::int64_t result = 0;
-  const bool done = apply(node.op, first, node.child[1] >= 0 ? at(1).number : 0, result);
-  return done ? literal(result) : node;
+  return apply(node.op, operands, result) ? literal(result) : node;
 }
 
 // In PlanScope's order: definitions, what the plan's launches tell, then names from outside.
@@ -106,7 +114,7 @@ PlanProgram::Node PlanProgram::of_name(std::string_view name) {
   }
   const ExprValue known = name.starts_with("dev.") ? device_name(device_, name) : task_scope_(name);
   if (const auto* number = std::get_if<std::int64_t>(&known))
-    node = {Node::Is::literal, ExprOp::literal, *number, {-1, -1, -1}};
+    node = {Node::Is::literal, ExprOp::literal, *number, no_children};
   return node;
 }
 
@@ -120,11 +128,12 @@ int PlanProgram::definition(const std::string& name, const std::vector<Expr>& fa
   for (const Expr& factor : factors) {
     const int next = add(factor);
     if (product >= 0)
-      nodes_.push_back(folded({Node::Is::arithmetic, ExprOp::multiply, 0, {product, next, -1}}));
+      nodes_.push_back(
+          folded({Node::Is::arithmetic, ExprOp::multiply, 0, {product, next, -1, -1, -1}}));
     product = static_cast<int>(nodes_.size()) - 1;
   }
   if (product < 0) {
-    nodes_.push_back({Node::Is::literal, ExprOp::literal, 1, {-1, -1, -1}});
+    nodes_.push_back({Node::Is::literal, ExprOp::literal, 1, no_children});
     product = static_cast<int>(nodes_.size()) - 1;
   }
   definitions_[static_cast<std::size_t>(number)] = product;
@@ -159,14 +168,14 @@ class PlanProgram::Asking {
     if (node.op == ExprOp::logical_and || node.op == ExprOp::logical_or ||
         node.op == ExprOp::choose)
       return lazy(node);
-    std::int64_t operand[2] = {0, 0};
-    for (std::size_t i = 0; i < 2 && node.child[i] >= 0; ++i) {
+    ExprOperands operands{};
+    for (std::size_t i = 0; i < most_operands && node.child[i] >= 0; ++i) {
       const Answer got = value(node.child[i]);
       if (got.is != Answer::Is::number) return got;
-      operand[i] = got.number;
+      operands[i] = got.number;
     }
     std::int64_t result = 0;
-    if (!apply(node.op, operand[0], operand[1], result)) return {};
+    if (!apply(node.op, operands, result)) return {};
     return number(result);
   }
 
@@ -198,6 +207,14 @@ class PlanProgram::Asking {
 
 PlanProgram::Answer PlanProgram::value(int expr, std::span<const std::int64_t> variables) const {
   return Asking(*this, variables).value(expr);
+}
+
+std::vector<PlanProgram::Answer> PlanProgram::values(
+    std::span<const int> exprs, std::span<const std::int64_t> variables) const {
+  Asking asking(*this, variables);
+  std::vector<Answer> answers;
+  for (const int expr : exprs) answers.push_back(asking.value(expr));
+  return answers;
 }
 
 }  // namespace cupilot

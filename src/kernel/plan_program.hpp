@@ -32,6 +32,9 @@ class PlanProgram {
     std::int64_t number = 0;
   };
   Answer value(int expr, std::span<const std::int64_t> variables) const;
+  // Several at once: definitions are computed once for all.
+  std::vector<Answer> values(std::span<const int> exprs,
+                             std::span<const std::int64_t> variables) const;
 
  private:
   struct Node {
@@ -45,7 +48,7 @@ class PlanProgram {
     } is = Is::fault;
     ExprOp op = ExprOp::literal;
     std::int64_t number = 0;  // literal; position of a variable or definition
-    std::array<int, 3> child{-1, -1, -1};
+    ExprNode::Children child{-1, -1, -1, -1, -1};
   };
   class Asking;
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include <cupilot/parts/rejection.hpp>
@@ -16,7 +17,35 @@ ExprFault fault(ExprFault::Kind kind, std::string message) { return {kind, 1, st
 
 }  // namespace
 
+namespace {
+
+// Operations an SM a cycle of its sustained clock, at the sustained rate of a precision class; 0:
+// unknown. The clock is the boost clock as far as a full multiply-add load lets it be held.
+std::optional<std::int64_t> operations_a_cycle(const DeviceSpec& device, std::string_view name) {
+  std::string word(name);
+  std::replace(word.begin(), word.end(), '_', '-');
+  const auto precision = precision_from(word);
+  if (!precision) return std::nullopt;
+  const double rate = device.sustained_flops[static_cast<std::size_t>(*precision)];
+  return std::llround(rate / device.sms / sustained_clock(device));
+}
+
+std::int64_t bytes_a_cycle(const DeviceSpec& device, double bytes_per_s) {
+  return std::max<std::int64_t>(1, std::llround(bytes_per_s / sustained_clock(device)));
+}
+
+}  // namespace
+
+double sustained_clock(const DeviceSpec& device) {
+  const auto fp32 = static_cast<std::size_t>(Precision::fp32_strict);
+  const bool known = device.peak_flops[fp32] > 0 && device.sustained_flops[fp32] > 0;
+  return device.clock_hz * (known ? device.sustained_flops[fp32] / device.peak_flops[fp32] : 1);
+}
+
 ExprValue device_name(const DeviceSpec& device, std::string_view name) {
+  if (name.starts_with("dev.ops.")) {
+    if (const auto rate = operations_a_cycle(device, name.substr(8))) return *rate;
+  }
   const std::pair<std::string_view, std::int64_t> names[] = {
       {"dev.sms", device.sms},
       {"dev.shared", device.shared_per_block},
@@ -24,6 +53,9 @@ ExprValue device_name(const DeviceSpec& device, std::string_view name) {
       {"dev.registers", device.registers_per_sm},
       {"dev.l2", device.l2_bytes},
       {"dev.blocks", device.blocks_per_sm},
+      {"dev.shared_sm", device.shared_per_sm},
+      {"dev.bytes.dram", bytes_a_cycle(device, device.dram_sustained)},
+      {"dev.bytes.l2", bytes_a_cycle(device, device.l2_bytes_per_s)},
       {"dev.cc", device.compute_major * 10 + device.compute_minor},
   };
   for (const auto& [known, value] : names) {

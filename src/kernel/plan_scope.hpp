@@ -17,8 +17,12 @@
 namespace cupilot {
 
 // dev.sms, dev.shared (a block), dev.threads (a block), dev.registers (an SM), dev.l2 (bytes),
-// dev.blocks (an SM).
+// dev.blocks (an SM), dev.shared_sm (bytes an SM), dev.cc, dev.ops.CLASS (operations an SM a
+// cycle).
 ExprValue device_name(const DeviceSpec& device, std::string_view name);
+
+// Hertz: the boost clock as far as a full multiply-add load lets it be held.
+double sustained_clock(const DeviceSpec& device);
 
 // Sizes, task constants, elem.T; constants of the strategy; dev.*; let; resident.L; L.ctas.
 class PlanScope {

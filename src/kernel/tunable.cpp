@@ -4,9 +4,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "kernel/file_text.hpp"
 #include "kernel/plan_json.hpp"
+#include "kernel/tunable_model.hpp"
 
 namespace cupilot {
 namespace {
@@ -15,6 +17,8 @@ constexpr std::string_view header_opening = "/* cupilot tunable ";
 constexpr std::string_view version = "1";
 constexpr std::size_t tunable_limit = 1u << 20;  // bytes of one tunable
 constexpr std::size_t domain_limit = 256;        // values of one parameter
+
+constexpr const char* model_file_name = "model.json";
 
 constexpr const char* guide = "docs/formats/tunable.md";
 constexpr const char* identifier_fix = "use letters, digits and '_', no digit first";
@@ -143,7 +147,8 @@ Result<Tunable> parse_tunable(std::string_view text, const std::string& file) {
   const auto parts = split(text, file);
   if (!parts) return parts.error();
   // The header's first line stands above the JSON: faults count lines of the file.
-  const auto json = read_json_object("\n" + std::string(parts->json), file);
+  const std::string header = "\n" + std::string(parts->json);
+  const auto json = read_json_object(header, file);
   if (!json) return json.error();
   JsonFaults faults(file, guide);
   JsonObject object(faults, *json, "");
@@ -159,9 +164,17 @@ Result<Tunable> parse_tunable(std::string_view text, const std::string& file) {
   tunable.parameters = parameters_from(object);
   tunable.restrictions = object.exprs("restrict", false);
   tunable.registers = object.expr("registers", false);
+  tunable.let = named_exprs(object, "let");
   if (const Json* plan = object.find_object("plan", true))
     tunable.plan = plan_from(faults, *plan, "plan");
+  if (const Json* model = object.find_object("model"))
+    tunable.model = model_from(faults, *model, "model");
   object.done();
+  for (const auto& [path, line] : lines_of_keys(header)) {
+    if (path.starts_with("let.") || path.starts_with("plan.let.") || path.starts_with("model."))
+      tunable.lines.emplace(path, line);
+  }
+  share_lets(object, tunable);
   if (!is_technique(tunable.name)) {
     object.fail("name", fmt::format("\"{}\" is no template name", tunable.name), technique_fix);
   }
@@ -179,7 +192,13 @@ Result<Tunable> parse_tunable(std::string_view text, const std::string& file) {
 Result<Tunable> load_tunable(const std::string& path) {
   const auto text = file_text(path);
   if (!text) return Error{ErrorCode::usage, path + ": cannot be read", "name a tunable .cu file"};
-  return parse_tunable(*text, path);
+  auto tunable = parse_tunable(*text, path);
+  if (!tunable || !tunable->model) return tunable;
+  const std::string beside = (std::filesystem::path(path).parent_path() / model_file_name).string();
+  const auto weights = file_text(beside);
+  if (auto set = set_model_weights(*tunable, weights.value_or(""), beside); !set)
+    return std::move(set.error());
+  return tunable;
 }
 
 }  // namespace cupilot

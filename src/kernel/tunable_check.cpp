@@ -14,7 +14,8 @@ namespace cupilot {
 namespace {
 
 const std::vector<std::string_view> device_words = {
-    "dev.sms", "dev.shared", "dev.threads", "dev.registers", "dev.l2", "dev.blocks", "dev.cc"};
+    "dev.sms",    "dev.shared",    "dev.threads", "dev.registers",  "dev.l2",
+    "dev.blocks", "dev.shared_sm", "dev.cc",      "dev.bytes.dram", "dev.bytes.l2"};
 
 class TunableCheck {
  public:
@@ -31,7 +32,9 @@ class TunableCheck {
       when(tunable_.when[i], fmt::format("when[{}]", i));
     each(tunable_.restrictions, "restrict", setting_names_);
     names(tunable_.registers, "registers", setting_names_);
+    lets();
     plan();
+    model();
     if (faults_.first()) return *faults_.first();
     return {};
   }
@@ -92,11 +95,40 @@ class TunableCheck {
     Names all = of_setting();
     for (const Axis& axis : task_.axes) all.push_back(axis.name);
     for (const auto& [name, value] : tunable_.plan.let) all.push_back(name);
+    for (const auto& [name, value] : tunable_.let) {
+      if (!contains(all, name)) all.push_back(name);
+    }
     for (const PlanLaunch& launch : tunable_.plan.launches) {
       all.push_back("resident." + launch.name);
       all.push_back(launch.name + ".ctas");
     }
     return all;
+  }
+
+  Names of_model() const {
+    Names all = of_plan();
+    all.push_back("model.resident");
+    if (!tunable_.model) return all;
+    for (const auto& [name, value] : tunable_.model->let) all.push_back(name);
+    for (const auto& [name, value] : tunable_.model->weights) all.push_back("weight." + name);
+    return all;
+  }
+
+  static bool contains(const Names& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  }
+
+  const Expr* header_let(const std::string& name) const {
+    for (const auto& [defined, expr] : tunable_.let) {
+      if (defined == name) return &expr;
+    }
+    return nullptr;
+  }
+
+  // "line 12: ", of a key that stands in the header.
+  std::string line(const std::string& path) const {
+    const auto found = tunable_.lines.find(path);
+    return found == tunable_.lines.end() ? std::string() : fmt::format("line {}: ", found->second);
   }
 
   bool answered(const std::string& name) const {
@@ -108,17 +140,22 @@ class TunableCheck {
 
   void names(const Expr& expr, const std::string& where, const Names& known) {
     for (const std::string& name : names_in(expr.text, false)) {
-      if (std::find(known.begin(), known.end(), name) != known.end() || answered(name)) continue;
+      if (contains(known, name) || answered(name)) continue;
+      // A definition is as wide as what it reads.
+      if (const Expr* let = header_let(name)) {
+        this->names(*let, where, known);
+        continue;
+      }
       const std::vector<std::string_view> words =
           name.starts_with("dev.") ? device_words
                                    : std::vector<std::string_view>(known.begin(), known.end());
-      const bool size = &known != &plan_names_ &&
+      const bool size = !contains(known, name) && &known != &plan_names_ &&
                         std::any_of(task_.axes.begin(), task_.axes.end(),
                                     [&](const Axis& axis) { return axis.name == name; });
       faults_.fail(
           where,
           fmt::format(
-              "'{}' in \"{}\" {}", name, expr.text,
+              "{}'{}' in \"{}\" {}", line(where), name, expr.text,
               size ? "is a size, and a setting must hold for every size" : "is no known name"),
           size ? "put the condition into plan.require"
                : fmt::format("nearest: {}; known: {}", nearest(name, words), listed(words)));
@@ -159,6 +196,39 @@ class TunableCheck {
       map(plan.maps[i], fmt::format("plan.maps[{}]", i));
     for (std::size_t i = 0; i < plan.launches.size(); ++i)
       launch(plan.launches[i], fmt::format("plan.launches[{}]", i));
+  }
+
+  void lets() {
+    for (const auto& [name, expr] : tunable_.let) {
+      const std::string where = "let." + name;
+      names(expr, where, plan_names_);
+      if (outside(name)) hides(where);
+    }
+  }
+
+  // Names of the task and of parameters.
+  bool outside(const std::string& name) const {
+    return contains(setting_names_, name) ||
+           std::any_of(task_.axes.begin(), task_.axes.end(),
+                       [&](const Axis& axis) { return axis.name == name; });
+  }
+  void hides(const std::string& where) {
+    faults_.fail(where, line(where) + "hides a size or a constant", "choose another name");
+  }
+
+  void model() {
+    if (!tunable_.model) return;
+    const Names known = of_model();
+    for (const auto& [name, expr] : tunable_.model->let) {
+      names(expr, "model.let." + name, known);
+      if (outside(name)) hides("model.let." + name);
+    }
+    for (std::size_t i = 0; i < model_term_count; ++i) {
+      if (const auto& term = tunable_.model->terms[i])
+        names(*term, fmt::format("model.{}", name_of(static_cast<ModelTerm>(i))), known);
+    }
+    for (const auto& [name, expr] : tunable_.model->traits)
+      names(expr, "model.traits." + name, known);
   }
 
   void let(const std::string& name, const Expr& expr) {

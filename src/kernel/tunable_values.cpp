@@ -111,8 +111,9 @@ std::optional<std::string> broken_restriction(const Tunable& tunable, const Task
     if (const auto at = constants.find(std::string(name)); at != constants.end()) return at->second;
     return of_task(name);
   };
+  const ExprScope defined = tunable.let.empty() ? outer : scope_with(outer, tunable.let);
   for (const Expr& restriction : tunable.restrictions) {
-    const ExprValue value = evaluate(restriction, outer);
+    const ExprValue value = evaluate(restriction, defined);
     if (const auto* fault = std::get_if<ExprFault>(&value))
       return fmt::format("{}: {}", restriction.text, fault->message);
     if (std::get<std::int64_t>(value) == 0) return restriction.text;

@@ -12,19 +12,12 @@ namespace {
 
 constexpr int draws =
     600;  // settings, about half of each at plain: what is off breaks no restriction
-constexpr int improved = 4;      // of the cheapest
+constexpr int improved = 4;      // of the fastest
 constexpr int most_rounds = 12;  // over all parameters
-
-const Expr* definition_of(const Tunable& tunable) {
-  for (const auto& [name, expr] : tunable.plan.let) {
-    if (name == "cost") return &expr;
-  }
-  return nullptr;
-}
 
 struct Setting {
   Constants constants;
-  double cost = 0;
+  double time_us = 0;
 };
 
 class Estimator {
@@ -45,15 +38,15 @@ class Estimator {
       consider(settings, constants);
     }
     std::sort(settings.begin(), settings.end(),
-              [](const Setting& a, const Setting& b) { return a.cost < b.cost; });
+              [](const Setting& a, const Setting& b) { return a.time_us < b.time_us; });
     if (settings.size() > improved) settings.resize(improved);
     return settings;
   }
 
-  // One parameter after another takes the value that makes the setting cheapest.
+  // One parameter after another takes the value that makes the setting fastest.
   void improve(Setting& setting) const {
     for (int round = 0; round < most_rounds; ++round) {
-      const double before = setting.cost;
+      const double before = setting.time_us;
       for (const TunableParameter& p : tunable_.parameters) {
         std::vector<Setting> others;
         Constants constants = setting.constants;
@@ -62,10 +55,10 @@ class Estimator {
           consider(others, constants);
         }
         for (const Setting& other : others) {
-          if (other.cost < setting.cost) setting = other;
+          if (other.time_us < setting.time_us) setting = other;
         }
       }
-      if (setting.cost >= before) return;
+      if (setting.time_us >= before) return;
     }
   }
 
@@ -76,7 +69,7 @@ class Estimator {
     std::vector<std::int64_t> values;
     for (const TunableParameter& p : tunable_.parameters)
       values.push_back(constants.at(p.constant));
-    if (const auto cost = estimate_.at(values)) settings.push_back({constants, *cost});
+    if (const auto time_us = estimate_.at(values)) settings.push_back({constants, *time_us});
   }
 
   bool serves_shapes(const Constants& constants) const {
@@ -95,40 +88,35 @@ class Estimator {
   const Tunable& tunable_;
   const Task& task_;
   const DeviceSpec& device_;
-  CostEstimate estimate_;
+  TimeEstimate estimate_;
 };
 
 }  // namespace
 
-bool has_estimate(const Tunable& tunable) { return definition_of(tunable) != nullptr; }
-
-CostEstimate::CostEstimate(const Tunable& tunable, const Task& task, const DeviceSpec& device) {
-  for (const Workload& shape : task.time_shapes) {
-    AtShape at{PlanProgram(tunable.plan, constant_names(tunable), task, shape, device), 0,
-               shape.weight};
-    at.cost = at.program.add(*definition_of(tunable));
-    shapes_.push_back(std::move(at));
-  }
+TimeEstimate::TimeEstimate(const Tunable& tunable, const Task& task, const DeviceSpec& device) {
+  for (const Workload& shape : task.time_shapes)
+    shapes_.push_back({ModelProgram(tunable, task, shape, device), shape.weight});
 }
 
-std::optional<double> CostEstimate::at(std::span<const std::int64_t> values) const {
+std::optional<double> TimeEstimate::at(std::span<const std::int64_t> values) const {
   if (shapes_.empty()) return std::nullopt;
   double sum = 0;
   for (const AtShape& shape : shapes_) {
-    const PlanProgram::Answer cost = shape.program.value(shape.cost, values);
-    if (cost.is != PlanProgram::Answer::Is::number) return std::nullopt;
-    sum += shape.weight * static_cast<double>(cost.number);
+    const auto expected = shape.program.forecast(values);
+    if (!expected) return std::nullopt;
+    sum += shape.weight * expected->us;
   }
   return sum;
 }
 
-std::optional<double> least_cost(const Tunable& tunable, const Task& task,
+std::optional<double> least_time(const Tunable& tunable, const Task& task,
                                  const DeviceSpec& device) {
+  if (!tunable.model) return std::nullopt;
   const Estimator estimator(tunable, task, device);
   std::optional<double> least;
   for (Setting& setting : estimator.drawn()) {
     estimator.improve(setting);
-    least = std::min(least.value_or(setting.cost), setting.cost);
+    least = std::min(least.value_or(setting.time_us), setting.time_us);
   }
   return least;
 }

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "predict/terms.hpp"
+#include "predict/join.hpp"
 
 namespace cupilot {
 

@@ -54,6 +54,12 @@ Result<void> read_templates(const Texts& texts, const std::string& origin, Famil
     auto tunable = parse_tunable(text, origin + "/" + path);
     if (!tunable) return tunable.error();
     tunable->headers = headers;
+    if (tunable->model) {
+      const auto weights = texts.find("templates/model.json");
+      auto set = set_model_weights(*tunable, weights == texts.end() ? "" : weights->second,
+                                   origin + "/templates/model.json");
+      if (!set) return set.error();
+    }
     family.templates.push_back(std::move(*tunable));
   }
   return {};

@@ -1,5 +1,7 @@
 #include <cupilot/parts/expr.hpp>
 
+#include <cupilot/runtime/expression.hpp>
+
 #include <fmt/format.h>
 
 #include <bit>
@@ -51,9 +53,23 @@ bool quotient(ExprOp op, std::int64_t a, std::int64_t b, std::int64_t& out, Expr
   return op == ExprOp::cdiv || checked(__builtin_mul_overflow(out, b, &out), why);
 }
 
+bool wavefronts(const ExprOperands& of, std::int64_t& out, ExprFault* why) {
+  for (const std::int64_t number : of) {
+    if (number < 0)
+      return no_value(why, Kind::negative_dividend, "passes of a negative number, {}", number);
+  }
+  out = runtime::shared_passes(of[0], of[1], of[2], of[3], of[4]);
+  return out > 0 ||
+         no_value(why, Kind::zero_divisor,
+                  "passes wants a width of 1 to 128, a swizzle of 0, 1, 2, 4 or 8 and a step of at "
+                  "most 64",
+                  0);
+}
+
 }  // namespace
 
-bool apply(ExprOp op, std::int64_t a, std::int64_t b, std::int64_t& out, ExprFault* why) {
+bool apply(ExprOp op, const ExprOperands& of, std::int64_t& out, ExprFault* why) {
+  const std::int64_t a = of[0], b = of[1];
   switch (op) {
     case ExprOp::negate:
       return checked(__builtin_sub_overflow(std::int64_t{0}, a, &out), why);
@@ -66,6 +82,11 @@ bool apply(ExprOp op, std::int64_t a, std::int64_t b, std::int64_t& out, ExprFau
     case ExprOp::pow2:
     case ExprOp::log2:
       return power(op, a, out, why);
+    case ExprOp::isqrt:
+      out = runtime::square_root(a);
+      return out >= 0 || no_value(why, Kind::negative_dividend, "isqrt of {}, below 0", a);
+    case ExprOp::passes:
+      return wavefronts(of, out, why);
     case ExprOp::divide:
     case ExprOp::modulo:
     case ExprOp::cdiv:
@@ -152,19 +173,15 @@ class Evaluator {
   }
 
   ExprValue strict(const ExprNode& node) const {
-    std::int64_t operand[2] = {0, 0};
-    for (std::size_t i = 0; i < 2 && node.child[i] >= 0; ++i) {
+    ExprOperands operands{};
+    for (std::size_t i = 0; i < most_operands && node.child[i] >= 0; ++i) {
       ExprValue got = value(node.child[i]);
       if (std::holds_alternative<ExprFault>(got)) return got;
-      operand[i] = std::get<std::int64_t>(got);
+      operands[i] = std::get<std::int64_t>(got);
     }
-    return result(node, operand[0], operand[1]);
-  }
-
-  static ExprValue result(const ExprNode& node, std::int64_t a, std::int64_t b) {
     std::int64_t out = 0;
     ExprFault why;
-    if (apply(node.op, a, b, out, &why)) return out;
+    if (apply(node.op, operands, out, &why)) return out;
     why.column = node.column;
     return why;
   }

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::size_t max_bytes = 512;
 constexpr int max_depth = 32;
+constexpr ExprNode::Children no_children = {-1, -1, -1, -1, -1};
 
 struct Binary {
   std::string_view text;
@@ -33,10 +34,12 @@ struct Function {
   std::string_view name;
   ExprOp op;
   int arity;
+  int most = arity;  // with what may be left out: the last argument counts again
 };
-constexpr Function functions[] = {{"min", ExprOp::min, 2},   {"max", ExprOp::max, 2},
-                                  {"cdiv", ExprOp::cdiv, 2}, {"up", ExprOp::up, 2},
-                                  {"pow2", ExprOp::pow2, 1}, {"log2", ExprOp::log2, 1}};
+constexpr Function functions[] = {{"min", ExprOp::min, 2},     {"max", ExprOp::max, 2},
+                                  {"cdiv", ExprOp::cdiv, 2},   {"up", ExprOp::up, 2},
+                                  {"pow2", ExprOp::pow2, 1},   {"log2", ExprOp::log2, 1},
+                                  {"isqrt", ExprOp::isqrt, 1}, {"passes", ExprOp::passes, 4, 5}};
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -63,7 +66,7 @@ class Parser {
       const std::size_t mark = at_++;
       const int yes = choice();
       if (!expect(":")) return -1;
-      result = node(ExprOp::choose, mark, {result, yes, choice()});
+      result = node(ExprOp::choose, mark, {result, yes, choice(), -1, -1});
     }
     --depth_;
     return result;
@@ -81,7 +84,7 @@ class Parser {
       if (found == nullptr) break;
       const std::size_t mark = at_;
       at_ += found->text.size();
-      left = node(found->op, mark, {left, binary(level + 1), -1});
+      left = node(found->op, mark, {left, binary(level + 1), -1, -1, -1});
     }
     return left;
   }
@@ -102,7 +105,7 @@ class Parser {
     }
     if (++depth_ > max_depth) return fail(ExprFault::Kind::too_deep, at_, "nested deeper than 32");
     ++at_;
-    const int result = node(op, mark, {unary(), -1, -1});
+    const int result = node(op, mark, {unary(), -1, -1, -1, -1});
     --depth_;
     return result;
   }
@@ -133,7 +136,7 @@ class Parser {
       return fail(ExprFault::Kind::syntax, at_,
                   "numbers are decimal integers; unexpected " + here());
     }
-    const int index = node(ExprOp::literal, mark, {-1, -1, -1});
+    const int index = node(ExprOp::literal, mark, no_children);
     if (index >= 0) tree_.nodes[static_cast<std::size_t>(index)].value = value;
     return index;
   }
@@ -149,7 +152,7 @@ class Parser {
     const std::string_view name = text_.substr(mark, at_ - mark);
     skip_space();
     if (peek("(")) return call(name, mark);
-    const int index = node(ExprOp::name, mark, {-1, -1, -1});
+    const int index = node(ExprOp::name, mark, no_children);
     if (index >= 0) tree_.nodes[static_cast<std::size_t>(index)].name = name;
     return index;
   }
@@ -160,15 +163,21 @@ class Parser {
       if (row.name == name) function = &row;
     }
     if (function == nullptr) {
-      return fail(
-          ExprFault::Kind::unknown_name, mark,
-          "unknown function '" + std::string(name) + "'; there are min max cdiv up pow2 log2");
+      return fail(ExprFault::Kind::unknown_name, mark,
+                  "unknown function '" + std::string(name) +
+                      "'; there are min max cdiv up pow2 log2 isqrt passes");
     }
     ++at_;
-    std::array<int, 3> child{-1, -1, -1};
-    for (int i = 0; i < function->arity; ++i) {
+    ExprNode::Children child = no_children;
+    for (int i = 0; i < function->most; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      skip_space();
+      if (i >= function->arity && !peek(",")) {
+        child[at] = child[at - 1];
+        continue;
+      }
       if (i > 0 && !expect(",")) return -1;
-      child[static_cast<std::size_t>(i)] = choice();
+      child[at] = choice();
     }
     return expect(")") ? node(function->op, mark, child) : -1;
   }
@@ -196,7 +205,7 @@ class Parser {
     return std::string("'") + c + "'";
   }
 
-  int node(ExprOp op, std::size_t mark, std::array<int, 3> child) {
+  int node(ExprOp op, std::size_t mark, ExprNode::Children child) {
     if (fault_) return -1;
     tree_.nodes.push_back({op, static_cast<int>(mark) + 1, 0, {}, child});
     return static_cast<int>(tree_.nodes.size()) - 1;

@@ -35,15 +35,21 @@ enum class ExprOp {
   cdiv,
   up,
   pow2,
-  log2
+  log2,
+  isqrt,
+  passes
 };
+
+inline constexpr std::size_t most_operands = 5;
+using ExprOperands = std::array<std::int64_t, most_operands>;
 
 struct ExprNode {
   ExprOp op = ExprOp::literal;
   int column = 1;
   std::int64_t value = 0;  // literal
   std::string_view name;   // name: a piece of the parsed text
-  std::array<int, 3> child{-1, -1, -1};
+  using Children = std::array<int, most_operands>;
+  Children child{-1, -1, -1, -1, -1};
 };
 
 struct ExprTree {
@@ -51,9 +57,9 @@ struct ExprTree {
   int root = -1;
 };
 
-// What an operation of one or two numbers gives; false: none, `why` is the reason. Not of lazy
-// ones.
-bool apply(ExprOp op, std::int64_t a, std::int64_t b, std::int64_t& out, ExprFault* why = nullptr);
+// Computes an operation of numbers, which is none of the lazy ones. False: it has no value, and
+// `why` is the reason.
+bool apply(ExprOp op, const ExprOperands& of, std::int64_t& out, ExprFault* why = nullptr);
 
 // The tree's names point into `text`.
 std::variant<ExprTree, ExprFault> parse_expr(std::string_view text);

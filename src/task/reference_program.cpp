@@ -53,6 +53,14 @@ constexpr const char* expr_functions = R"(
     return bits;
   }
   __device__ static long long pow2(long long a) { return a <= 1 ? 1 : 2ll << log2(a - 1); }
+  __device__ static long long isqrt(long long a) {
+    long long root = 0;
+    for (long long bit = 1ll << 31; bit > 0; bit >>= 1) {
+      const long long next = root + bit;
+      if (next <= a / next) root = next;
+    }
+    return root;
+  }
 )";
 
 // Which of `count` elements in order thread `thread` does: the threads of a warp take a tile of

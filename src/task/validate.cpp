@@ -15,11 +15,11 @@ namespace {
 
 // Names a reference or kernel text could not use: words of the language and of the generated
 // program.
-constexpr std::array<std::string_view, 34> reserved = {
-    "real",  "Inputs",   "in",     "index",  "tracked", "cupilot", "min",   "max",    "cdiv",
-    "up",    "pow2",     "log2",   "int",    "long",    "short",   "char",  "float",  "double",
-    "bool",  "void",     "if",     "else",   "for",     "while",   "do",    "return", "struct",
-    "const", "unsigned", "signed", "static", "auto",    "true",    "false",
+constexpr std::array<std::string_view, 35> reserved = {
+    "real",   "Inputs", "in",       "index",  "tracked", "cupilot", "min",   "max",   "cdiv",
+    "up",     "pow2",   "log2",     "isqrt",  "int",     "long",    "short", "char",  "float",
+    "double", "bool",   "void",     "if",     "else",    "for",     "while", "do",    "return",
+    "struct", "const",  "unsigned", "signed", "static",  "auto",    "true",  "false",
 };
 
 class Checker {

@@ -120,7 +120,8 @@ class Reader {
   static std::string text_of(const ExprTree& tree, int index) {
     static constexpr const char* operators[] = {"",  "",   "-", "!",  "*",  "/",  "%",  "+", "-",
                                                 "<", "<=", ">", ">=", "==", "!=", "&&", "||"};
-    static constexpr const char* functions[] = {"min", "max", "cdiv", "up", "pow2", "log2"};
+    static constexpr const char* functions[] = {"min",  "max",  "cdiv",  "up",
+                                                "pow2", "log2", "isqrt", "passes"};
     const ExprNode& node = tree.nodes[static_cast<std::size_t>(index)];
     const auto child = [&](std::size_t i) { return text_of(tree, node.child[i]); };
     const auto word = static_cast<std::size_t>(node.op);
@@ -130,8 +131,10 @@ class Reader {
       return fmt::format("({} ? {} : {})", child(0), child(1), child(2));
     if (node.op >= ExprOp::min) {
       const char* function = functions[word - static_cast<std::size_t>(ExprOp::min)];
-      return node.child[1] < 0 ? fmt::format("{}({})", function, child(0))
-                               : fmt::format("{}({}, {})", function, child(0), child(1));
+      std::string arguments;
+      for (std::size_t i = 0; i < most_operands && node.child[i] >= 0; ++i)
+        arguments += (i > 0 ? ", " : "") + child(i);
+      return fmt::format("{}({})", function, arguments);
     }
     if (node.child[1] < 0) return fmt::format("({}{})", operators[word], child(0));
     return fmt::format("({} {} {})", child(0), operators[word], child(1));

@@ -289,8 +289,8 @@ std::string cpp_name(std::string_view name) {
       "throw", "true", "try", "typedef", "typeid", "typename", "union", "unsigned", "using",
       "virtual", "void", "volatile", "while", "xor",
       // of the generated code and the runtime it uses
-      "plan", "query", "sizes", "stream", "min", "max", "cdiv", "up", "pow2", "log2", "fault",
-      "table", "std", "cupilot", "dispatcher_"};
+      "plan", "query", "sizes", "stream", "min", "max", "cdiv", "up", "pow2", "log2", "isqrt",
+      "passes", "fault", "table", "std", "cupilot", "dispatcher_"};
   std::string out(name);
   std::replace(out.begin(), out.end(), '.', '_');
   return taken.contains(name) ? out + "_" : out;

@@ -1,6 +1,9 @@
+#include <algorithm>
 #include <cupilot/parts/expr.hpp>
 #include <cupilot/rng.hpp>
+#include <map>
 #include <optional>
+#include <set>
 
 #include "catch.hpp"
 
@@ -60,6 +63,20 @@ TEST_CASE("values of expressions") {
       {"log2(1)", 0},
       {"log2(1023)", 9},
       {"log2(big)", 62},
+      {"isqrt(0)", 0},
+      {"isqrt(99)", 9},
+      {"isqrt(m)", 10},
+      {"isqrt(big)", 3037000499},
+      {"passes(1, 0, 4, 0)", 1},      // a row of words
+      {"passes(1, 0, 16, 0)", 4},     // of 16 bytes: 512 bytes
+      {"passes(1, 0, 32, 0)", 16},    // two accesses each, every second 16 bytes
+      {"passes(32, 128, 4, 0)", 32},  // a column of words
+      {"passes(32, 132, 4, 0)", 1},   // padded by a word
+      {"passes(32, 128, 16, 0)", 32},
+      {"passes(32, 128, 16, 8)", 4},
+      {"passes(32, 64, 16, 4)", 4},
+      {"passes(4, 256, 2, 8, 16)", 1},
+      {"passes(n - 8, 0, 4, zero)", 1},  // less than one row is one
       {"cdiv(big,1)", INT64_MAX},
       {"elem.A*dev.shared", 464896},
       {"min (m , n)", 7},
@@ -123,6 +140,14 @@ TEST_CASE("faults name their kind and column") {
       {"cdiv(neg, 2)", Kind::negative_dividend, 1},
       {"pow2(neg)", Kind::negative_dividend, 1},
       {"log2(neg)", Kind::negative_dividend, 1},
+      {"isqrt(neg)", Kind::negative_dividend, 1},
+      {"passes(1, neg, 4, 0)", Kind::negative_dividend, 1},
+      {"passes(1, 128, 0, 0)", Kind::zero_divisor, 1},
+      {"passes(1, 128, 129, 0)", Kind::zero_divisor, 1},
+      {"passes(1, 128, 4, 3)", Kind::zero_divisor, 1},
+      {"passes(1, 128, 4, 8, 65)", Kind::zero_divisor, 1},
+      {"passes(1, 128, 4)", Kind::syntax, 17},
+      {"passes(1, 128, 4, 0, 8, 1)", Kind::syntax, 23},
       {"m / zero", Kind::zero_divisor, 3},
       {"m % neg", Kind::zero_divisor, 3},
       {"up(m, 0)", Kind::zero_divisor, 1},
@@ -295,6 +320,51 @@ TEST_CASE("random expressions agree with a second evaluator") {
   }
   CHECK(values > 5000);
   CHECK(faults > 2000);
+}
+
+// Bytes of shared memory that each lane of a warp touches, one after another.
+std::int64_t wavefronts_by_hand(std::int64_t rows, std::int64_t pitch, std::int64_t width,
+                                std::int64_t swizzle, std::int64_t step) {
+  const std::int64_t side = (32 + rows - 1) / rows, piece = std::min<std::int64_t>(width, 16);
+  const std::int64_t together = piece <= 4 ? 32 : piece <= 8 ? 16 : 8;
+  std::int64_t total = 0;
+  for (std::int64_t first = 0; first < width; first += piece) {
+    for (std::int64_t lanes = 0; lanes < 32; lanes += together) {
+      std::map<std::int64_t, std::set<std::int64_t>> words;  // by bank
+      for (std::int64_t lane = lanes; lane < lanes + together; ++lane) {
+        const std::int64_t row = lane / side;
+        for (std::int64_t byte = 0; byte < piece; ++byte) {
+          const std::int64_t column = lane % side * width + first + byte;
+          const std::int64_t unit =
+              swizzle > 1 ? (column / 16) ^ (row * step / 8 % swizzle) : column / 16;
+          const std::int64_t word = (row * pitch + unit * 16 + column % 16) / 4;
+          words[word % 32].insert(word);
+        }
+      }
+      std::size_t deepest = 0;
+      for (const auto& [bank, of] : words) deepest = std::max(deepest, of.size());
+      total += static_cast<std::int64_t>(deepest);
+    }
+  }
+  return total;
+}
+
+TEST_CASE("passes counts wavefronts as banks of words do") {
+  Rng rng(3);
+  for (int i = 0; i < 4000; ++i) {
+    const std::int64_t width = std::int64_t{1} << rng.below(7),
+                       unit = std::min<std::int64_t>(width, 16);
+    const std::int64_t rows = 1 + rng.below(32), pitch = unit * rng.below(600 / unit + 1);
+    const std::int64_t swizzle = rng.below(4) == 0 ? 0 : std::int64_t{1} << rng.below(4);
+    const std::int64_t step = rng.below(2) == 0 ? swizzle : rng.below(65);
+    std::string text = "passes(" + std::to_string(rows) + ", " + std::to_string(pitch) + ", " +
+                       std::to_string(width) + ", " + std::to_string(swizzle);
+    text += step == swizzle ? ")" : ", " + std::to_string(step) + ")";
+    INFO(text);
+    const ExprValue value = evaluate(text, {});
+    REQUIRE(std::holds_alternative<std::int64_t>(value));
+    REQUIRE(std::get<std::int64_t>(value) == wavefronts_by_hand(rows, pitch, width, swizzle, step));
+  }
 }
 
 TEST_CASE("precedence without parentheses is that of C") {

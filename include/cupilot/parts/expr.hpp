@@ -1,8 +1,8 @@
 // The integer expression language of shapes, work, launches, domains, restrictions and dispatch
 // guards.
-// ?: || && == != < <= > >= + - * / % ! ( ), decimal int64, dotted names, min max cdiv up pow2 log2.
-// Lazy ?: && ||. Division as in C, so a text exports verbatim to C++. At most 512 bytes, nesting
-// 32.
+// ?: || && == != < <= > >= + - * / % ! ( ), decimal int64, dotted names, min max cdiv up pow2 log2
+// isqrt passes. Lazy ?: && ||. Division as in C, so a text exports verbatim to C++. At most 512
+// bytes, nesting 32.
 #pragma once
 
 #include <cstdint>

@@ -26,19 +26,18 @@ Error nothing_serves(const Task& task, const std::vector<Tunable>& tunables) {
       "give a tunable .cu of this family (docs/formats/tunable.md), or a model to write kernels"};
 }
 
-// Without the tunables whose cheapest setting, by their own estimate, another's undercuts by far.
+// Drops the tunables whose least modelled time another's undercuts by far.
 void drop_hopeless(std::vector<const Tunable*>& serving, const Task& task,
                    const DeviceSpec& device) {
-  std::vector<std::optional<double>> costs;
-  for (const Tunable* tunable : serving)
-    costs.push_back(has_estimate(*tunable) ? least_cost(*tunable, task, device) : std::nullopt);
+  std::vector<std::optional<double>> times;
+  for (const Tunable* tunable : serving) times.push_back(least_time(*tunable, task, device));
   std::optional<double> least;
-  for (const auto& cost : costs) {
-    if (cost) least = std::min(least.value_or(*cost), *cost);
+  for (const auto& time : times) {
+    if (time) least = std::min(least.value_or(*time), *time);
   }
   std::vector<const Tunable*> kept;
   for (std::size_t i = 0; i < serving.size(); ++i) {
-    if (!costs[i] || *costs[i] <= hopeless * *least) kept.push_back(serving[i]);
+    if (!times[i] || *times[i] <= hopeless * *least) kept.push_back(serving[i]);
   }
   serving = std::move(kept);
 }

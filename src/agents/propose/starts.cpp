@@ -50,7 +50,8 @@ std::vector<Expr> restrictions_on_one(const TunableContext& context,
                                       const std::vector<std::size_t>& movable) {
   std::vector<Expr> alone;
   for (const Expr& expr : context.tunable.restrictions) {
-    const std::vector<std::size_t> read = parameters_in(context, names_in(expr.text));
+    const std::vector<std::size_t> read =
+        parameters_in(context, names_through_lets(context.tunable.let, {&expr}));
     const auto moves = std::count_if(read.begin(), read.end(), [&](std::size_t p) {
       const int knob = context.sources[p].knob;
       return knob >= 0 &&
@@ -64,9 +65,8 @@ std::vector<Expr> restrictions_on_one(const TunableContext& context,
 bool all_hold(const TunableContext& context, const std::vector<Expr>& restrictions,
               const Constants& constants) {
   return std::all_of(restrictions.begin(), restrictions.end(), [&](const Expr& expr) {
-    const ExprValue result = evaluate(expr, [&](std::string_view name) -> ExprValue {
-      const auto constant = constants.find(std::string(name));
-      return constant != constants.end() ? constant->second : context.fixed.at(std::string(name));
+    const ExprValue result = context.evaluated(expr, [&](std::size_t parameter) {
+      return constants.at(context.tunable.parameters[parameter].constant);
     });
     const auto* number = std::get_if<std::int64_t>(&result);
     return number != nullptr && *number != 0;

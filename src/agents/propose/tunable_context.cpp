@@ -12,7 +12,7 @@ std::vector<std::size_t> parameters_in(const TunableContext& context,
   return parameters;
 }
 
-std::set<std::string> names_through_lets(const LaunchPlan& plan,
+std::set<std::string> names_through_lets(const NamedExprs& lets,
                                          const std::vector<const Expr*>& texts) {
   std::set<std::string> names;
   std::vector<const Expr*> pending = texts;
@@ -21,7 +21,7 @@ std::set<std::string> names_through_lets(const LaunchPlan& plan,
     pending.pop_back();
     for (const std::string& name : names_in(expr->text)) {
       if (!names.insert(name).second) continue;
-      for (const auto& [let, definition] : plan.let) {
+      for (const auto& [let, definition] : lets) {
         if (let == name) pending.push_back(&definition);
       }
     }

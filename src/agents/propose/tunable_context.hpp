@@ -54,20 +54,31 @@ struct TunableContext {
     return all;
   }
 
-  bool holds(const Expr& restriction, const Assignment& assignment) const {
-    const ExprValue result = evaluate(restriction, [&](std::string_view name) -> ExprValue {
+  // `constant`: the value of the parameter at a position.
+  template <class Constant>
+  ExprValue evaluated(const Expr& expr, const Constant& constant) const {
+    const ExprScope scope = [&](std::string_view name) -> ExprValue {
       const std::string key(name);
-      if (const auto at = moving.find(key); at != moving.end())
-        return value(at->second, assignment);
-      return fixed.at(key);
-    });
+      if (const auto at = moving.find(key); at != moving.end()) return constant(at->second);
+      if (const auto at = fixed.find(key); at != fixed.end()) return at->second;
+      for (const auto& [let, definition] : tunable.let) {
+        if (let == name) return evaluated(definition, constant);
+      }
+      return ExprFault{ExprFault::Kind::unknown_name, 0, ""};
+    };
+    return evaluate(expr, scope);
+  }
+
+  bool holds(const Expr& restriction, const Assignment& assignment) const {
+    const ExprValue result =
+        evaluated(restriction, [&](std::size_t parameter) { return value(parameter, assignment); });
     const auto* number = std::get_if<std::int64_t>(&result);
     return number != nullptr && *number != 0;
   }
 };
 
-// Names that the texts use, through the plan's own definitions.
-std::set<std::string> names_through_lets(const LaunchPlan& plan,
+// Names that the texts use, through definitions.
+std::set<std::string> names_through_lets(const NamedExprs& lets,
                                          const std::vector<const Expr*>& texts);
 
 // Parameters whose constants stand among the names.

@@ -140,8 +140,10 @@ void require_needs(const Tunable& tunable, const std::vector<Technique>& techniq
 void fix_names(TunableContext& context) {
   const ExprScope of_task = task_class_scope(context.task);
   for (const Expr& restriction : context.tunable.restrictions) {
-    for (const std::string& name : names_in(restriction.text)) {
-      if (context.moving.contains(name)) continue;
+    for (const std::string& name : names_through_lets(context.tunable.let, {&restriction})) {
+      const bool defined = std::any_of(context.tunable.let.begin(), context.tunable.let.end(),
+                                       [&](const auto& let) { return let.first == name; });
+      if (context.moving.contains(name) || defined) continue;
       context.fixed.emplace(
           name, name.starts_with("dev.") ? device_name(context.device, name) : of_task(name));
     }
@@ -151,7 +153,8 @@ void fix_names(TunableContext& context) {
 void add_restrictions(const std::shared_ptr<const TunableContext>& context, Skeleton& skeleton) {
   for (const Expr& expr : context->tunable.restrictions) {
     skeleton.restrictions.push_back(
-        restriction_on(context, expr.text, parameters_in(*context, names_in(expr.text)),
+        restriction_on(context, expr.text,
+                       parameters_in(*context, names_through_lets(context->tunable.let, {&expr})),
                        [context, expr](const Assignment& a) { return context->holds(expr, a); }));
   }
   const LaunchPlan& plan = context->tunable.plan;
@@ -165,7 +168,7 @@ void add_restrictions(const std::shared_ptr<const TunableContext>& context, Skel
           const Assignment& a) { return limits.allow(context->values(a)); };
   skeleton.restrictions.push_back(
       restriction_on(context, "the device's limits on threads, registers and shared memory",
-                     parameters_in(*context, names_through_lets(plan, texts)), within_limits));
+                     parameters_in(*context, names_through_lets(plan.let, texts)), within_limits));
 }
 
 // A plan that is "not for this shape" at a timed shape cannot win there.
@@ -190,26 +193,29 @@ void add_requirements(const std::shared_ptr<const TunableContext>& context, Skel
     };
     skeleton.restrictions.push_back(
         restriction_on(context, "at every timed shape: " + expr.text,
-                       parameters_in(*context, names_through_lets(plan, {&expr})), holds));
+                       parameters_in(*context, names_through_lets(plan.let, {&expr})), holds));
   }
 }
 
 void forbid_hopeless(const std::shared_ptr<const TunableContext>& context, Skeleton& skeleton) {
-  if (!has_estimate(context->tunable)) return;
-  const std::optional<double> least = least_cost(context->tunable, context->task, context->device);
+  const std::optional<double> least = least_time(context->tunable, context->task, context->device);
   if (!least) return;
-  const LaunchPlan& plan = context->tunable.plan;
-  const auto definition = std::find_if(plan.let.begin(), plan.let.end(),
-                                       [](const auto& let) { return let.first == "cost"; });
-  const CostEstimate estimate(context->tunable, context->task, context->device);
+  const TimeEstimate estimate(context->tunable, context->task, context->device);
   const auto bearable = [context, estimate,
                          most = hopeless * *least](const Assignment& assignment) {
     return estimate.at(context->values(assignment)).value_or(0) <= most;
   };
-  const std::vector<std::size_t> parameters =
-      parameters_in(*context, names_through_lets(plan, {&definition->second}));
+  const TunableModel& model = *context->tunable.model;
+  NamedExprs lets = context->tunable.plan.let;
+  for (const NamedExprs* more : {&context->tunable.let, &model.let})
+    lets.insert(lets.end(), more->begin(), more->end());
+  std::vector<const Expr*> texts;
+  for (const auto& term : model.terms) {
+    if (term) texts.push_back(&*term);
+  }
   skeleton.restrictions.push_back(
-      restriction_on(context, "by its own estimate near the best", parameters, bearable));
+      restriction_on(context, "by its own model near the best",
+                     parameters_in(*context, names_through_lets(lets, texts)), bearable));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "evolution/run/timely_chat.hpp"
 #include "evolution/search/knowledge.hpp"
 #include "kernel/tunable_check.hpp"
+#include "kernel/tunable_model.hpp"
 #include "strategy/build_space.hpp"
 
 namespace cupilot {
@@ -98,6 +99,19 @@ Result<std::vector<Tunable>> load_tunables(const Task& task, const DeviceSpec& d
     all.push_back(std::move(*tunable));
   }
   return all;
+}
+
+// Says which tunables carry an estimate that older versions read.
+std::vector<std::string> ignored_costs(const std::vector<Tunable>& tunables) {
+  std::vector<std::string> ignored;
+  for (const Tunable& tunable : tunables) {
+    if (has_unread_cost(tunable))
+      ignored.push_back(
+          fmt::format("{}: plan.let.cost is no longer read; a `model` takes its place "
+                      "(docs/formats/tunable.md)",
+                      tunable.file));
+  }
+  return ignored;
 }
 
 // Candidates of a device that measures are screened unless the caller or the chip says no.
@@ -263,6 +277,7 @@ Result<SearchComponents> find_components(const Task& task, const DeviceSpec& dev
     if (auto valid = validate(task); !valid) return valid.error();
     auto loaded = load_tunables(task, device, families, tunables);
     if (!loaded) return loaded.error();
+    components.ignored = ignored_costs(*loaded);
     const std::vector<Technique> added = added_techniques(families);
     auto space = make_space(task, device, *loaded, added);
     components.templates = static_cast<bool>(space);
@@ -306,6 +321,7 @@ Result<RunContext> open_context(const Task& task, Backend& backend, const Evolve
   if (options.writer != nullptr) context.writer = options.writer;
   if (options.chat != nullptr && techniques.empty()) seat_models(context, options);
   if (!techniques.empty()) return context;
+  context.notices = context.ignored;
   if (context.templates && options.plain_first && options.writer == nullptr &&
       backend.traits().runs) {
     const Families families = known_families(options.families);

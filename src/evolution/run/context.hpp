@@ -22,8 +22,9 @@ struct SearchComponents {
   Knowledge knowledge;
   std::unique_ptr<Strategist> own_strategist;
   std::unique_ptr<KernelWriter> own_writer;
-  bool templates = true;            // false: no template serves the task
-  std::vector<PoolOutcome> learnt;  // by knowledge.forecast
+  bool templates = true;             // false: no template serves the task
+  std::vector<PoolOutcome> learnt;   // by knowledge.forecast
+  std::vector<std::string> ignored;  // notices on what tunables hold and nothing reads
 };
 
 // `techniques` not empty: they span the space, and kernels are their values. `tunables`: paths.

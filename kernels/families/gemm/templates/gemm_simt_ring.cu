@@ -46,6 +46,49 @@
        "shared": "STAGES * (BLOCK_K * (BLOCK_M + BLOCK_N) * 4 + 16)",
        "args": ["map_a", "map_b", "A", "B", "C?", "bias?", "D", "alpha", "beta", {"i32": "m"}, {"i32": "n"}, {"i32": "k"}, {"i32": "batch"}]}
     ]
+  },
+  "model": {
+    "let": {
+      "workers": "BLOCK_M * BLOCK_N / (THREAD_M * THREAD_N)",
+      "lanes_n": "32 / LANES_M",
+      "reads_a": "cdiv(THREAD_M, 4) * (lanes_n > 1 ? max(1, min(THREAD_M, 4) / 2) : min(THREAD_M, 4))",
+      "reads_b": "cdiv(THREAD_N, 4) * (lanes_n <= 2 ? max(1, min(THREAD_N, 4) / 2) : min(THREAD_N, 4))",
+      "loads": "cdiv(THREAD_M, 4) + cdiv(THREAD_N, 4)",
+      "turns": "cdiv(((TRANS_A ? 0 : BLOCK_M) + (TRANS_B ? BLOCK_N : 0)) * BLOCK_K, 2048)",
+      "dealt": "tiles * batch",
+      "slab_bytes": "(BLOCK_M + BLOCK_N) * BLOCK_K * elem.A",
+      "each_sm": "cdiv(dealt, dev.sms)",
+      "parts_bytes": "0",
+      "outputs": "m * n * batch * elem.D",
+      "tiles_down": "cdiv(m, BLOCK_M)",
+      "tiles_across": "cdiv(n, BLOCK_N)",
+      "wave": "min(dev.sms * model.resident, tiles_down * tiles_across)",
+      "band": "min(GROUP_M, tiles_down)",
+      "all_across": "wave > band * tiles_across",
+      "rows_asked": "all_across ? min(256 * tiles_down, 256 * wave / tiles_across) : 256 * min(band, wave)",
+      "columns_asked": "all_across ? 256 * tiles_across : min(256 * tiles_across, max(256, 256 * wave / band))",
+      "asked": "(rows_asked * BLOCK_M + columns_asked * BLOCK_N) * (tiles_down * tiles_across) / wave",
+      "once": "(m + n) * k * elem.A * batch",
+      "operands": "2 * once < dev.l2 ? once : max(once, asked * k * elem.A / 256 * batch)"
+    },
+    "blocks": "dealt",
+    "threads": "workers + 128",
+    "resident": "max(1, 256 / workers)",
+    "rounds": "256 * cdiv(k, BLOCK_K)",
+    "math": "2 * workers * BLOCK_K * THREAD_M * THREAD_N",
+    "issue": "2 * workers * BLOCK_K * (THREAD_M * THREAD_N + loads)",
+    "shared": "8 * workers * BLOCK_K * (reads_a + reads_b) + 8 * (BLOCK_M + BLOCK_N) * BLOCK_K",
+    "fill": "256 * slab_bytes / weight.fill_bytes",
+    "latency": "256 * weight.latency + 256 * slab_bytes / weight.fill_bytes",
+    "ahead": "STAGES - 1",
+    "pace": "turns * 256 * weight.latency",
+    "ends": "each_sm * BLOCK_M * BLOCK_N * 256 / 40",
+    "start": "256 * weight.latency",
+    "l2": "dealt * cdiv(k, BLOCK_K) * slab_bytes + outputs + parts_bytes",
+    "dram": "operands + outputs + (2 * parts_bytes > dev.l2 ? parts_bytes : 0)",
+    "traits": {
+      "turns": "256 + 256 * turns"
+    }
   }
 }
 */

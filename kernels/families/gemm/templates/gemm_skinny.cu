@@ -14,15 +14,18 @@
     "SPLIT": {"name": "split", "technique": "gemv", "domain": [1, 2, 3, 4, 6, 8, 16, 32], "plain": 1},
     "MIN_BLOCKS": {"name": "min_blocks", "technique": "launch_bounds", "domain": [1, 2, 3, 4], "plain": 1}
   },
+  "let": {
+    "registers_held": "DEPTH * (WARP_N / 2 + (elem.A == 2 ? TILE_M / 2 : TILE_M * 4)) + WARP_N * TILE_M / (elem.A == 2 ? 32 : 8)"
+  },
   "restrict": [
     "elem.A == 2 ? TILE_M % 8 == 0 : TILE_M <= 8",
     "TRANS_B || WARP_N / 8 * elem.A <= 16",
     "WARPS * 32 * MIN_BLOCKS <= 2048",
     "WARPS * TILE_M * (WARP_N + 4) * 4 * MIN_BLOCKS <= dev.shared",
-    "DEPTH * (WARP_N / 2 + (elem.A == 2 ? TILE_M / 2 : TILE_M * 4)) + WARP_N * TILE_M / (elem.A == 2 ? 32 : 8) + 32 <= 255",
-    "(DEPTH * (WARP_N / 2 + (elem.A == 2 ? TILE_M / 2 : TILE_M * 4)) + WARP_N * TILE_M / (elem.A == 2 ? 32 : 8) + 24) * WARPS * 32 * MIN_BLOCKS <= dev.registers"
+    "registers_held + 32 <= 255",
+    "(registers_held + 24) * WARPS * 32 * MIN_BLOCKS <= dev.registers"
   ],
-  "registers": "DEPTH * (WARP_N / 2 + (elem.A == 2 ? TILE_M / 2 : TILE_M * 4)) + WARP_N * TILE_M / (elem.A == 2 ? 32 : 8) + 24",
+  "registers": "registers_held + 24",
   "plan": {
     "require": ["m <= 128", "TRANS_A && !TRANS_B || k * elem.A % 16 == 0", "TRANS_B || n % (WARP_N / 8) == 0"],
     "let": {
@@ -42,6 +45,51 @@
        "shared": "WARPS * TILE_M * (WARP_N + 4) * 4",
        "args": ["A", "B", "C?", "bias?", "D", "parts", "arrived", "alpha", "beta", {"i32": "m"}, {"i32": "n"}, {"i32": "k"}, {"i32": "chunk * step_k"}]}
     ]
+  },
+  "model": {
+    "let": {
+      "block_k": "step_k * WARPS",
+      "rounds_all": "cdiv(k, block_k)",
+      "rounds_each": "cdiv(rounds_all, min(SPLIT, rounds_all))",
+      "parts": "cdiv(rounds_all, rounds_each)",
+      "wanted": "256 * 24 + 128 * DEPTH * (WARP_N + TILE_M) + 8 * WARP_N * TILE_M",
+      "limit": "MIN_BLOCKS > 1 ? 524288 / (WARPS * MIN_BLOCKS) : wanted",
+      "dealt": "tiles * batch * parts",
+      "slab_bytes": "(TILE_M + WARP_N) * block_k * elem.A",
+      "each_sm": "cdiv(dealt, dev.sms)",
+      "parts_bytes": "parts > 1 ? 8 * dealt * TILE_M * WARP_N : 0",
+      "outputs": "m * n * batch * elem.D",
+      "tiles_down": "cdiv(m, TILE_M)",
+      "tiles_across": "cdiv(n, WARP_N)",
+      "wave": "min(dev.sms * model.resident, tiles_down * tiles_across)",
+      "band": "min(1, tiles_down)",
+      "all_across": "wave > band * tiles_across",
+      "rows_asked": "all_across ? min(256 * tiles_down, 256 * wave / tiles_across) : 256 * min(band, wave)",
+      "columns_asked": "all_across ? 256 * tiles_across : min(256 * tiles_across, max(256, 256 * wave / band))",
+      "asked": "(rows_asked * TILE_M + columns_asked * WARP_N) * (tiles_down * tiles_across) / wave",
+      "once": "(m + n) * k * elem.A * batch",
+      "operands": "2 * once < dev.l2 ? once : max(once, asked * k * elem.A / 256 * batch)",
+      "mma_cycles": "TILE_M * WARP_N * block_k * 51200 / (4096 * weight.mma_percent)"
+    },
+    "blocks": "dealt",
+    "threads": "32 * WARPS",
+    "registers": "min(wanted, limit) / 256",
+    "shared_bytes": "WARPS * TILE_M * (WARP_N + 4) * 4",
+    "rounds": "256 * rounds_each",
+    "math": "mma_cycles",
+    "issue": "4 * mma_cycles + (TILE_M + WARP_N) * block_k * elem.A / 2",
+    "shared": "256",
+    "fill": "256 * slab_bytes / weight.fill_bytes",
+    "chain": "256 * weight.round",
+    "latency": "256 * weight.latency + 256 * slab_bytes / weight.fill_bytes",
+    "ahead": "DEPTH",
+    "ends": "each_sm * WARPS * TILE_M * WARP_N * 8",
+    "start": "256 * weight.latency + (parts > 1 ? 256 * weight.join + each_sm * TILE_M * WARP_N * 1024 / weight.join_bytes : 0)",
+    "l2": "dealt * rounds_each * slab_bytes + outputs + parts_bytes",
+    "dram": "operands + outputs + (2 * parts_bytes > dev.l2 ? parts_bytes : 0)",
+    "traits": {
+      "split": "256 * parts"
+    }
   }
 }
 */

@@ -39,6 +39,45 @@
        "shared": "STAGES * (stage + 16)",
        "args": ["map_a", "map_b", "C?", "bias?", "D", "alpha", "beta", {"i32": "m"}, {"i32": "n"}, {"i32": "slabs"}, {"i32": "chunk"}]}
     ]
+  },
+  "model": {
+    "let": {
+      "stage_bytes": "(TILE_M + columns) * 128",
+      "dealt": "tiles * batch * split",
+      "slab_bytes": "(TILE_M + columns) * (128 / elem.A) * elem.A",
+      "each_sm": "cdiv(dealt, dev.sms)",
+      "parts_bytes": "split > 1 ? 8 * dealt * TILE_M * columns : 0",
+      "outputs": "m * n * batch * elem.D",
+      "tiles_down": "cdiv(m, TILE_M)",
+      "tiles_across": "cdiv(n, columns)",
+      "wave": "min(dev.sms * model.resident, tiles_down * tiles_across)",
+      "band": "min(1, tiles_down)",
+      "all_across": "wave > band * tiles_across",
+      "rows_asked": "all_across ? min(256 * tiles_down, 256 * wave / tiles_across) : 256 * min(band, wave)",
+      "columns_asked": "all_across ? 256 * tiles_across : min(256 * tiles_across, max(256, 256 * wave / band))",
+      "asked": "(rows_asked * TILE_M + columns_asked * columns) * (tiles_down * tiles_across) / wave",
+      "once": "(m + n) * k * elem.A * batch",
+      "operands": "2 * once < dev.l2 ? once : max(once, asked * k * elem.A / 256 * batch)"
+    },
+    "blocks": "dealt",
+    "threads": "CONSUMERS * 128 + 32",
+    "registers": "MIN_BLOCKS > 1 ? min(weight.registers, 65536 / ((CONSUMERS * 128 + 32) * MIN_BLOCKS)) : weight.registers",
+    "shared_bytes": "STAGES * stage_bytes",
+    "rounds": "256 * chunk",
+    "math": "CONSUMERS * 1024 * max(TILE_M / 2, 16 + TILE_M / 4)",
+    "issue": "256",
+    "shared": "256",
+    "fill": "256 * slab_bytes / weight.fill_bytes",
+    "chain": "256 * weight.round",
+    "latency": "256 * weight.latency + 256 * slab_bytes / weight.fill_bytes",
+    "ahead": "STAGES - 1",
+    "ends": "each_sm * TILE_M * columns * 32",
+    "start": "256 * weight.latency + (split > 1 ? 256 * weight.join + each_sm * TILE_M * columns * 1024 / weight.join_bytes : 0)",
+    "l2": "dealt * chunk * slab_bytes + outputs + parts_bytes",
+    "dram": "operands + outputs + (2 * parts_bytes > dev.l2 ? parts_bytes : 0)",
+    "traits": {
+      "split": "256 * split"
+    }
   }
 }
 */

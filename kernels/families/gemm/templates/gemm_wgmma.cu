@@ -57,16 +57,7 @@
       "stage": "(block_m + (TRANS_B ? TILE_N : up(TILE_N, 64))) * 128",
       "units": "TILE_N * elem.D / 16",
       "odd": "units % 2 ? units : units / 2 % 2 ? units / 2 : units / 4 % 2 ? units / 4 : 8",
-      "strip": "odd > 19 && odd % 3 == 0 ? odd / 3 : odd",
-      "feed": "block_m + (TRANS_B || TILE_N % 64 == 0 ? TILE_N : 2 * up(TILE_N, 64))",
-      "slab_cycles": "max(block_m * TILE_N / 32, 2 * feed)",
-      "store_cycles": "PING_PONG ? 0 : DEFERRED ? 600 : TILE_M * TILE_N / 8",
-      "streamed_cycles": "streamed > 0 ? cdiv(tiles * batch * slabs, clusters) * slab_cycles + cdiv(tiles * batch, clusters) * store_cycles : 0",
-      "dealt_cycles": "cdiv(tiles * batch * split, clusters) * (chunk * slab_cycles + store_cycles + (split > 1 ? TILE_M * TILE_N / 4 : 0))",
-      "join_cycles": "split > 1 || streamed > 0 ? 6000 : 0",
-      "traffic": "batch * (m * k * elem.A + n * k * elem.B + m * n * elem.D)",
-      "cycles": "max(streamed > 0 ? streamed_cycles : dealt_cycles, 4 * traffic / 10240) + join_cycles",
-      "cost": "dev.sms * 10240 * max(cycles, 40000)"
+      "strip": "odd > 19 && odd % 3 == 0 ? odd / 3 : odd"
     },
     "buffers": [
       {"name": "parts", "bytes": "slots > 0 ? slots * cluster * block_m * TILE_N * 4 : 16"},
@@ -89,6 +80,63 @@
        "args": ["map_a", "map_b", "map_d", "map_d_narrow", "C?", "bias?", "D", "parts", "arrived", "alpha", "beta", {"i32": "m"}, {"i32": "n"}, {"i32": "k"},
                 {"i32": "batch"}, {"i32": "chunk"}, {"i32": "streamed"}]}
     ]
+  },
+  "model": {
+    "let": {
+      "wide": "TRANS_B ? TILE_N : up(TILE_N, 64)",
+      "straddling": "TRANS_B || wide == TILE_N ? 100 : TILE_N * elem.A % 32 ? weight.half_sectors : weight.straddling",
+      "fed": "(block_m * 100 / CLUSTER_N + wide * straddling / CLUSTER_M) * 128",
+      "filling": "256 * fed / (100 * weight.fill_bytes)",
+      "turns": "cdiv(items, clusters)",
+      "rounds_all": "streamed > 0 ? 256 * tiles * batch * slabs / clusters : 256 * turns * chunk",
+      "stored": "streamed > 0 ? 256 * tiles * batch / clusters + 256 : 256 * turns",
+      "store": "TILE_M * TILE_N * 256 / (STRIPS ? 8 : 5) * (DEFERRED ? weight.deferred : 100) / 100 + 256 * weight.tile",
+      "storing": "PING_PONG ? stored * store * weight.turn / 25600 + store : stored * store / 256",
+      "joining_bytes": "block_m * TILE_N * 2048 / weight.join_bytes",
+      "elements": "TILE_M * TILE_N",
+      "last_part": "256 * weight.part + elements * 256 * weight.part_element / 100",
+      "joined": "256 * weight.join + joining_bytes + elements * 256 * weight.join_element / 100 + split * last_part",
+      "joining": "split > 1 ? stored * joined / 256 : streamed > 0 ? 256 * weight.join + joining_bytes : 0",
+      "dealt": "clusters * cluster",
+      "parts_bytes": "8 * slots * cluster * block_m * TILE_N",
+      "outputs": "m * n * batch * elem.D",
+      "tiles_down": "cdiv(m, block_m)",
+      "tiles_across": "cdiv(n, TILE_N)",
+      "wave": "min(dealt, tiles_down * tiles_across)",
+      "band": "min(GROUP_M * CLUSTER_M, tiles_down)",
+      "all_across": "wave > band * tiles_across",
+      "rows_asked": "all_across ? min(256 * tiles_down, 256 * wave / tiles_across) : 256 * min(band, wave)",
+      "columns_asked": "all_across ? 256 * tiles_across : min(256 * tiles_across, max(256, 256 * wave / band))",
+      "asked": "(rows_asked * block_m + columns_asked * TILE_N) * (tiles_down * tiles_across) / wave",
+      "once": "(m + n) * k * elem.A * batch",
+      "operands": "2 * once < dev.l2 ? once : max(once, asked * k * elem.A / 256 * batch)"
+    },
+    "blocks": "dealt",
+    "threads": "(CONSUMERS + 1) * 128",
+    "resident": "1",
+    "items": "1",
+    "rounds": "rounds_all",
+    "math": "block_m * 16 * max(TILE_N / 2, 16 + TILE_N / 4)",
+    "shared": "256 * stage / weight.ring_bytes",
+    "fill": "filling",
+    "latency": "256 * weight.latency + filling",
+    "ahead": "STAGES - 1",
+    "pace": "256 * weight.round",
+    "ends": "storing + joining",
+    "start": "256 * weight.start",
+    "l2": "tiles * batch * cluster * slabs * fed / 100 + outputs + parts_bytes",
+    "dram": "operands + outputs + (2 * parts_bytes > dev.l2 ? parts_bytes : 0)",
+    "traits": {
+      "imbalance": "rounds_all * clusters / (tiles * batch * slabs)",
+      "idle": "256 * dev.sms / dealt",
+      "split": "256 * split",
+      "streamed": "streamed > 0 ? 512 : 256",
+      "chunk": "256 * chunk",
+      "stored": "stored",
+      "parts": "256 + parts_bytes / 3906",
+      "ring": "STAGES * stage / 390",
+      "again": "operands * 256 / once"
+    }
   }
 }
 */

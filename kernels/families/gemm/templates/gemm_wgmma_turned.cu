@@ -72,6 +72,52 @@
        "args": ["map_a", "map_b", "map_turned_a", "map_turned_b", "map_d", "C?", "bias?", "D", "alpha", "beta", {"i32": "m"}, {"i32": "n"}, {"i32": "k"},
                 {"i32": "batch"}]}
     ]
+  },
+  "model": {
+    "let": {
+      "fed": "(block_m / CLUSTER_N + TILE_N / CLUSTER_M) * 128",
+      "filling": "256 * fed / weight.fill_bytes",
+      "slabs": "cdiv(k, 128 / elem.A)",
+      "stored": "cdiv(tiles * batch, clusters)",
+      "store": "TILE_M * TILE_N * 256 / (STRIPS ? 8 : 5) + 256 * weight.tile",
+      "dealt": "clusters * cluster",
+      "outputs": "m * n * batch * elem.D",
+      "tiles_down": "cdiv(m, block_m)",
+      "tiles_across": "cdiv(n, TILE_N)",
+      "wave": "min(dealt, tiles_down * tiles_across)",
+      "band": "min(GROUP_M * CLUSTER_M, tiles_down)",
+      "all_across": "wave > band * tiles_across",
+      "rows_asked": "all_across ? min(256 * tiles_down, 256 * wave / tiles_across) : 256 * min(band, wave)",
+      "columns_asked": "all_across ? 256 * tiles_across : min(256 * tiles_across, max(256, 256 * wave / band))",
+      "asked": "(rows_asked * block_m + columns_asked * TILE_N) * (tiles_down * tiles_across) / wave",
+      "once": "(m + n) * k * elem.A * batch",
+      "operands": "2 * once < dev.l2 ? once : max(once, asked * k * elem.A / 256 * batch)",
+      "turning": "2 * batch * k * elem.A * ((TRANS_A ? m : 0) + (TRANS_B ? 0 : n))"
+    },
+    "blocks": "dealt",
+    "threads": "(CONSUMERS + 1) * 128",
+    "resident": "1",
+    "items": "1",
+    "rounds": "256 * stored * slabs",
+    "math": "block_m * 16 * max(TILE_N / 2, 16 + TILE_N / 4)",
+    "issue": "PROMOTED ? block_m * TILE_N * weight.flush / 50 : 0",
+    "shared": "256 * stage / weight.ring_bytes",
+    "fill": "filling",
+    "latency": "256 * weight.latency + filling",
+    "ahead": "STAGES - 1",
+    "pace": "256 * weight.round",
+    "ends": "stored * store",
+    "start": "256 * weight.start + 256 * turning / (2 * turning > dev.l2 ? dev.bytes.dram : dev.bytes.l2)",
+    "l2": "tiles * batch * cluster * slabs * fed + outputs + turning",
+    "dram": "operands + outputs + (2 * turning > dev.l2 ? turning : 0)",
+    "launches": "2",
+    "traits": {
+      "imbalance": "256 * stored * clusters / (tiles * batch)",
+      "idle": "256 * dev.sms / dealt",
+      "stored": "256 * stored",
+      "ring": "STAGES * stage / 390",
+      "again": "operands * 256 / once"
+    }
   }
 }
 */
