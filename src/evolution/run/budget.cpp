@@ -12,6 +12,7 @@ constexpr double slack = 1.15;            // of an estimate
 constexpr double most_of_the_time = 0.8;  // that is kept from the search
 constexpr double start_of_processes = 1;  // seconds, on a device that measures
 constexpr std::size_t most_timed_again = 4;
+constexpr double finalist_proof = 3;  // over a candidate's, where none was measured
 // Visits of the confirmation and of timing again, over those of a candidate and of the baselines.
 constexpr double confirm_visits = 15.0 / 3, again_visits = 9.0 / 3, baseline_visits = 15.0 / 7;
 
@@ -46,7 +47,8 @@ double Driver::confirm_seconds() const {
   const double compile = seconds_in(ledger_.phases(), "search/compile") / settled;
   const double proof = seconds_in(ledger_.phases(), "search/proof") / settled;
   const double timing = seconds_in(ledger_.phases(), "search/timing") / settled;
-  const double proved = std::max(plain_proof_seconds_, 2 * proof);
+  const double proved =
+      std::max(plain_proof_seconds_, plain_proof_seconds_ > 0 ? proof : finalist_proof * proof);
   const double timed = (real ? confirm_visits : 1) * timing;
   const double baselines = (real ? baseline_visits : 1) * baselines_seconds_;
   return slack * (compile + proved + timed + baselines) + (real ? start_of_processes : 0);
