@@ -22,6 +22,7 @@
     "STAGES <= 1 || TURNS != 1",
     "ITEMS * (16 / elem.x) <= 96",
     "CLUSTER * ITEMS * (FAST_EXP ? 1 : 2) <= 128",
+    "FAST_EXP || CLUSTER * THREADS <= 4096",
     "MIN_BLOCKS * THREADS <= 2048",
     "(ITEMS * (16 / elem.x) + 28) * MIN_BLOCKS * THREADS <= dev.registers"
   ],
