@@ -15,8 +15,9 @@
 
 namespace cupilot {
 
-// Settings whose modelled time is this far above the least are not tried.
-inline constexpr double hopeless = 2;
+// Settings and templates whose modelled time is above this are not tried. Models tell little of
+// differences below 10 us, where launches and first loads count.
+inline double most_bearable_us(double least_us) { return 2 * least_us + 10; }
 
 // The weighted sum of a tunable's modelled times; any thread.
 class TimeEstimate {

@@ -37,7 +37,7 @@ void drop_hopeless(std::vector<const Tunable*>& serving, const Task& task,
   }
   std::vector<const Tunable*> kept;
   for (std::size_t i = 0; i < serving.size(); ++i) {
-    if (!times[i] || *times[i] <= hopeless * *least) kept.push_back(serving[i]);
+    if (!times[i] || *times[i] <= most_bearable_us(*least)) kept.push_back(serving[i]);
   }
   serving = std::move(kept);
 }

@@ -202,7 +202,7 @@ void forbid_hopeless(const std::shared_ptr<const TunableContext>& context, Skele
   if (!least) return;
   const TimeEstimate estimate(context->tunable, context->task, context->device);
   const auto bearable = [context, estimate,
-                         most = hopeless * *least](const Assignment& assignment) {
+                         most = most_bearable_us(*least)](const Assignment& assignment) {
     return estimate.at(context->values(assignment)).value_or(0) <= most;
   };
   const TunableModel& model = *context->tunable.model;
