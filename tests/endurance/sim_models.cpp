@@ -45,7 +45,7 @@ Result<std::unique_ptr<SimModels>> SimModels::seat(SimHost& host, SimDevice& dev
   models->client_ = std::move(*client);
   models->task_ = landscape_task();
   auto components =
-      find_components(models->task_, device.device(), device.traits().techniques, {}, false);
+      find_components(models->task_, device.device(), device.traits().techniques, {}, {}, false);
   if (!components) return components.error();
   models->components_ = std::move(*components);
   ModelSeat seat;

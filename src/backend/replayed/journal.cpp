@@ -11,11 +11,9 @@
 namespace cupilot {
 namespace {
 
-using parts::Json;
-
-void take_result(const Json& json, Recording& recording) {
-  const Json& candidate = json.at("candidate");
-  const Json& outcome = candidate.at("outcome");
+void take_result(const parts::Json& json, Recording& recording) {
+  const parts::Json& candidate = json.at("candidate");
+  const parts::Json& outcome = candidate.at("outcome");
   const std::string kind = outcome.at("kind").get<std::string>();
   if (kind == "lost") return;
   Answer answer;
@@ -31,12 +29,12 @@ void take_result(const Json& json, Recording& recording) {
   recording.answers.emplace(candidate.at("strategy_id").get<std::string>(), std::move(answer));
 }
 
-Technique technique_of(const Json& json) {
+Technique technique_of(const parts::Json& json) {
   Technique technique;
   technique.name = technique.summary = technique.sentence = json.at("name").get<std::string>();
-  for (const Json& entry : json.at("relieves"))
+  for (const parts::Json& entry : json.at("relieves"))
     technique.targets.push_back(parts::enum_of<Resource>(entry.get<std::string>(), 10));
-  for (const Json& entry : json.at("parameters")) {
+  for (const parts::Json& entry : json.at("parameters")) {
     TechniqueParameter parameter;
     parameter.name = entry.at("name").get<std::string>();
     parameter.domain = entry.at("domain").get<std::vector<std::int64_t>>();
@@ -50,10 +48,10 @@ void take(const FramedRecord& record, Recording& recording) {
   const auto type = static_cast<RecordType>(record.type);
   if (type != RecordType::header && type != RecordType::baselines && type != RecordType::result)
     return;
-  const Json json = Json::parse(record.payload);
+  const parts::Json json = parts::Json::parse(record.payload);
   if (type == RecordType::result) return take_result(json, recording);
   if (type == RecordType::baselines) {
-    for (const Json& entry : json.at("baselines")) {
+    for (const parts::Json& entry : json.at("baselines")) {
       recording.baselines[entry.at("name").get<std::string>()] = entry.at("time_us").get<double>();
     }
     return;
@@ -61,9 +59,9 @@ void take(const FramedRecord& record, Recording& recording) {
   recording.identity = json.at("identity").get<std::string>();
   recording.provenance = parts::enum_of<Provenance>(json.at("provenance").get<std::string>(), 3);
   recording.device = parts::device_of(json.at("device"));
-  recording.task_json = json.value("task", Json()).dump();
+  recording.task_json = json.value("task", parts::Json()).dump();
   recording.task_words = json.value("task_words", std::vector<std::string>());
-  for (const Json& entry : json.at("techniques"))
+  for (const parts::Json& entry : json.at("techniques"))
     recording.techniques.push_back(technique_of(entry));
 }
 
@@ -99,7 +97,7 @@ Result<Recording> recording_of_journal(const std::string& bytes, const std::stri
   const auto records = whole_records(bytes, path, recording.notice);
   if (!records) return records.error();
   try {
-    const Json first = Json::parse(records->front().payload);
+    const parts::Json first = parts::Json::parse(records->front().payload);
     if (first.at("cupilot_journal") != 1) {
       return Error{ErrorCode::usage,
                    path + " has format " + first.at("cupilot_journal").dump() +
@@ -107,7 +105,7 @@ Result<Recording> recording_of_journal(const std::string& bytes, const std::stri
                    "use the version that wrote it"};
     }
     for (const FramedRecord& record : *records) take(record, recording);
-  } catch (const Json::exception& fault) {
+  } catch (const parts::Json::exception& fault) {
     return Error{ErrorCode::failure, path + " cannot be read: " + fault.what(), "record it anew"};
   }
   return recording;

@@ -11,8 +11,6 @@
 namespace cupilot {
 namespace {
 
-using parts::Json;
-
 Measurement measured(std::vector<double> samples, Provenance provenance) {
   Measurement measurement;
   measurement.provenance = provenance;
@@ -24,18 +22,18 @@ Measurement measured(std::vector<double> samples, Provenance provenance) {
   return measurement;
 }
 
-void take_header(const Json& json, Recording& recording) {
+void take_header(const parts::Json& json, Recording& recording) {
   recording.short_ids = true;
   recording.identity = json.at("identity").get<std::string>();
   recording.provenance = parts::enum_of<Provenance>(json.at("provenance").get<std::string>(), 3);
   recording.device = parts::device_of(json.at("device"));
-  recording.task_json = json.value("task", Json()).dump();
+  recording.task_json = json.value("task", parts::Json()).dump();
   recording.task_words = json.value("task_words", std::vector<std::string>());
   for (const auto& [name, us] : json.at("baselines").items())
     recording.baselines[name] = us.get<double>();
 }
 
-void take_row(const Json& json, Recording& recording) {
+void take_row(const parts::Json& json, Recording& recording) {
   Answer answer;
   answer.kernel_hash = json.value("kernel", "");
   answer.accepted = json.contains("us");
@@ -46,7 +44,7 @@ void take_row(const Json& json, Recording& recording) {
     const auto known = rejection_codes();
     if (std::none_of(known.begin(), known.end(),
                      [&](const RejectionCode& row) { return row.code == code; }))
-      throw Json::other_error::create(501, "unknown rejection " + code, nullptr);
+      throw parts::Json::other_error::create(501, "unknown rejection " + code, nullptr);
     answer.rejected = reject(code, json.value("why", ""));
   }
   recording.answers.emplace(json.at("id").get<std::string>(), std::move(answer));
@@ -68,15 +66,15 @@ Result<Recording> recording_of_table(const std::string& text, const std::string&
   Recording recording;
   try {
     const std::size_t cut = each_whole_line(text, [&](std::string_view line) {
-      const Json json = Json::parse(line);
+      const parts::Json json = parts::Json::parse(line);
       if (recording.short_ids) return take_row(json, recording);
       if (json.at("cupilot_landscape_table") != 1)
-        throw Json::other_error::create(501, "its format is not 1, which this program reads",
-                                        nullptr);
+        throw parts::Json::other_error::create(501, "its format is not 1, which this program reads",
+                                               nullptr);
       take_header(json, recording);
     });
     if (!recording.short_ids)
-      throw Json::other_error::create(501, "its first line is not whole", nullptr);
+      throw parts::Json::other_error::create(501, "its first line is not whole", nullptr);
     if (cut > 0)
       recording.notice = fmt::format(
           "{} ended in a torn line of {} bytes, as a crash leaves it; the lines before it answer",

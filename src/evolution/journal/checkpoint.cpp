@@ -8,8 +8,6 @@
 
 namespace cupilot {
 
-using parts::Json;
-
 std::string checkpoint_path(const std::string& run_dir) { return run_dir + "/checkpoint"; }
 
 namespace {
@@ -20,14 +18,15 @@ enum CheckpointPart : std::uint32_t { head_part, search_part, ledger_part, known
 
 Pieces checkpoint_bytes(const RecordMark& mark, const std::vector<Proposal>& open, Pieces search,
                         Pieces ledger, Pieces known, std::size_t most) {
-  Json proposals = Json::array();
+  parts::Json proposals = parts::Json::array();
   for (const Proposal& proposal : open) proposals.push_back(parts::put(proposal));
-  const Json json = {{"cupilot_checkpoint", checkpoint_format},
-                     {"program", version},
-                     {"records", mark.records},
-                     {"chain", mark.chain},
-                     {"open", std::move(proposals)}};
-  Pieces bytes(frame(head_part, 0, json.dump(-1, ' ', false, Json::error_handler_t::replace)));
+  const parts::Json json = {{"cupilot_checkpoint", checkpoint_format},
+                            {"program", version},
+                            {"records", mark.records},
+                            {"chain", mark.chain},
+                            {"open", std::move(proposals)}};
+  Pieces bytes(
+      frame(head_part, 0, json.dump(-1, ' ', false, parts::Json::error_handler_t::replace)));
   std::uint64_t sequence = 1;
   add_frames(bytes, search_part, sequence, std::move(search), most);
   add_frames(bytes, ledger_part, sequence, std::move(ledger), most);
@@ -41,14 +40,15 @@ std::optional<Checkpoint> checkpoint_from(std::string_view bytes) {
     return std::nullopt;
   Checkpoint c;
   try {
-    const Json json = Json::parse(read.records[0].payload);
+    const parts::Json json = parts::Json::parse(read.records[0].payload);
     if (json.at("cupilot_checkpoint").get<int>() != checkpoint_format ||
         json.at("program") != version)
       return std::nullopt;
     json.at("records").get_to(c.mark.records);
     json.at("chain").get_to(c.mark.chain);
-    for (const Json& proposal : json.at("open")) c.open.push_back(parts::proposal_of(proposal));
-  } catch (const Json::exception&) {
+    for (const parts::Json& proposal : json.at("open"))
+      c.open.push_back(parts::proposal_of(proposal));
+  } catch (const parts::Json::exception&) {
     return std::nullopt;
   }
   std::size_t at = 1;

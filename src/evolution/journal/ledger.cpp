@@ -6,21 +6,19 @@
 
 namespace cupilot {
 
-using parts::Json;
-
 namespace {
 
-Json put_refusals(const FirstRefusals& all) {
-  Json rows = Json::array();
+parts::Json put_refusals(const FirstRefusals& all) {
+  parts::Json rows = parts::Json::array();
   for (const auto& [code, one] : all)
     rows.push_back({one.candidate, one.setting, one.template_name, one.kernel_id,
                     static_cast<int>(one.why.stage), code, one.why.message, one.why.where});
   return rows;
 }
 
-FirstRefusals refusals_in(const Json& rows) {
+FirstRefusals refusals_in(const parts::Json& rows) {
   FirstRefusals all;
-  for (const Json& row : rows) {
+  for (const parts::Json& row : rows) {
     FirstRefusal one{row.at(0).get<std::uint64_t>(),
                      row.at(1).get<std::string>(),
                      row.at(2).get<std::string>(),
@@ -117,25 +115,25 @@ std::vector<Progress> Ledger::take_finished(const BaselinesRecord& baselines, bo
 }
 
 Pieces Ledger::saved() const {
-  Json rows = Json::array();
+  parts::Json rows = parts::Json::array();
   for (const Row& row : rows_) {
     rows.push_back({row.epoch, row.generation, row.settled, row.accepted, row.evaluated, row.code,
                     row.hash, row.strategy, row.time_us});
   }
   const Progress& sum = sum_.progress;
-  const Json json = {{"rows", std::move(rows)},
-                     {"taken", taken_},
-                     {"evaluations", evaluations_},
-                     {"phases", phases_},
-                     {"cpu", cpu_.own},
-                     {"cpu_as_device", cpu_.as_device},
-                     {"candidate_seconds", candidate_seconds_},
-                     {"settled", settled_},
-                     {"refusals", put_refusals(first_refusals_)},
-                     {"sum",
-                      {sum.epoch, sum.generation, sum.evaluations, sum.proposed, sum.accepted,
-                       sum.rejected, sum.best_us, sum.best_strategy}}};
-  Pieces bytes(frame(0, 0, json.dump(-1, ' ', false, Json::error_handler_t::replace)));
+  const parts::Json json = {{"rows", std::move(rows)},
+                            {"taken", taken_},
+                            {"evaluations", evaluations_},
+                            {"phases", phases_},
+                            {"cpu", cpu_.own},
+                            {"cpu_as_device", cpu_.as_device},
+                            {"candidate_seconds", candidate_seconds_},
+                            {"settled", settled_},
+                            {"refusals", put_refusals(first_refusals_)},
+                            {"sum",
+                             {sum.epoch, sum.generation, sum.evaluations, sum.proposed,
+                              sum.accepted, sum.rejected, sum.best_us, sum.best_strategy}}};
+  Pieces bytes(frame(0, 0, json.dump(-1, ' ', false, parts::Json::error_handler_t::replace)));
   std::uint64_t sequence = 1;
   add_frames(bytes, 1, sequence, Pieces::looking_at(sum_.hashes.bytes()));
   return bytes;
@@ -149,8 +147,8 @@ bool Ledger::restore(std::string_view saved) {
   auto hashes = DigestTable::from_bytes(*table, sum_.hashes.room());
   if (!hashes) return false;
   try {
-    const Json json = Json::parse(read.records[0].payload);
-    for (const Json& row : json.at("rows")) {
+    const parts::Json json = parts::Json::parse(read.records[0].payload);
+    for (const parts::Json& row : json.at("rows")) {
       rows_.push_back({row.at(0).get<int>(), row.at(1).get<int>(), row.at(2).get<bool>(),
                        row.at(3).get<bool>(), row.at(4).get<bool>(), row.at(5).get<std::string>(),
                        row.at(6).get<std::string>(), row.at(7).get<std::string>(),
@@ -164,7 +162,7 @@ bool Ledger::restore(std::string_view saved) {
     json.at("candidate_seconds").get_to(candidate_seconds_);
     json.at("settled").get_to(settled_);
     first_refusals_ = refusals_in(json.at("refusals"));
-    const Json& sum = json.at("sum");
+    const parts::Json& sum = json.at("sum");
     Progress& progress = sum_.progress;
     progress.epoch = sum.at(0).get<int>();
     progress.generation = sum.at(1).get<int>();
@@ -174,7 +172,7 @@ bool Ledger::restore(std::string_view saved) {
     sum.at(5).get_to(progress.rejected);
     progress.best_us = sum.at(6).get<double>();
     progress.best_strategy = sum.at(7).get<std::string>();
-  } catch (const Json::exception&) {
+  } catch (const parts::Json::exception&) {
     return false;
   }
   sum_.hashes = std::move(*hashes);

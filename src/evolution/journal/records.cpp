@@ -9,10 +9,8 @@
 namespace cupilot {
 namespace {
 
-using parts::Json;
-
-std::string canonical(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+std::string canonical(const parts::Json& json) {
+  return json.dump(-1, ' ', false, parts::Json::error_handler_t::replace);
 }
 
 Error damaged(const std::string& what, const std::string& reason) {
@@ -24,27 +22,27 @@ Error damaged(const std::string& what, const std::string& reason) {
 template <class T, class Read>
 Result<T> reading(const std::string& what, std::string_view text, Read read) {
   try {
-    return read(Json::parse(text));
-  } catch (const Json::exception& fault) {
+    return read(parts::Json::parse(text));
+  } catch (const parts::Json::exception& fault) {
     return damaged(what, fault.what());
   }
 }
 
-Json put_all(const std::vector<Baseline>& baselines) {
-  Json all = Json::array();
+parts::Json put_all(const std::vector<Baseline>& baselines) {
+  parts::Json all = parts::Json::array();
   for (const Baseline& baseline : baselines) all.push_back(parts::put(baseline));
   return all;
 }
 
 // What a replay of a landscape needs to span the same space.
-Json put_all(const std::vector<Technique>& techniques) {
-  Json all = Json::array();
+parts::Json put_all(const std::vector<Technique>& techniques) {
+  parts::Json all = parts::Json::array();
   for (const Technique& technique : techniques) all.push_back(parts::put(technique));
   return all;
 }
 
-Json put_remembered(const HeaderRecord& r) {
-  Json strategies = Json::array(), effects = Json::array();
+parts::Json put_remembered(const HeaderRecord& r) {
+  parts::Json strategies = parts::Json::array(), effects = parts::Json::array();
   for (const Strategy& strategy : r.remembered) strategies.push_back(parts::put(strategy));
   for (const StrategyBrief::Effect& effect : r.remembered_effects) {
     effects.push_back({{"technique", effect.technique},
@@ -55,18 +53,18 @@ Json put_remembered(const HeaderRecord& r) {
 }
 
 // Journals written before there was a pool have none.
-void take_remembered(const Json& json, HeaderRecord& r) {
+void take_remembered(const parts::Json& json, HeaderRecord& r) {
   if (!json.contains("remembered")) return;
-  for (const Json& one : json.at("remembered").at("strategies"))
+  for (const parts::Json& one : json.at("remembered").at("strategies"))
     r.remembered.push_back(parts::strategy_of(one));
-  for (const Json& one : json.at("remembered").at("effects")) {
+  for (const parts::Json& one : json.at("remembered").at("effects")) {
     r.remembered_effects.push_back({one.at("technique").get<std::string>(),
                                     one.at("gain").get<double>(), one.at("count").get<int>()});
   }
 }
 
-Json put_learnt(const HeaderRecord& r) {
-  Json all = Json::array();
+parts::Json put_learnt(const HeaderRecord& r) {
+  parts::Json all = parts::Json::array();
   for (const PoolOutcome& outcome : r.learnt)
     all.push_back({{"sizes", outcome.sizes},
                    {"strategy", parts::put(outcome.strategy)},
@@ -75,35 +73,36 @@ Json put_learnt(const HeaderRecord& r) {
 }
 
 // Most journals have none.
-void take_learnt(const Json& json, HeaderRecord& r) {
+void take_learnt(const parts::Json& json, HeaderRecord& r) {
   if (!json.contains("learnt")) return;
-  for (const Json& one : json.at("learnt"))
+  for (const parts::Json& one : json.at("learnt"))
     r.learnt.push_back({parts::strategy_of(one.at("strategy")),
                         one.at("sizes").get<std::map<std::string, std::int64_t>>(),
                         one.at("time_us").get<double>()});
 }
 
-std::vector<Baseline> baselines_in(const Json& json) {
+std::vector<Baseline> baselines_in(const parts::Json& json) {
   std::vector<Baseline> all;
-  for (const Json& entry : json) all.push_back(parts::baseline_of(entry));
+  for (const parts::Json& entry : json) all.push_back(parts::baseline_of(entry));
   return all;
 }
 
 // Journals written before phases were noted have none.
-PhaseSeconds phases_in(const Json& json) {
+PhaseSeconds phases_in(const parts::Json& json) {
   return json.at("clock").value("phases", PhaseSeconds());
 }
 
 // Of a journal that was written before CPU was told by phase, the sum alone.
-CpuSpent cpu_in(const Json& json) {
-  const Json& clock = json.at("clock");
+CpuSpent cpu_in(const parts::Json& json) {
+  const parts::Json& clock = json.at("clock");
   CpuSpent cpu{clock.value("cpu_phases", PhaseSeconds()), clock.value("cpu_as_device", 0.0)};
   if (const double sum = clock.value("cpu", 0.0); cpu.own.empty() && sum > 0)
     cpu.own[in_no_phase] = sum;
   return cpu;
 }
 
-Json put_clock(const char* name, double seconds, const PhaseSeconds& phases, const CpuSpent& cpu) {
+parts::Json put_clock(const char* name, double seconds, const PhaseSeconds& phases,
+                      const CpuSpent& cpu) {
   return {{name, seconds},
           {"phases", phases},
           {"cpu", cpu.own_seconds()},
@@ -117,14 +116,14 @@ Json put_clock(const char* name, double seconds, const PhaseSeconds& phases, con
 // compared.
 namespace {
 
-Json put(const SeatOptions& seats) {
+parts::Json put(const SeatOptions& seats) {
   return {{"share", seats.share},
           {"initial", seats.initial},
           {"statement", seats.statement},
           {"prose", seats.prose}};
 }
 
-SeatOptions seats_of(const Json& json) {
+SeatOptions seats_of(const parts::Json& json) {
   SeatOptions seats;
   json.at("share").get_to(seats.share);
   json.at("initial").get_to(seats.initial);
@@ -136,22 +135,22 @@ SeatOptions seats_of(const Json& json) {
 }  // namespace
 
 std::string to_json(const HeaderRecord& r) {
-  Json json = {{"cupilot_journal", r.format},
-               {"program", r.program},
-               {"task", Json::parse(r.task_json)},
-               {"task_words", r.task_words},
-               {"search", parts::put(r.search)},
-               {"max_seconds", r.max_seconds},
-               {"tunables", r.tunables},
-               {"random_search", r.random_search},
-               {"device_name", r.device_name},
-               {"identity", r.identity},
-               {"provenance", name_of(r.provenance)},
-               {"device", parts::put(r.device)},
-               {"techniques", put_all(r.techniques)},
-               {"screen", r.screen},
-               {"remembered", put_remembered(r)},
-               {"clock", {{"started", r.started}}}};
+  parts::Json json = {{"cupilot_journal", r.format},
+                      {"program", r.program},
+                      {"task", parts::Json::parse(r.task_json)},
+                      {"task_words", r.task_words},
+                      {"search", parts::put(r.search)},
+                      {"max_seconds", r.max_seconds},
+                      {"tunables", r.tunables},
+                      {"random_search", r.random_search},
+                      {"device_name", r.device_name},
+                      {"identity", r.identity},
+                      {"provenance", name_of(r.provenance)},
+                      {"device", parts::put(r.device)},
+                      {"techniques", put_all(r.techniques)},
+                      {"screen", r.screen},
+                      {"remembered", put_remembered(r)},
+                      {"clock", {{"started", r.started}}}};
   if (r.seats) json["seats"] = put(*r.seats);
   if (!r.plain_baseline) json["plain_baseline"] = false;
   if (!r.learnt.empty()) json["learnt"] = put_learnt(r);
@@ -161,7 +160,7 @@ std::string to_json(const HeaderRecord& r) {
 }
 
 Result<HeaderRecord> header_from(std::string_view text) {
-  return reading<HeaderRecord>("header", text, [](const Json& json) -> Result<HeaderRecord> {
+  return reading<HeaderRecord>("header", text, [](const parts::Json& json) -> Result<HeaderRecord> {
     HeaderRecord r;
     r.format = json.at("cupilot_journal").get<int>();
     r.program = json.at("program").get<std::string>();
@@ -182,7 +181,7 @@ Result<HeaderRecord> header_from(std::string_view text) {
     r.identity = json.at("identity").get<std::string>();
     r.provenance = parts::enum_of<Provenance>(json.at("provenance").get<std::string>(), 3);
     r.device = parts::device_of(json.at("device"));
-    for (const Json& technique : json.at("techniques"))
+    for (const parts::Json& technique : json.at("techniques"))
       r.techniques.push_back(parts::technique_of(technique));
     r.screen = json.value("screen", "");
     if (json.contains("seats")) r.seats = seats_of(json.at("seats"));
@@ -209,7 +208,7 @@ std::string to_json(const BaselinesRecord& r) {
 
 Result<BaselinesRecord> baselines_from(std::string_view text) {
   return reading<BaselinesRecord>(
-      "baselines", text, [](const Json& json) -> Result<BaselinesRecord> {
+      "baselines", text, [](const parts::Json& json) -> Result<BaselinesRecord> {
         return BaselinesRecord{baselines_in(json.at("baselines")),
                                json.at("notices").get<std::vector<std::string>>(),
                                json.at("floor_us").get<double>()};
@@ -219,7 +218,7 @@ Result<BaselinesRecord> baselines_from(std::string_view text) {
 std::string to_json(const Proposal& p) { return canonical(parts::put(p)); }
 
 Result<Proposal> proposal_from(std::string_view text) {
-  return reading<Proposal>("proposal", text, [](const Json& json) -> Result<Proposal> {
+  return reading<Proposal>("proposal", text, [](const parts::Json& json) -> Result<Proposal> {
     return parts::proposal_of(json);
   });
 }
@@ -235,7 +234,7 @@ std::string to_json(const ResultRecord& r) {
 }
 
 Result<ResultRecord> result_from(std::string_view text) {
-  return reading<ResultRecord>("result", text, [](const Json& json) -> Result<ResultRecord> {
+  return reading<ResultRecord>("result", text, [](const parts::Json& json) -> Result<ResultRecord> {
     ResultRecord r{json.at("epoch").get<int>(),
                    json.at("generation").get<int>(),
                    json.at("slot").get<std::int64_t>(),
@@ -268,11 +267,12 @@ std::string to_json(const DecisionRecord& r) {
 }
 
 Result<DecisionRecord> decision_from(std::string_view text) {
-  return reading<DecisionRecord>("decision", text, [](const Json& json) -> Result<DecisionRecord> {
-    return DecisionRecord{json.at("kind").get<std::string>(), json.at("reason").get<std::string>(),
-                          json.at("max_evaluations").get<std::int64_t>(),
-                          json.at("max_generations").get<int>()};
-  });
+  return reading<DecisionRecord>(
+      "decision", text, [](const parts::Json& json) -> Result<DecisionRecord> {
+        return DecisionRecord{
+            json.at("kind").get<std::string>(), json.at("reason").get<std::string>(),
+            json.at("max_evaluations").get<std::int64_t>(), json.at("max_generations").get<int>()};
+      });
 }
 
 std::string to_json(const FinalRecord& r) {
@@ -285,8 +285,8 @@ std::string to_json(const FinalRecord& r) {
 }
 
 Result<FinalRecord> final_from(std::string_view text) {
-  return reading<FinalRecord>("final", text, [](const Json& json) -> Result<FinalRecord> {
-    const Json gain = json.value("gain", Json::array({0.0, 0.0}));
+  return reading<FinalRecord>("final", text, [](const parts::Json& json) -> Result<FinalRecord> {
+    const parts::Json gain = json.value("gain", parts::Json::array({0.0, 0.0}));
     return FinalRecord{json.at("stage").get<std::string>(),
                        json.at("slot").get<std::int64_t>(),
                        parts::candidate_of(json.at("candidate")),
@@ -299,7 +299,7 @@ Result<FinalRecord> final_from(std::string_view text) {
 }
 
 std::string to_json(const EndRecord& r) {
-  Json clock = put_clock("wall_seconds", r.wall_seconds, r.phases, r.cpu);
+  parts::Json clock = put_clock("wall_seconds", r.wall_seconds, r.phases, r.cpu);
   if (r.resumed) clock["resumed"] = true;
   if (!r.parts.empty()) clock["parts"] = r.parts;
   return canonical({{"stage", "end"},
@@ -311,7 +311,7 @@ std::string to_json(const EndRecord& r) {
 }
 
 Result<EndRecord> end_from(std::string_view text) {
-  return reading<EndRecord>("end", text, [](const Json& json) -> Result<EndRecord> {
+  return reading<EndRecord>("end", text, [](const parts::Json& json) -> Result<EndRecord> {
     return EndRecord{json.at("stopped").get<std::string>(),
                      json.at("best_slot").get<std::int64_t>(),
                      json.at("evaluations").get<std::int64_t>(),
@@ -325,13 +325,13 @@ Result<EndRecord> end_from(std::string_view text) {
 }
 
 std::string comparable_record(std::uint32_t type, std::string_view text) {
-  Json json = Json::parse(text, nullptr, false);
+  parts::Json json = parts::Json::parse(text, nullptr, false);
   if (!json.is_object()) return std::string(text);
   json.erase("clock");
   long long number = -1;
   try {
     number = json.value("slot", number);
-  } catch (const Json::exception&) {  // what is no slot's number
+  } catch (const parts::Json::exception&) {  // what is no slot's number
   }
   char key[64];
   std::snprintf(key, sizeof key, "%u %012lld ", type, number);
@@ -339,7 +339,7 @@ std::string comparable_record(std::uint32_t type, std::string_view text) {
 }
 
 std::string evidence_json(const Best& best, const Task& task, const std::string& device) {
-  Json json = parts::put(best.candidate);
+  parts::Json json = parts::put(best.candidate);
   json["program"] = std::string("cupilot ") + version;
   json["device"] = device;
   json["task"] = {{"name", task.name}, {"id", task_id(task)}};
@@ -347,7 +347,7 @@ std::string evidence_json(const Best& best, const Task& task, const std::string&
   json["ratio"] = {parts::finite(best.ratio_low), parts::finite(best.ratio_high)};
   json["gain"] = {{"over_strongest_baseline", parts::finite(best.gain)},
                   {"noise", parts::finite(best.gain_noise)}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(2, ' ', false, parts::Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace cupilot

@@ -7,18 +7,16 @@
 namespace cupilot {
 namespace {
 
-using parts::Json;
-
 constexpr const char* statuses[] = {"open", "told", "forgotten"};
 
-Json put(const Score& s) {
+parts::Json put(const Score& s) {
   if (!s.accepted)
     return {{"rejection", s.rejection}, {"evaluated", s.evaluated}, {"kernel_hash", s.kernel_hash}};
   return {
       {"time_us", s.time_us}, {"kernel_hash", s.kernel_hash}, {"verdict", parts::put(s.verdict)}};
 }
 
-Score score_from(const Json& json) {
+Score score_from(const parts::Json& json) {
   Score s;
   s.kernel_hash = json.at("kernel_hash").get<std::string>();
   s.accepted = json.contains("time_us");
@@ -27,7 +25,7 @@ Score score_from(const Json& json) {
     s.time_us = json.at("time_us").get<double>();
     s.verdict = parts::verdict_of(json.at("verdict"));
     if (!(s.time_us > 0))
-      throw Json::other_error::create(501, "a told time is not positive", nullptr);
+      throw parts::Json::other_error::create(501, "a told time is not positive", nullptr);
   } else {
     s.evaluated = json.at("evaluated").get<bool>();
     s.rejection = json.at("rejection").get<std::string>();
@@ -35,17 +33,17 @@ Score score_from(const Json& json) {
   return s;
 }
 
-Json put(const EvolutionSlot& slot) {
-  Json json = Json::parse(to_json(slot.proposal));
+parts::Json put(const EvolutionSlot& slot) {
+  parts::Json json = parts::Json::parse(to_json(slot.proposal));
   json["status"] = statuses[static_cast<int>(slot.status)];
   if (slot.status == EvolutionSlot::Status::told) json["score"] = put(slot.score);
   return json;
 }
 
-EvolutionSlot slot_of(const Json& json) {
+EvolutionSlot slot_of(const parts::Json& json) {
   EvolutionSlot slot;
   auto proposal = proposal_from(json.dump());
-  if (!proposal) throw Json::other_error::create(501, proposal.error().message, nullptr);
+  if (!proposal) throw parts::Json::other_error::create(501, proposal.error().message, nullptr);
   slot.proposal = std::move(*proposal);
   const auto status = json.at("status").get<std::string>();
   if (status == statuses[1]) {
@@ -54,15 +52,15 @@ EvolutionSlot slot_of(const Json& json) {
   } else if (status == statuses[2]) {
     slot.status = EvolutionSlot::Status::forgotten;
   } else if (status != statuses[0]) {
-    throw Json::other_error::create(501, "unknown status " + status, nullptr);
+    throw parts::Json::other_error::create(501, "unknown status " + status, nullptr);
   }
   return slot;
 }
 
-EvolutionRecord record_of(const Json& json) {
+EvolutionRecord record_of(const parts::Json& json) {
   EvolutionRecord record;
   auto task = task_from_json(json.at("task").dump(), "the saved task");
-  if (!task) throw Json::other_error::create(501, task.error().message, nullptr);
+  if (!task) throw parts::Json::other_error::create(501, task.error().message, nullptr);
   record.task = std::move(*task);
   record.device = parts::device_of(json.at("device"));
   EvolutionOptions& options = record.options;
@@ -72,10 +70,10 @@ EvolutionRecord record_of(const Json& json) {
   json.at("write").get_to(options.write);
   json.at("random_search").get_to(options.random_search);
   json.at("tunables").get_to(options.tunables);
-  for (const Json& technique : json.at("techniques"))
+  for (const parts::Json& technique : json.at("techniques"))
     options.techniques.push_back(parts::technique_of(technique));
   json.at("own_strategist").get_to(record.own_strategist);
-  for (const Json& slot : json.at("slots")) record.slots.push_back(slot_of(slot));
+  for (const parts::Json& slot : json.at("slots")) record.slots.push_back(slot_of(slot));
   return record;
 }
 
@@ -94,28 +92,28 @@ Result<std::string> to_json(const EvolutionRecord& record) {
   auto task = task_to_json(record.task);
   if (!task) return task.error();
   const EvolutionOptions& options = record.options;
-  Json techniques = Json::array(), slots = Json::array();
+  parts::Json techniques = parts::Json::array(), slots = parts::Json::array();
   for (const Technique& technique : options.techniques) techniques.push_back(parts::put(technique));
   for (const EvolutionSlot& slot : record.slots) slots.push_back(put(slot));
-  const Json json = {{"cupilot_evolution", evolution_format},
-                     {"program", version},
-                     {"task", Json::parse(*task)},
-                     {"device", parts::put(record.device)},
-                     {"search", parts::put(options.search)},
-                     {"provenance", name_of(options.provenance)},
-                     {"plain_us", options.plain_us},
-                     {"write", options.write},
-                     {"random_search", options.random_search},
-                     {"tunables", options.tunables},
-                     {"techniques", std::move(techniques)},
-                     {"own_strategist", record.own_strategist},
-                     {"slots", std::move(slots)}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const parts::Json json = {{"cupilot_evolution", evolution_format},
+                            {"program", version},
+                            {"task", parts::Json::parse(*task)},
+                            {"device", parts::put(record.device)},
+                            {"search", parts::put(options.search)},
+                            {"provenance", name_of(options.provenance)},
+                            {"plain_us", options.plain_us},
+                            {"write", options.write},
+                            {"random_search", options.random_search},
+                            {"tunables", options.tunables},
+                            {"techniques", std::move(techniques)},
+                            {"own_strategist", record.own_strategist},
+                            {"slots", std::move(slots)}};
+  return json.dump(-1, ' ', false, parts::Json::error_handler_t::replace);
 }
 
 Result<EvolutionRecord> evolution_from(std::string_view text) {
   try {
-    const Json json = Json::parse(text, nullptr, false);
+    const parts::Json json = parts::Json::parse(text, nullptr, false);
     if (!json.is_object() || !json.contains("cupilot_evolution"))
       return no_save("it is no text that save() returns");
     const int format = json.at("cupilot_evolution").get<int>();
@@ -126,7 +124,7 @@ Result<EvolutionRecord> evolution_from(std::string_view text) {
                    "load it with the version that saved it"};
     }
     return record_of(json);
-  } catch (const Json::exception& fault) {
+  } catch (const parts::Json::exception& fault) {
     return no_save(fault.what());
   }
 }

@@ -10,20 +10,18 @@
 namespace cupilot {
 namespace {
 
-using parts::Json;
-
 enum Part : std::uint32_t { state_part, tried_part, owners_part, slot_part };
 
-Json put_saved(const Score& score) {
-  Json json = {{"accepted", score.accepted},   {"evaluated", score.evaluated},
-               {"hash", score.kernel_hash},    {"time_us", score.time_us},
-               {"rejection", score.rejection}, {"repairable", score.repairable}};
+parts::Json put_saved(const Score& score) {
+  parts::Json json = {{"accepted", score.accepted},   {"evaluated", score.evaluated},
+                      {"hash", score.kernel_hash},    {"time_us", score.time_us},
+                      {"rejection", score.rejection}, {"repairable", score.repairable}};
   if (score.accepted) json["verdict"] = parts::put(score.verdict);
   if (score.realised) json["realised"] = parts::put(*score.realised);
   return json;
 }
 
-Score score_of(const Json& json) {
+Score score_of(const parts::Json& json) {
   Score score{json.at("accepted").get<bool>(),
               json.at("evaluated").get<bool>(),
               json.at("hash").get<std::string>(),
@@ -37,7 +35,7 @@ Score score_of(const Json& json) {
   return score;
 }
 
-Json put_saved(const SearchSlot& slot) {
+parts::Json put_saved(const SearchSlot& slot) {
   return {{"proposal", parts::put(slot.proposal)},
           {"strategy_id", slot.strategy_id},
           {"status", static_cast<int>(slot.status)},
@@ -47,7 +45,7 @@ Json put_saved(const SearchSlot& slot) {
           {"repairs", slot.repairs}};
 }
 
-SearchSlot saved_slot(const Json& json) {
+SearchSlot saved_slot(const parts::Json& json) {
   return {parts::proposal_of(json.at("proposal")),
           json.at("strategy_id").get<std::string>(),
           static_cast<SearchSlot::Status>(std::clamp(json.at("status").get<int>(), 0, 2)),
@@ -57,8 +55,8 @@ SearchSlot saved_slot(const Json& json) {
           json.at("repairs").get<int>()};
 }
 
-Json put_saved(const Population& population) {
-  Json members = Json::array();
+parts::Json put_saved(const Population& population) {
+  parts::Json members = parts::Json::array();
   for (const Member& member : population.members()) {
     const Individual& one = member.individual;
     members.push_back({{"id", one.id},
@@ -71,9 +69,9 @@ Json put_saved(const Population& population) {
   return members;
 }
 
-std::vector<Member> members_of(const Json& json) {
+std::vector<Member> members_of(const parts::Json& json) {
   std::vector<Member> members;
-  for (const Json& one : json) {
+  for (const parts::Json& one : json) {
     members.push_back({{one.at("id").get<std::uint64_t>(), parts::strategy_of(one.at("strategy")),
                         one.at("time_us").get<double>(), one.at("fitness").get<double>(),
                         parts::verdict_of(one.at("verdict"))},
@@ -82,15 +80,15 @@ std::vector<Member> members_of(const Json& json) {
   return members;
 }
 
-Json put_ancestors(const std::unordered_map<std::string, Ancestor>& ancestors) {
-  Json all = Json::object();
+parts::Json put_ancestors(const std::unordered_map<std::string, Ancestor>& ancestors) {
+  parts::Json all = parts::Json::object();
   for (const auto& [id, one] : ancestors)
     all[id] = {{"strategy", parts::put(one.strategy)}, {"time_us", one.time_us}};
   return all;
 }
 
-Json put_failures(const std::deque<StrategyBrief::Failure>& failures) {
-  Json all = Json::array();
+parts::Json put_failures(const std::deque<StrategyBrief::Failure>& failures) {
+  parts::Json all = parts::Json::array();
   for (const StrategyBrief::Failure& one : failures)
     all.push_back({{"strategy", parts::put(one.strategy)}, {"code", one.code}});
   return all;
@@ -102,30 +100,30 @@ std::string Search::saved() const { return state_->saved().joined(); }
 
 Pieces Search::State::saved() const {
   if (!finished.empty()) return {};
-  const Json state = {{"max_evaluations", options.max_evaluations},
-                      {"max_generations", options.max_generations},
-                      {"first", slots.first()},
-                      {"forgotten", forgotten},
-                      {"first_open", first_open},
-                      {"evaluated", evaluated},
-                      {"absorbed", absorbed},
-                      {"absorbed_evaluated", absorbed_evaluated},
-                      {"population", put_saved(population)},
-                      {"effects", effects.sums()},
-                      {"repairable", repairable},
-                      {"best_us", best_us},
-                      {"banned", banned},
-                      {"ancestors", put_ancestors(ancestors)},
-                      {"failures", put_failures(failures)},
-                      {"best_so_far", best_so_far},
-                      {"best_ranked", best_ranked},
-                      {"ranked", ranked},
-                      {"swift", fastest_times},
-                      {"chain", chain},
-                      {"usual_prior", usual_prior}};
+  const parts::Json state = {{"max_evaluations", options.max_evaluations},
+                             {"max_generations", options.max_generations},
+                             {"first", slots.first()},
+                             {"forgotten", forgotten},
+                             {"first_open", first_open},
+                             {"evaluated", evaluated},
+                             {"absorbed", absorbed},
+                             {"absorbed_evaluated", absorbed_evaluated},
+                             {"population", put_saved(population)},
+                             {"effects", effects.sums()},
+                             {"repairable", repairable},
+                             {"best_us", best_us},
+                             {"banned", banned},
+                             {"ancestors", put_ancestors(ancestors)},
+                             {"failures", put_failures(failures)},
+                             {"best_so_far", best_so_far},
+                             {"best_ranked", best_ranked},
+                             {"ranked", ranked},
+                             {"swift", fastest_times},
+                             {"chain", chain},
+                             {"usual_prior", usual_prior}};
   std::uint64_t part = 0;
   Pieces bytes(
-      frame(state_part, part++, state.dump(-1, ' ', false, Json::error_handler_t::replace)));
+      frame(state_part, part++, state.dump(-1, ' ', false, parts::Json::error_handler_t::replace)));
   const auto add_table = [&](Part type, const DigestTable& table) {
     add_frames(bytes, type, part, Pieces::looking_at(table.bytes()));
   };
@@ -133,7 +131,7 @@ Pieces Search::State::saved() const {
   add_table(owners_part, owners);
   const auto add = [&](const SearchSlot& slot) {
     bytes.add(frame(slot_part, part++,
-                    put_saved(slot).dump(-1, ' ', false, Json::error_handler_t::replace)));
+                    put_saved(slot).dump(-1, ' ', false, parts::Json::error_handler_t::replace)));
   };
   for (const auto& [number, slot] : slots.older()) add(slot);
   for (std::int64_t i = slots.first(); i < slots.size(); ++i) add(slots[i]);
@@ -141,7 +139,7 @@ Pieces Search::State::saved() const {
 }
 
 bool Search::State::take_saved(std::vector<FramedRecord>& parts) {
-  const Json state = Json::parse(parts[0].payload);
+  const parts::Json state = parts::Json::parse(parts[0].payload);
   options.max_evaluations = state.at("max_evaluations").get<std::int64_t>();
   options.max_generations = state.at("max_generations").get<int>();
   state.at("forgotten").get_to(forgotten);
@@ -157,7 +155,7 @@ bool Search::State::take_saved(std::vector<FramedRecord>& parts) {
   for (const auto& [id, one] : state.at("ancestors").items()) {
     ancestors[id] = {parts::strategy_of(one.at("strategy")), one.at("time_us").get<double>()};
   }
-  for (const Json& one : state.at("failures")) {
+  for (const parts::Json& one : state.at("failures")) {
     failures.push_back({parts::strategy_of(one.at("strategy")), one.at("code").get<std::string>()});
   }
   state.at("best_so_far").get_to(best_so_far);
@@ -179,7 +177,7 @@ bool Search::State::take_saved(std::vector<FramedRecord>& parts) {
   std::map<std::int64_t, SearchSlot> older;
   std::vector<SearchSlot> recent;
   for (; next < parts.size(); ++next) {
-    SearchSlot slot = saved_slot(Json::parse(parts[next].payload));
+    SearchSlot slot = saved_slot(parts::Json::parse(parts[next].payload));
     const std::int64_t number = slot.proposal.slot;
     if (number >= first) recent.push_back(std::move(slot));
     if (number < first) older.emplace(number, std::move(slot));
@@ -201,7 +199,7 @@ bool Search::restore(std::string_view saved) {
     return false;
   try {
     return state_->slots.size() == 0 && state_->take_saved(read.records);
-  } catch (const Json::exception&) {
+  } catch (const parts::Json::exception&) {
     return false;
   }
 }

@@ -9,8 +9,6 @@
 
 namespace cupilot {
 
-using Json = SortedJson;
-
 bool is_free_form(const Candidate& candidate) {
   return !candidate.kernel_id.empty() && candidate.source.template_name.empty() &&
          candidate.source.language == Language::cuda;
@@ -71,21 +69,21 @@ void KnownKernels::forget_digests(const std::vector<std::string>& alive) {
 }
 
 std::string KnownKernels::saved() const {
-  Json digests = Json::object();
+  SortedJson digests = SortedJson::object();
   for (const auto& [id, digest] : digests_) digests[id] = {digest.sentences, digest.round};
-  return Json({{"digests", std::move(digests)}, {"round", round_}})
-      .dump(-1, ' ', false, Json::error_handler_t::replace);
+  return SortedJson({{"digests", std::move(digests)}, {"round", round_}})
+      .dump(-1, ' ', false, SortedJson::error_handler_t::replace);
 }
 
 bool KnownKernels::restore(std::string_view saved) {
   try {
-    const Json json = Json::parse(saved);
+    const SortedJson json = SortedJson::parse(saved);
     json.at("round").get_to(round_);
     for (const auto& [id, digest] : json.at("digests").items()) {
       digests_[id] = {digest.at(0).get<std::vector<std::string>>(),
                       digest.at(1).get<std::int64_t>()};
     }
-  } catch (const Json::exception&) {
+  } catch (const SortedJson::exception&) {
     return false;
   }
   return true;

@@ -1,8 +1,10 @@
 #include "backend/wire/orders.hpp"
 
+#include <cupilot/family.hpp>
 #include "backend/cuda/library.hpp"
 #include "backend/cuda/programs.hpp"
 #include "backend/worker/probe.hpp"
+
 #include "catch.hpp"
 #include "support/gemm.hpp"
 #include "support/kept_images.hpp"
@@ -133,7 +135,9 @@ TEST_CASE("the library's product is the row-major one with its operands swapped"
   REQUIRE(task);
   std::vector<Region> regions;
   for (int i = 0; i < static_cast<int>(task->tensors.size()); ++i) regions.push_back({i, 0, 8});
-  const auto order = library_order(*task, task->time_shapes[0], regions);
+  const auto calls = library_calls_of(builtin_families());
+  const auto order =
+      library_order(find_library_call(calls, *task), *task, task->time_shapes[0], regions);
   REQUIRE(order);
   CHECK(order->rows == 20);
   CHECK(order->columns == 10);
@@ -152,5 +156,6 @@ TEST_CASE("the library's product is the row-major one with its operands swapped"
   spec.act = Activation::gelu;
   const auto other = gemm_task(spec);
   REQUIRE(other);
-  CHECK(library_order(*other, other->time_shapes[0], regions).is_rejected());
+  CHECK(library_order(find_library_call(calls, *other), *other, other->time_shapes[0], regions)
+            .is_rejected());
 }
