@@ -54,9 +54,9 @@ bool quotient(ExprOp op, std::int64_t a, std::int64_t b, std::int64_t& out, Expr
 }
 
 bool wavefronts(const ExprOperands& of, std::int64_t& out, ExprFault* why) {
-  for (const std::int64_t number : of) {
-    if (number < 0)
-      return no_value(why, Kind::negative_dividend, "passes of a negative number, {}", number);
+  for (std::size_t i = 1; i < of.size(); ++i) {  // less than one row is one
+    if (of[i] < 0)
+      return no_value(why, Kind::negative_dividend, "passes of a negative number, {}", of[i]);
   }
   out = runtime::shared_passes(of[0], of[1], of[2], of[3], of[4]);
   return out > 0 ||
