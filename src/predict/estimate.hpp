@@ -16,8 +16,8 @@
 namespace cupilot {
 
 // Settings and templates whose modelled time is above this are not tried. Models tell little of
-// differences below 10 us, where launches and first loads count.
-inline double most_bearable_us(double least_us) { return 2 * least_us + 10; }
+// differences below 15 us, where launches and first loads count.
+inline double most_bearable_us(double least_us) { return 1.6 * least_us + 15; }
 
 // The weighted sum of a tunable's modelled times; any thread.
 class TimeEstimate {

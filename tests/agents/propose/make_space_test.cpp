@@ -273,7 +273,7 @@ TEST_CASE("a search starts where the chip is full", "[make_space]") {
   CHECK(small.first * small.second >= 512);
 }
 
-TEST_CASE("tiles that by the template's own estimate waste much are left out, where it matters",
+TEST_CASE("tiles that by the template's own model waste much are left out, where it matters",
           "[make_space]") {
   struct Row {
     std::int64_t m, n, k, tile_m, tile_n;
