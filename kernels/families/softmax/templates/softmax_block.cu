@@ -34,6 +34,30 @@
       {"name": "main", "entry": "softmax_block", "grid": ["BLOCKS_PER_SM > 0 ? min(rows, dev.sms * BLOCKS_PER_SM) : rows"],
        "block": ["THREADS"], "shared": "SLOTS * THREADS * 16", "args": ["x", "y", {"i64": "rows"}, {"i32": "cols"}]}
     ]
+  },
+  "model": {
+    "let": {
+      "cut": "cols % VECTOR != 0",
+      "chunks": "cdiv(cols, VECTOR)",
+      "kept": "min(chunks, (ITEMS + SLOTS) * THREADS)",
+      "again": "(chunks - kept) * VECTOR * elem.x",
+      "per_element": "(FAST_EXP ? 6 : 13) + (elem.x == 2 ? 2 : 0)",
+      "met": "ITEMS + min(SLOTS, cdiv(max(chunks - ITEMS * THREADS, 0), THREADS)) + 2 * ITEMS * cdiv(chunks - kept, ITEMS * THREADS)",
+      "instructions": "met * (VECTOR * per_element + 12 + cut * 4 * VECTOR) + 100 * (2 - ONE_EXCHANGE)"
+    },
+    "blocks": "rows",
+    "threads": "THREADS",
+    "registers": "min(ITEMS * VECTOR * 9 / 8 + 36, 65536 / (THREADS * MIN_BLOCKS))",
+    "shared_bytes": "SLOTS * THREADS * 16 + 512",
+    "issue": "256 * (THREADS / 32) * instructions / 4",
+    "math": "256 * (THREADS / 32) * met * VECTOR * 2",
+    "fill": "256 * (cols * elem.x + again) / 64",
+    "latency": "256 * 800",
+    "chain": "256 * (200 + 350 * (2 - ONE_EXCHANGE) + 1600 * cdiv(chunks - kept, ITEMS * THREADS))",
+    "start": "256 * 2000",
+    "l2": "rows * (cols * (elem.x + elem.y) + again)",
+    "dram": "rows * (cols * (elem.x + elem.y) + (model.resident * dev.sms * cols * elem.x > dev.l2 / 2 ? again : 0))",
+    "traits": {"width": "256 * VECTOR * elem.x", "idle": "256 * (ITEMS + SLOTS) * THREADS * VECTOR / cols", "again": "256 + 256 * again / (cols * elem.x)"}
   }
 }
 */

@@ -39,6 +39,30 @@
       {"name": "main", "entry": "softmax_cluster", "grid": ["clusters * CLUSTER"], "block": ["THREADS"], "cluster": ["CLUSTER"],
        "shared": "shared", "args": ["x", "y", {"i64": "rows"}, {"i32": "cols"}, {"i32": "slice"}]}
     ]
+  },
+  "model": {
+    "let": {
+      "cut": "cols % chunk != 0",
+      "per_element": "(FAST_EXP ? 6 : 13) + (elem.x == 2 ? 2 : 0)",
+      "instructions": "ITEMS * (chunk * per_element + 12 + cut * 4 * chunk) + 140 + 10 * cdiv(CLUSTER * THREADS, 1024)",
+      "turns": "TURNS > 0 ? TURNS : cdiv(rows * CLUSTER, model.resident * dev.sms)"
+    },
+    "blocks": "cdiv(rows, turns) * CLUSTER",
+    "threads": "THREADS",
+    "registers": "min(ITEMS * chunk * 9 / 8 + 36, 65536 / (THREADS * MIN_BLOCKS))",
+    "shared_bytes": "shared + 1024 + CLUSTER * THREADS / 2",
+    "rounds": "256 * turns",
+    "issue": "256 * (THREADS / 32) * instructions / 4",
+    "math": "256 * (THREADS / 32) * ITEMS * chunk * 2",
+    "shared": "STAGES > 0 ? 256 * slice / 4 : 0",
+    "fill": "256 * slice * 16 / 64",
+    "latency": "256 * 900",
+    "ahead": "STAGES",
+    "chain": "256 * (300 + (CLUSTER > 1 ? 700 : 350))",
+    "start": "256 * (2000 + (CLUSTER > 1 ? 1000 : 0))",
+    "l2": "rows * cols * (elem.x + elem.y)",
+    "dram": "rows * cols * (elem.x + elem.y)",
+    "traits": {"idle": "256 * ITEMS * THREADS / slice", "cluster": "256 * CLUSTER", "stages": "256 + 256 * STAGES"}
   }
 }
 */

@@ -35,6 +35,26 @@
       {"name": "main", "entry": "softmax_warp", "grid": ["BLOCKS_PER_SM > 0 ? min(groups, dev.sms * BLOCKS_PER_SM) : groups"],
        "block": ["WARPS * 32"], "args": ["x", "y", {"i64": "rows"}, {"i32": "cols"}]}
     ]
+  },
+  "model": {
+    "let": {
+      "elements": "ROWS * ITEMS * VECTOR",
+      "cut": "cols % VECTOR != 0",
+      "per_element": "(FAST_EXP ? 6 : 13) + (elem.x == 2 ? 2 : 0)",
+      "instructions": "elements * per_element + ROWS * ITEMS * (10 + cut * 8 * VECTOR / 2) + ROWS * (24 * log2(LANES) / 2 + 60)"
+    },
+    "blocks": "groups",
+    "threads": "WARPS * 32",
+    "registers": "min(elements * 9 / 8 + 30, 65536 / (WARPS * 32 * MIN_BLOCKS))",
+    "issue": "256 * WARPS * instructions / 4",
+    "math": "256 * WARPS * elements * 2",
+    "fill": "256 * WARPS * 32 / LANES * ROWS * cols * elem.x / 64",
+    "latency": "256 * 800",
+    "chain": "256 * (200 + 60 * log2(LANES) + ITEMS * ROWS * 8)",
+    "start": "256 * 2000",
+    "l2": "rows * cols * (elem.x + elem.y)",
+    "dram": "rows * cols * (elem.x + elem.y)",
+    "traits": {"width": "256 * VECTOR * elem.x", "idle": "256 * ITEMS * LANES * VECTOR / cols"}
   }
 }
 */
