@@ -124,7 +124,8 @@ Attempt<Measurement> VirtualMeasurer::candidate(const IdentifiedTask& task,
   if (!inputs) return inputs.failure();
   Measurement measurement = modelled(context_, *inputs);
   if (any_extrapolated(*inputs)) {
-    const auto floor = floor_us(task.task, workload, context_.device, kernel.facts.ceiling);
+    // Of the lowest class that the task allows: a kernel of a higher one takes longer.
+    const auto floor = floor_us(task.task, workload, context_.device, task.task.precision);
     if (floor) hold_at_floor(measurement, *floor);
   }
   return measurement;

@@ -11,7 +11,7 @@
 
 namespace cupilot {
 
-// Raises a time whose counts were extrapolated to `floor_us` of the kernel's class, microseconds,
+// Raises a time whose counts were extrapolated to `floor_us` of the task's class, microseconds,
 // where it lies below, and says so among its conditions.
 void hold_at_floor(Measurement& measurement, double floor_us);
 

@@ -9,7 +9,7 @@ namespace cupilot {
 namespace {
 
 constexpr double slack = 1.15;            // of an estimate
-constexpr double most_of_the_time = 0.8;  // that is kept from the search
+constexpr double most_of_the_time = 0.5;  // that is kept from the search
 constexpr double start_of_processes = 1;  // seconds, on a device that measures
 constexpr std::size_t most_timed_again = 4;
 constexpr double finalist_proof = 3;  // over a candidate's, where none was measured
@@ -54,9 +54,11 @@ double Driver::confirm_seconds() const {
   return slack * (compile + proved + timed + baselines) + (real ? start_of_processes : 0);
 }
 
-// What is in flight when the search ends is waited for.
+// Candidates in flight when the search ends are waited for. Where none is accepted yet nothing
+// follows the search, and it has all the time.
 double Driver::deadline() const {
   if (options_.max_seconds <= 0) return 0;
+  if (!search_ || !search_->best()) return started_ + options_.max_seconds;
   const double settled = static_cast<double>(ledger_.settled());
   const double in_flight = settled > 0 ? ledger_.candidate_seconds() / settled : 0;
   const double kept = again_seconds(most_timed_again) + confirm_seconds() + in_flight;

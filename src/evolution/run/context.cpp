@@ -214,6 +214,7 @@ void consult_pool(RunContext& context, const EvolveOptions& options) {
   learn_from_pool(context, options, *pool);
 }
 
+// Of the user's own templates: those of built-in families are proved by the library's tests.
 std::vector<PlainSetting> plain_settings(const Task& task, const DeviceSpec& device,
                                          const Families& families,
                                          const std::vector<Tunable>& templates) {
@@ -224,14 +225,12 @@ std::vector<PlainSetting> plain_settings(const Task& task, const DeviceSpec& dev
                          [&](const Tunable& one) { return one.name == tunable.name; });
     });
   };
-  std::vector<PlainSetting> own, other;
+  std::vector<PlainSetting> settings;
   for (const Tunable& tunable : templates) {
-    if (!serves(tunable, task)) continue;
-    const bool mine = !built_in(tunable);
-    auto& where = mine ? own : other;
-    where.push_back({tunable.name, mine, instantiate(tunable, task, device)});
+    if (serves(tunable, task) && !built_in(tunable))
+      settings.push_back({tunable.name, instantiate(tunable, task, device)});
   }
-  return own.empty() ? other : own;
+  return settings;
 }
 
 }  // namespace

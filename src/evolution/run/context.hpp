@@ -46,13 +46,11 @@ Result<void> learn(SearchComponents& components, const Task& task, const DeviceS
 // A template with all its techniques off.
 struct PlainSetting {
   std::string name;  // of the template
-  bool own = false;  // the user's
   Result<KernelSource> source;
 };
 
 struct RunContext : SearchComponents {
-  // Of the user's own templates, or else of the built-in ones; none where kernels have another
-  // origin.
+  // Of the user's own templates; none where kernels have another origin.
   std::vector<PlainSetting> plain;
   const Task* task = nullptr;
   Backend* backend = nullptr;

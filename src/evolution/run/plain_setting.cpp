@@ -47,7 +47,7 @@ Result<bool> Driver::prove_plain_settings() {
     const std::string name = "the plain setting of " + setting.name;
     if (!setting.source) {
       stands = true;
-      if (setting.own) notes.push_back(name + " is no kernel: " + setting.source.error().message);
+      notes.push_back(name + " is no kernel: " + setting.source.error().message);
       continue;
     }
     const double began = host_.monotonic_seconds();
@@ -60,8 +60,6 @@ Result<bool> Driver::prove_plain_settings() {
     stands = stands || rejected == nullptr || !is_of_the_text(rejected->code);
     if (rejected == nullptr)
       plain_proof_seconds_ = std::max(plain_proof_seconds_, host_.monotonic_seconds() - began);
-    // Of the built-in templates one that stands is enough to know.
-    if (rejected == nullptr && !setting.own) break;
     if (rejected == nullptr) continue;
     FirstRefusal refusal = first_refusal(record->candidate);
     const std::vector<std::string>& own = options_.tunables;

@@ -152,7 +152,7 @@ TEST_CASE("a page holds its run: every verified kernel, the champion's ancestors
   }
 }
 
-TEST_CASE("a page stands alone and names whose software it contains", "[page]") {
+TEST_CASE("a page stands alone and names whose software it contains", "[page][threads]") {
   const TempDir dir;
   const std::string page = page_of_run(dir, "run");
   for (const char* text :
