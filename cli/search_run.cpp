@@ -16,7 +16,10 @@ void Screen::on_generation(const Progress& progress) {
   print(generation_line(progress, provenance_, runs_kernels_));
 }
 void Screen::on_notice(const std::string& notice) { print("note: " + notice); }
-void Screen::on_refusal(const Refusal& refusal) { print(refusal_text(refusal)); }
+// A duplicate is no fault of anybody's: the generation's line counts it.
+void Screen::on_refusal(const Refusal& refusal) {
+  if (refusal.why.code != "gate.duplicate") print(refusal_text(refusal));
+}
 void Screen::on_activity(const Activity& activity) {
   if (!json_) print(activity_line(activity));
 }

@@ -15,6 +15,7 @@ struct NextStep {
 constexpr NextStep next_steps[] = {
     {"write.", "change the strategy, or give a tunable that realises it (docs/formats/tunable.md)"},
     {"plan.", "correct the launch plan (docs/formats/launch-plan.md)"},
+    {"gate.duplicate", "nothing: an earlier candidate is the same kernel, and its result counts"},
     {"gate.source_size", "split or shorten the source"},
     {"gate.include", "include the allowed headers only (docs/formats/kernel-file.md)"},
     {"gate.extra_entry", "name every __global__ function in the plan, or make it __device__"},
