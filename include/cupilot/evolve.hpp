@@ -103,8 +103,8 @@ struct EvolveOptions {
   SeatOptions seats{};                 // for `chat`
   std::int64_t raise_evaluations = 0;  // resume(): the new total limit; 0: as recorded
   bool plain_baseline = true;          // false: the task's reference is not timed as a baseline
-  // Proves the plain settings of the host's own templates as a finalist's before the first candidate;
-  // a run in which none stands ends there.
+  // Proves the plain settings of the host's own templates as a finalist's before the first
+  // candidate; a run in which none stands ends there.
   bool plain_first = true;
   bool screening = true;  // Prove a real device's candidates on a virtual device of its chip first.
   Backend* screen = nullptr;  // that virtual device; default: opened by the chip's name

@@ -132,10 +132,10 @@ std::unique_ptr<Strategist> rule_strategist();
 // Proposes uniformly at random, a baseline for searches.
 std::unique_ptr<Strategist> random_strategist();
 
-// Makes a kernel of one template. `values`: by constant ("BM"), or by the parameter's vocabulary name;
-// a parameter that is not named has its plain value, or its technique's default where the template
-// requires the technique. Error{usage}: an unknown name (with the nearest), a value outside the
-// domain, a broken restriction.
+// Makes a kernel of one template. `values`: by constant ("BM"), or by the parameter's vocabulary
+// name; a parameter that is not named has its plain value, or its technique's default where the
+// template requires the technique. Error{usage}: an unknown name (with the nearest), a value
+// outside the domain, a broken restriction.
 Result<KernelSource> instantiate(const Tunable& tunable, const Task& task, const DeviceSpec& device,
                                  const std::map<std::string, std::int64_t>& values = {});
 
