@@ -66,10 +66,10 @@ struct Failure {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value)
-      : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
-  Result(Error error)
-      : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
+  Result(T value)  // NOLINT(google-explicit-constructor)
+      : state_(std::in_place_index<0>, std::move(value)) {}
+  Result(Error error)  // NOLINT(google-explicit-constructor)
+      : state_(std::in_place_index<1>, std::move(error)) {}
 
   explicit operator bool() const { return state_.index() == 0; }
   T& operator*() & { return *value(); }
@@ -114,8 +114,8 @@ template <>
 class [[nodiscard]] Result<void> {
  public:
   Result() = default;
-  Result(Error error)
-      : failed_(true), error_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
+  Result(Error error)  // NOLINT(google-explicit-constructor)
+      : failed_(true), error_(std::move(error)) {}
   explicit operator bool() const { return !failed_; }
   // Only after operator bool said false.
   Error& error() {
@@ -141,14 +141,13 @@ class [[nodiscard]] Result<void> {
 template <class T>
 class [[nodiscard]] Attempt {
  public:
-  Attempt(T value)
-      : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
-  Attempt(Rejected rejected)
-      : state_(std::in_place_index<1>, std::move(rejected)) {
-  }  // NOLINT(google-explicit-constructor)
-  Attempt(Error error)
-      : state_(std::in_place_index<2>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
-  Attempt(Failure failure)                                   // NOLINT(google-explicit-constructor)
+  Attempt(T value)  // NOLINT(google-explicit-constructor)
+      : state_(std::in_place_index<0>, std::move(value)) {}
+  Attempt(Rejected rejected)  // NOLINT(google-explicit-constructor)
+      : state_(std::in_place_index<1>, std::move(rejected)) {}
+  Attempt(Error error)  // NOLINT(google-explicit-constructor)
+      : state_(std::in_place_index<2>, std::move(error)) {}
+  Attempt(Failure failure)  // NOLINT(google-explicit-constructor)
       : Attempt(
             std::visit([](auto& reason) { return Attempt(std::move(reason)); }, failure.reason)) {}
 

@@ -59,7 +59,8 @@ enum class ModelTerm {
 inline constexpr std::size_t model_term_count = 20;
 std::string_view name_of(ModelTerm term);
 
-// How the terms of a model join into a time: docs/formats/time-model.md. Exponents are of norms.
+// Weights that join the terms of a model into a time: docs/formats/time-model.md. Exponents are of
+// norms.
 struct JoinWeights {
   double pipes = 4;         // exponent: pipes of an SM
   double waits = 3;         // exponent: a block's own waits and the other blocks' work
@@ -69,11 +70,11 @@ struct JoinWeights {
   double ring = 0;          // 1: rounds are paced by a ring of stages
   double own = 0;           // share of a round's own work in a stage's way around the ring
   double clock = 0;         // share of the clock lost where the multiply pipe never idles
-  double l2 = 1, dram = 1;  // of the device's rates
-  double further = 0.4;     // of the first launch's cost, each further launch
+  double l2 = 1, dram = 1;  // shares of the device's rates
+  double further = 0.4;     // cost of each further launch, as a share of the first
 };
 
-// What a setting needs of each resource.
+// A setting's needs of each resource.
 struct TunableModel {
   NamedExprs let{};
   std::array<std::optional<Expr>, model_term_count> terms{};  // by ModelTerm
