@@ -44,10 +44,10 @@ nightly: thread campaigns fuzz
 
 # A drawn part of `nightly`: rows of the campaigns, one program under ThreadSanitizer, seconds of fuzzing.
 sample: all
-	CUPILOT_SAMPLE=$(SAMPLE) CUPILOT_SAMPLE_SEED=$(SEED) ctest --preset campaigns -j $(JOBS)
+	CUPILOT_SAMPLE=$(SAMPLE) CUPILOT_SAMPLE_SEED=$(SEED) ctest --preset campaigns -FC reached -j $(JOBS)
 	$(MAKE) fuzz FUZZ_SECONDS=2
 	cmake --preset thread
-	program=$$(scripts/draw $(SEED) base llm ptx backend_process); \
+	program=$$(scripts/draw $(SEED) base llm); \
 	$(BUILD_WITH) thread --target test_$$program cupilot_worker && ctest --preset thread -R "^$$program$$"
 
 # Thousands of kernels through the whole pipe: hostile, honest and slightly wrong ones. With the notes that `make test` left

@@ -73,7 +73,7 @@ void prove(const Task& task, const KernelSource& source, const DeviceSpec& devic
 constexpr std::size_t in_flight = 12;
 
 Result<Cost> cost_of(const Task& task, Backend& backend, int proposals, int compiled) {
-  auto components = find_components(task, backend.device(), {}, {}, false);
+  auto components = find_components(task, backend.device(), {}, {}, {}, false);
   if (!components) return components.error();
   SearchOptions options;
   options.max_evaluations = 0;

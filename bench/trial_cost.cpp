@@ -239,7 +239,7 @@ Result<void> try_out(const Task& task, CudaTrials& trials, AnsweringDevice& answ
 }
 
 Result<std::vector<CompiledKernel>> kernels_of(const Task& task, Backend& backend, int count) {
-  auto components = find_components(task, backend.device(), {}, {}, false);
+  auto components = find_components(task, backend.device(), {}, {}, {}, false);
   if (!components) return components.error();
   SearchOptions options;
   options.max_evaluations = options.lookahead = count;
