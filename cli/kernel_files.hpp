@@ -18,7 +18,7 @@ struct OwnKernel {
   std::string path;
   KernelSource source;
   std::optional<Task> task{};  // nullopt: none stated
-  // What a line of the kernel's text is further down in the file: by its `// cupilot:` lines; of a
+  // Lines that the kernel's text begins below the file's first: by its `// cupilot:` lines; of a
   // tunable, whose text stands below one that was written, less than 0.
   int header_lines = 0;
   int first_line = 1;  // of the file's own text

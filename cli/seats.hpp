@@ -21,13 +21,13 @@ Result<std::unique_ptr<ChatClient>> open_seats(const SeatFlags& flags, const std
                                                std::uint64_t seed,
                                                std::function<void(const std::string&)> notice);
 
-// Of a run that is resumed. One that had models goes on with what its tape says they said; what
-// they did not say is left to the built-in strategist.
+// Seats of a run that is resumed. One that had models goes on with what its tape says they said;
+// what they did not say is left to the built-in strategist.
 Result<std::unique_ptr<ChatClient>> reopen_seats(const SeatFlags& flags, const std::string& run_dir,
                                                  const RunBeginning& run,
                                                  std::function<void(const std::string&)> notice);
 
-// What a search with models does otherwise: fewer slots a generation, each bred from what is
+// Settings of a search with models: fewer slots a generation, each bred from what is
 // freshest, and refused kernels go back. Error usage: a file of the flags cannot be read.
 Result<void> seat_models(const SeatFlags& flags, ChatClient* client, bool measures,
                          EvolveOptions& options);

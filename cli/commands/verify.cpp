@@ -13,7 +13,7 @@
 namespace cupilot::cli {
 namespace {
 
-// What can be said of a kernel whose task nobody stated: it compiles, passes the gate and, as far
+// Checks a kernel whose task nobody stated: it compiles, passes the gate and, as far
 // as its plan needs no tensor, runs without a fault.
 int verify_safety(Backend& backend, const OwnKernel& kernel, bool json) {
   const Attempt<CompiledKernel> compiled = backend.compile(kernel.source, Fresh::yes);

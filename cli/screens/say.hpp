@@ -25,9 +25,9 @@ std::string generation_line(const Progress& progress, Provenance provenance, boo
 
 // Why the first candidate with a code was refused: code and message, setting, line, next step.
 std::string refusal_text(const Refusal& refusal);
-// What a run waits for.
+// Names the work that a run waits for.
 std::string activity_line(const Activity& activity);
-// What a program says that leaves its work where it stands.
+// Says that the program leaves its work where it stands.
 std::string stopped_text(const std::string& run_dir);
 
 // The table and the words at the end of a search or of `report`.
@@ -44,7 +44,7 @@ void say(const std::string& line);
 int end_of_output(int code);
 
 // A line for a reader who may be away: what finds no room within so many milliseconds is dropped.
-// Whether all of it was written.
+// True if all of it was written.
 bool show(std::FILE* stream, std::string line, int milliseconds = 0);
 
 }  // namespace cupilot::cli

@@ -12,8 +12,8 @@
 
 namespace cupilot::cli {
 
-// What was proved, what was not, how fast against the floor, under which protections and without
-// which (`lacking`).
+// Says what was proved, what was not, how fast against the floor, under which protections and
+// without which (`lacking`).
 std::string proved_screen(const OwnKernel& kernel, const Candidate& candidate,
                           const Accepted& accepted, const std::string& device,
                           const std::vector<std::string>& lacking);

@@ -123,7 +123,7 @@ struct EvolveOptions {
   Host* host = nullptr;  // clock and files; null: the real one
 };
 
-// Returns the placeholder task for devices that define their own space (fake:FILE).
+// Returns the task that stands for a device that defines its own space (fake:FILE).
 Task landscape_task();
 
 struct Baseline {
