@@ -5,11 +5,14 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include <cupilot/parts/dtype.hpp>
 #include <cupilot/parts/export.hpp>
 #include <cupilot/parts/expr.hpp>
+#include <cupilot/parts/reference.hpp>
 #include <cupilot/result.hpp>
 
 CUPILOT_EXPORTS_BEGIN
@@ -72,18 +75,28 @@ struct Tensor {
   std::int64_t alignment = 256;
 };
 
+// A value between operations, which is no tensor of the task.
+struct Edge {
+  std::string name{};
+  std::vector<Expr> shape{};  // outermost first
+};
+
 struct Scalar {
   std::string name{};
   DType type = DType::f32;
   double value = 0.0;
 };
 
-// One operator over named tensors; a technique's `on` names operations.
+// An attribute of an operator: a whole number, a real one, a word, or whole numbers a dimension.
+using Attribute = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>>;
+
+// One operator over named tensors and edges; a technique's `on` names operations.
 struct Operation {
   std::string name{};
-  std::string kind{};  // "gemm", "softmax" …
+  std::string kind{};  // a row of docs/formats/operators.md: "gemm", "softmax" …
   std::vector<std::string> inputs{};
   std::vector<std::string> outputs{};
+  std::map<std::string, Attribute> attributes{};
 };
 
 // One concrete shape. `weight`: its share in the weighted mean over time shapes.
@@ -91,14 +104,6 @@ struct Workload {
   Sizes sizes{};
   double weight = 1.0;
   bool operator==(const Workload&) const = default;
-};
-
-// ONE text over a type `real`. For each output X it defines
-//   __device__ real reference_X(const Inputs& in, long long index)
-// the value of linear element `index`; docs/formats/task.md lists what `Inputs` holds.
-struct Reference {
-  std::string text{};
-  std::string file{};  // for messages
 };
 
 struct Work {
@@ -117,6 +122,7 @@ struct Task {
   std::vector<Tensor> tensors{};
   std::vector<Scalar> scalars{};
   std::vector<Operation> operations{};
+  std::vector<Edge> edges{};  // what operations hand to others; follows from them
   Constants constants{};
   Precision precision = Precision::fp32_strict;  // the contract's class
   bool deterministic = false;                    // equal runs must give equal bits
@@ -149,6 +155,12 @@ Result<std::int64_t> textbook_flops(const Task& task, const Workload& workload);
 // Checks a task at its own shapes; the Error names the first fault: unknown names, zero extents,
 // missing reference …
 Result<void> validate(const Task& task);
+
+// Fills in what follows from a task's operations: edges, and, where there is no reference, its
+// stages, the work and the length of `within` checks that say none. Without operations, or where
+// nothing is missing, the task stays as it is. Error usage names the operation and what does not
+// fit.
+Result<void> complete(Task& task);
 
 // SHA-256 of the canonical text, the key of proofs.
 std::string task_id(const Task& task);

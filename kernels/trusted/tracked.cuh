@@ -129,6 +129,84 @@ CUPILOT_HD tracked min_(tracked a, tracked b) {
   return tracked(fmin(a.value, b.value), fmax(a.sum, b.sum), a.exact && b.exact);
 }
 
+CUPILOT_HD double maxn_(double a, double b) { return a != a ? a : b != b ? b : fmax(a, b); }
+CUPILOT_HD double minn_(double a, double b) { return a != a ? a : b != b ? b : fmin(a, b); }
+CUPILOT_HD float maxn_(float a, float b) { return a != a ? a : b != b ? b : fmaxf(a, b); }
+CUPILOT_HD float minn_(float a, float b) { return a != a ? a : b != b ? b : fminf(a, b); }
+CUPILOT_HD tracked maxn_(tracked a, tracked b) {
+  return tracked(maxn_(a.value, b.value), fmax(a.sum, b.sum), a.exact && b.exact);
+}
+CUPILOT_HD tracked minn_(tracked a, tracked b) {
+  return tracked(minn_(a.value, b.value), fmax(a.sum, b.sum), a.exact && b.exact);
+}
+CUPILOT_HD bool isnan_(double x) { return x != x; }
+CUPILOT_HD bool isnan_(float x) { return x != x; }
+CUPILOT_HD bool isnan_(tracked x) { return x.value != x.value; }
+
+// Steps: a choice of whole numbers, which owes nothing to its argument but where it jumps.
+CUPILOT_HD double floor_(double x) { return floor(x); }
+CUPILOT_HD float floor_(float x) { return floorf(x); }
+CUPILOT_HD tracked floor_(tracked x) { return tracked(floor(x.value)); }
+CUPILOT_HD double ceil_(double x) { return ceil(x); }
+CUPILOT_HD float ceil_(float x) { return ceilf(x); }
+CUPILOT_HD tracked ceil_(tracked x) { return tracked(ceil(x.value)); }
+CUPILOT_HD double rint_(double x) { return rint(x); }
+CUPILOT_HD float rint_(float x) { return rintf(x); }
+CUPILOT_HD tracked rint_(tracked x) { return tracked(rint(x.value)); }
+CUPILOT_HD double trunc_(double x) { return trunc(x); }
+CUPILOT_HD float trunc_(float x) { return truncf(x); }
+CUPILOT_HD tracked trunc_(tracked x) { return tracked(trunc(x.value)); }
+CUPILOT_HD double sign_(double x) { return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : 0.0; }
+CUPILOT_HD float sign_(float x) { return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : 0.0f; }
+CUPILOT_HD tracked sign_(tracked x) { return tracked(sign_(x.value)); }
+
+// name_ of double, float and tracked: `derivative` at x.value, with `value` the function's own.
+#define CUPILOT_FUNCTION(name, of_double, of_float, derivative) \
+  CUPILOT_HD double name(double x) { return of_double(x); }     \
+  CUPILOT_HD float name(float x) { return of_float(x); }        \
+  CUPILOT_HD tracked name(tracked at) {                         \
+    const double x = at.value;                                  \
+    const double value = of_double(x);                          \
+    return through(value, derivative, at.sum);                  \
+  }
+CUPILOT_FUNCTION(sin_, sin, sinf, cos(x))
+CUPILOT_FUNCTION(cos_, cos, cosf, -sin(x))
+CUPILOT_FUNCTION(tan_, tan, tanf, 1.0 + value * value)
+CUPILOT_FUNCTION(asin_, asin, asinf, 1.0 / sqrt(1.0 - x * x))
+CUPILOT_FUNCTION(acos_, acos, acosf, -1.0 / sqrt(1.0 - x * x))
+CUPILOT_FUNCTION(atan_, atan, atanf, 1.0 / (1.0 + x * x))
+CUPILOT_FUNCTION(sinh_, sinh, sinhf, cosh(x))
+CUPILOT_FUNCTION(cosh_, cosh, coshf, sinh(x))
+CUPILOT_FUNCTION(asinh_, asinh, asinhf, 1.0 / sqrt(x * x + 1.0))
+CUPILOT_FUNCTION(acosh_, acosh, acoshf, 1.0 / sqrt(x * x - 1.0))
+CUPILOT_FUNCTION(atanh_, atanh, atanhf, 1.0 / (1.0 - x * x))
+CUPILOT_FUNCTION(erfc_, erfc, erfcf, -1.1283791670955126 * exp(-x * x))
+CUPILOT_FUNCTION(exp2_, exp2, exp2f, 0.6931471805599453 * value)
+CUPILOT_FUNCTION(expm1_, expm1, expm1f, value + 1.0)
+CUPILOT_FUNCTION(log2_, log2, log2f, 1.4426950408889634 / x)
+CUPILOT_FUNCTION(log10_, log10, log10f, 0.4342944819032518 / x)
+CUPILOT_FUNCTION(log1p_, log1p, log1pf, 1.0 / (1.0 + x))
+#undef CUPILOT_FUNCTION
+
+CUPILOT_HD double rsqrt_(double x) { return 1.0 / sqrt(x); }
+CUPILOT_HD float rsqrt_(float x) { return 1.0f / sqrtf(x); }
+CUPILOT_HD tracked rsqrt_(tracked x) {
+  const double value = 1.0 / sqrt(x.value);
+  return through(value, -0.5 * value / x.value, x.sum);
+}
+
+// |d(a^b)| <= |b a^(b-1)| |da| + |a^b log a| |db|; a constant whole exponent owes nothing.
+CUPILOT_HD double pow_(double a, double b) { return pow(a, b); }
+CUPILOT_HD float pow_(float a, float b) { return powf(a, b); }
+CUPILOT_HD tracked pow_(tracked a, tracked b) {
+  const double value = pow(a.value, b.value);
+  const double by_base = b.value == 0.0 ? 0.0 : fabs(b.value * pow(a.value, b.value - 1.0)) * a.sum;
+  const double by_exponent =
+      a.value > 0.0 && beyond_own(b) > 0.0 ? fabs(value * log(a.value)) * beyond_own(b) : 0.0;
+  const double carried = by_base == by_base ? by_base : 0.0;
+  return tracked(value, fabs(value) + carried + by_exponent, false);
+}
+
 CUPILOT_HD double value_of(double x) { return x; }
 CUPILOT_HD double value_of(float x) { return x; }
 CUPILOT_HD double value_of(tracked x) { return x.value; }

@@ -56,7 +56,7 @@ void add_operator(Json& task) {
   const OperatorRow* row = first.is_object() && first.contains("kind") && first["kind"].is_string()
                                ? find_operator(first["kind"].get<std::string>())
                                : nullptr;
-  if (row == nullptr) return;
+  if (row == nullptr || !row->rule.empty()) return;
   if (!task.contains("work")) {
     task["work"] = {{"flops", row->work.flops.text}};
     if (!row->work.matmul_like.empty()) task["work"]["matmul_like"] = row->work.matmul_like;
@@ -82,7 +82,7 @@ Result<Task> task_of(const Family& family, const std::vector<std::string>& typed
   if (!values) return values.error();
   auto json = expand(*recipe->task, *values, origin);
   if (!json) return json.error();
-  if (!json->contains("cupilot_task")) (*json)["cupilot_task"] = 1;
+  if (!json->contains("cupilot_task")) (*json)["cupilot_task"] = 2;
   add_operator(*json);
   std::string reference;
   auto task = read_task(*json, origin, reference);
@@ -92,6 +92,7 @@ Result<Task> task_of(const Family& family, const std::vector<std::string>& typed
     if (!found) return found.error();
     task->reference = std::move(*found);
   }
+  if (auto completed = complete(*task); !completed) return completed.error();
   if (auto valid = validate(*task); !valid) return valid.error();
   return task;
 }

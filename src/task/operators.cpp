@@ -7,11 +7,43 @@
 
 #include "base/embedded.hpp"
 #include "task/json_reader.hpp"
+#include "task/shape_rules.hpp"
+#include "task/task_json.hpp"
+#include "task/task_names.hpp"
 
 namespace cupilot {
 namespace {
 
 constexpr std::string_view rows_name = "/operators.json";
+
+OperatorStage operator_stage_from(JsonFaults& faults, const Json& json, const std::string& where) {
+  JsonObject object(faults, json, where);
+  OperatorStage stage;
+  stage.name = object.text("name", true);
+  stage.kind = static_cast<StageKind>(object.choice("kind", stage_kinds, 0));
+  if (object.find("free") != nullptr) stage.free = object.texts("free");
+  if (object.find("over") != nullptr) stage.over = object.texts("over");
+  stage.term = object.text("term", true);
+  stage.combine = static_cast<Combine>(object.choice("combine", combine_names, 0));
+  stage.finish = object.text("finish", false);
+  object.done();
+  return stage;
+}
+
+// Attributes with their defaults; null: an operation must give it.
+void read_attributes(JsonObject& object, OperatorRow& row) {
+  const Json* attributes = object.find_object("attrs");
+  if (attributes == nullptr) return;
+  for (const auto& [name, value] : attributes->items()) {
+    const auto attribute = attribute_from(value);
+    if (value.is_null())
+      row.required.push_back(name);
+    else if (attribute)
+      row.defaults[name] = *attribute;
+    else
+      object.fail("attrs", "'" + name + "' is no number, word, list of whole numbers or null");
+  }
+}
 
 OperatorRow operator_from(JsonFaults& faults, const Json& json, const std::string& where) {
   JsonObject object(faults, json, where);
@@ -24,7 +56,20 @@ OperatorRow operator_from(JsonFaults& faults, const Json& json, const std::strin
   row.outputs = object.texts("outputs", true);
   row.factors = static_cast<std::size_t>(object.integer("factors", false));
   row.finite = object.texts("finite");
-  row.references = object.texts("references", true);
+  row.references = object.texts("references");
+  row.rule = object.text("rule", row.references.empty());
+  if (!row.rule.empty() && !is_rule(row.rule)) object.fail("rule", "'" + row.rule + "' is no rule");
+  read_attributes(object, row);
+  for (const Json* item : object.items("stages", false)) {
+    row.stages.push_back(
+        operator_stage_from(faults, *item, fmt::format("{}.stages[{}]", where, row.stages.size())));
+  }
+  if (const Json* shapes = object.find_object("shapes")) {
+    JsonObject of_outputs(faults, *shapes, object.where("shapes"));
+    for (const auto& [name, value] : shapes->items())
+      row.shapes[name] = of_outputs.texts(name.c_str(), true);
+    of_outputs.done();
+  }
   if (const Json* work = object.find_object("work", true)) {
     JsonObject of_work(faults, *work, object.where("work"));
     row.work = {.flops = of_work.expr("flops", true),
@@ -69,8 +114,13 @@ Result<std::vector<OperatorRow>> operators_from(std::string_view json, const std
   return rows;
 }
 
-const OperatorRow* find_operator(std::string_view kind) {
+const std::vector<OperatorRow>& all_operators() {
   static const std::vector<OperatorRow> rows = embedded_operators();
+  return rows;
+}
+
+const OperatorRow* find_operator(std::string_view kind) {
+  const auto& rows = all_operators();
   const auto found = std::find_if(rows.begin(), rows.end(),
                                   [&](const OperatorRow& row) { return row.name == kind; });
   return found == rows.end() ? nullptr : &*found;

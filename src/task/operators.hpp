@@ -2,14 +2,27 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <cupilot/result.hpp>
 #include <cupilot/task.hpp>
 
 namespace cupilot {
+
+// A stage in the coordinates of the row's rule.
+struct OperatorStage {
+  std::string name{};  // an output of the row, or a name for later stages
+  StageKind kind = StageKind::map;
+  std::optional<std::vector<std::string>> free{}, over{};  // coordinates; default: the rule's
+  std::string term{};
+  Combine combine = Combine::sum;
+  std::string finish{};
+};
 
 struct OperatorRow {
   std::string name{};   // Operation::kind
@@ -21,12 +34,20 @@ struct OperatorRow {
   std::vector<std::string> finite{};  // inputs that an infinity would make undecidable
   Work work{};
   std::vector<std::string> references{};  // files of the group's folder, the plain one first
+  std::string rule{};                     // shape rule; "": the row has texts instead of stages
+  std::map<std::string, Attribute> defaults{};  // attributes of an operation, and their defaults
+  std::vector<std::string> required{};          // attributes without default
+  std::vector<OperatorStage> stages{};          // none: the rule's own term
+  // Coordinates of outputs whose shape is not the rule's.
+  std::map<std::string, std::vector<std::string>> shapes{};
 };
 
 // Error names the file and the field.
 Result<std::vector<OperatorRow>> operators_from(std::string_view json, const std::string& origin,
                                                 const std::string& group);
 
+// All built-in rows, by group and file order.
+const std::vector<OperatorRow>& all_operators();
 // A built-in row, or null.
 const OperatorRow* find_operator(std::string_view kind);
 // Text of a built-in reference, "GROUP/FILE.cu"; "": there is none.

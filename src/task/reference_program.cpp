@@ -6,6 +6,7 @@
 #include <array>
 
 #include "task/content.hpp"
+#include "task/reference_stages.hpp"
 
 namespace cupilot {
 namespace {
@@ -134,17 +135,22 @@ std::string inputs_struct(const Task& task, ReferenceBuild build) {
   for (const Axis& axis : task.axes) out += fmt::format("  long long {};\n", axis.name);
   for (const Scalar& scalar : task.scalars) out += fmt::format("  real {};\n", scalar.name);
   for (const Tensor& tensor : task.tensors) out += tensor_members(tensor, build);
-  return out + expr_functions + "};\n\n";
+  out += expr_functions;
+  for (std::size_t i = 0; i < task.reference.stages.size(); ++i) out += stage_members(task, i);
+  return out + "};\n\n";
 }
 
-std::string parameters(const Task& task, ReferenceBuild build) {
+std::string parameters(const Task& task) {
   std::string out;
   for (const Tensor& tensor : task.tensors) {
     if (is_read(tensor)) out += fmt::format("const void* p_{}, ", tensor.name);
   }
   for (const Scalar& scalar : task.scalars) out += fmt::format("double p_{}, ", scalar.name);
   for (const Axis& axis : task.axes) out += fmt::format("long long p_{}, ", axis.name);
-  return out + result_parameters[static_cast<std::size_t>(build)];
+  for (const ReferenceStage& stage : task.reference.stages) {
+    if (is_storable(stage)) out += fmt::format("const cupilot_number* p_stage_{}, ", stage.name);
+  }
+  return out;
 }
 
 std::string store_text(const Tensor& tensor, ReferenceBuild build) {
@@ -166,12 +172,9 @@ constexpr const char* slice_text = R"(  const long long begin = begins[blockIdx.
   if (count > slice) count = slice;
 )";
 
-std::string entry_text(const Task& task, const Tensor& tensor, ReferenceBuild build,
-                       const std::string& entry) {
+// The thread's number and the inputs of an entry.
+std::string begin_text(const Task& task) {
   std::string out =
-      fmt::format("extern \"C\" __global__ void {}({}) {{\n", entry, parameters(task, build));
-  if (build == ReferenceBuild::tracked) out += slice_text;
-  out +=
       "  const long long thread = blockIdx.x * 256ll + threadIdx.x;\n  if (thread >= count) "
       "return;\n  Inputs in;\n";
   for (const Axis& axis : task.axes) out += fmt::format("  in.{0} = p_{0};\n", axis.name);
@@ -183,6 +186,20 @@ std::string entry_text(const Task& task, const Tensor& tensor, ReferenceBuild bu
   for (const Tensor& input : task.tensors) {
     if (is_read(input)) out += fmt::format("  in.cupilot_{0} = p_{0};\n", input.name);
   }
+  for (const ReferenceStage& stage : task.reference.stages) {
+    if (is_storable(stage))
+      out += fmt::format("  in.cupilot_stored_{0} = p_stage_{0};\n", stage.name);
+  }
+  return out;
+}
+
+std::string entry_text(const Task& task, const Tensor& tensor, ReferenceBuild build,
+                       const std::string& entry) {
+  std::string out =
+      fmt::format("extern \"C\" __global__ void {}({}{}) {{\n", entry, parameters(task),
+                  result_parameters[static_cast<std::size_t>(build)]);
+  if (build == ReferenceBuild::tracked) out += slice_text;
+  out += begin_text(task);
   out +=
       has_tiles(task, tensor)
           ? fmt::format(
@@ -194,10 +211,38 @@ std::string entry_text(const Task& task, const Tensor& tensor, ReferenceBuild bu
   return out + store_text(tensor, build) + "}\n\n";
 }
 
+std::string stage_text(const Task& task, std::size_t number, const std::string& entry) {
+  return fmt::format("extern \"C\" __global__ void {}({}{}) {{\n{}{}}}\n\n", entry,
+                     parameters(task),
+                     "const cupilot_number* from, cupilot_number* out, long long span, "
+                     "long long parts, long long from_parts, long long count",
+                     begin_text(task), stage_entry_body(task, number));
+}
+
+// The text that defines reference_X of each output.
+std::string definitions(const Task& task) {
+  if (task.reference.stages.empty()) {
+    return fmt::format("#line 1 \"{}\"\n{}\n",
+                       task.reference.file.empty() ? "reference.cu" : task.reference.file,
+                       task.reference.text);
+  }
+  std::string out;
+  for (const ReferenceStage& stage : task.reference.stages) {
+    const Tensor* tensor = find_tensor(task, stage.name);
+    if (tensor != nullptr && has_output(*tensor)) out += stage_as_output(stage);
+  }
+  return out;
+}
+
 }  // namespace
 
+std::int64_t stage_number_bytes(const Task& task, ReferenceBuild build) {
+  if (build == ReferenceBuild::tracked) return 16;
+  return std::string_view(real_of(task, build)) == "float" ? 4 : 8;
+}
+
 Result<ReferenceProgram> reference_program(const Task& task, ReferenceBuild build) {
-  if (task.reference.text.empty()) {
+  if (task.reference.text.empty() && task.reference.stages.empty()) {
     return Error{ErrorCode::usage, fmt::format("task '{}' has no reference text", task.name),
                  "see docs/formats/task.md"};
   }
@@ -205,17 +250,29 @@ Result<ReferenceProgram> reference_program(const Task& task, ReferenceBuild buil
   ReferenceProgram program;
   program.text = fmt::format("// Reference of task '{}', {} build.\n", task.name, name);
   program.text += fmt::format("#define CUPILOT_SECOND_ORDER {}\n", second_order(task.precision));
-  for (const char* file : {"trusted/storage.cuh", "trusted/tracked.cuh"}) {
-    program.text += without_includes(find_embedded(trusted_files(), file));
+  for (const char* file : {"trusted/storage.cuh", "trusted/tracked.cuh", "trusted/tree.cuh"}) {
+    const bool staged = !task.reference.stages.empty();
+    if (staged || file != std::string_view("trusted/tree.cuh"))
+      program.text += without_includes(find_embedded(trusted_files(), file));
   }
   program.text += fmt::format("\nusing real = {};\n", real_of(task, build));
+  if (!task.reference.stages.empty()) {
+    program.text +=
+        fmt::format("using cupilot_number = {};\n",
+                    build == ReferenceBuild::tracked ? "cupilot::StoredTracked" : "real");
+  }
   for (const auto& [constant, value] : task.constants)
     program.text += fmt::format("constexpr long long {} = {};\n", constant, value);
   program.text += dealing;
   program.text += inputs_struct(task, build);
-  program.text += fmt::format("#line 1 \"{}\"\n",
-                              task.reference.file.empty() ? "reference.cu" : task.reference.file);
-  program.text += task.reference.text + "\n#line 1 \"entries\"\n";
+  program.text += definitions(task) + "#line 1 \"entries\"\n";
+  for (std::size_t i = 0; i < task.reference.stages.size(); ++i) {
+    if (!is_storable(task.reference.stages[i])) continue;
+    const std::string entry =
+        fmt::format("cupilot_stage_{}_{}", name, task.reference.stages[i].name);
+    program.text += stage_text(task, i, entry);
+    program.stages.push_back({entry, i});
+  }
   for (const Tensor& tensor : task.tensors) {
     if (!has_output(tensor)) continue;
     const std::string entry = fmt::format("cupilot_{}_{}", name, tensor.name);

@@ -1,6 +1,8 @@
 // The three builds of a task's reference text as self-contained CUDA programs (no toolkit headers).
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -18,18 +20,32 @@ struct ReferenceEntry {
   std::string tensor;  // the output it computes
 };
 
+// A fold or scan of a staged reference, which may be computed into memory before it is read.
+struct StageEntry {
+  std::string entry;  // extern "C" kernel
+  std::size_t stage;  // index in Reference::stages
+};
+
 struct ReferenceProgram {
   std::string text;
   std::vector<ReferenceEntry> entries;  // one an output, in task order
+  std::vector<StageEntry> stages;
 };
 
+// Bytes of one number of a stored stage.
+std::int64_t stage_number_bytes(const Task& task, ReferenceBuild build);
+
 // Parameters of every entry: one `const void*` per tensor that is not `out`, in task order; one
-// `double` per scalar; one `long long` per axis in task order; then
+// `double` per scalar; one `long long` per axis in task order; one `const cupilot_number*` per
+// entry of `stages`, null where its values are to be computed by those who read them; then
 //   oracle: double* values, begin, count: values[i] belongs to element begin + i;
 //   plain: void* output (whole tensor, storage type), begin, count: elements [begin, begin + count)
 //   are written at their place; tracked: double* values, double* sums, const long long* begins,
 //   slice, count: slices of `slice` elements from begins[0], begins[1] ... on, one after the other
 //   in values and sums, of which there are `count`;
+//   an entry of `stages`: const cupilot_number* from, cupilot_number* out, span, parts, from_parts,
+//   count: `span` terms a thread (`from` null), or `span` of the `from_parts` parts an element that
+//   an earlier launch left in `from`; `parts` threads an element, of which one finishes it.
 // numbers `long long`. One thread an element: grid cdiv(count, 256), for tracked cdiv(slice, 256)
 // by the slices; block 256.
 Result<ReferenceProgram> reference_program(const Task& task, ReferenceBuild build);

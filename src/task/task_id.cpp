@@ -62,6 +62,41 @@ void add_tensor(Canonical& out, const Tensor& tensor) {
                                << tensor.check.relative << tensor.check.absolute;
 }
 
+void add_attributes(Canonical& out, const Operation& operation) {
+  if (operation.attributes.empty()) return;
+  out << "attributes";
+  for (const auto& [name, value] : operation.attributes) {
+    out << std::string_view(name);
+    std::visit(
+        [&](const auto& one) {
+          if constexpr (std::is_same_v<std::decay_t<decltype(one)>, std::vector<std::int64_t>>) {
+            out << static_cast<std::int64_t>(one.size());
+            for (const std::int64_t number : one) out << number;
+          } else if constexpr (std::is_same_v<std::decay_t<decltype(one)>, std::string>) {
+            out << std::string_view(one);
+          } else {
+            out << one;
+          }
+        },
+        value);
+  }
+}
+
+void add_axes(Canonical& out, const std::vector<StageAxis>& axes) {
+  out << static_cast<std::int64_t>(axes.size());
+  for (const StageAxis& axis : axes) out << axis.name << axis.extent.text;
+}
+
+void add_stage(Canonical& out, const ReferenceStage& stage) {
+  out << "stage" << stage.name;
+  out.named(stage.kind).named(stage.combine);
+  for (const auto* axes : {&stage.free, &stage.over, &stage.sizes}) add_axes(out, *axes);
+  for (const StageRead& read : stage.reads)
+    out << read.name << read.source << read.extents << read.at;
+  for (const auto& [name, text] : stage.constants) out << name << text;
+  out << stage.term << stage.finish;
+}
+
 }  // namespace
 
 std::string task_id(const Task& task) {
@@ -78,11 +113,13 @@ std::string task_id(const Task& task) {
   out << static_cast<std::int64_t>(task.operations.size());
   for (const Operation& operation : task.operations) {
     out << operation.name << operation.kind << operation.inputs << operation.outputs;
+    add_attributes(out, operation);
   }
   out << static_cast<std::int64_t>(task.constants.size());
   for (const auto& [name, value] : task.constants) out << std::string_view(name) << value;
   out << task.time_shapes << task.check_shapes << task.work.flops.text << task.work.matmul_like
       << task.reference.text;
+  for (const ReferenceStage& stage : task.reference.stages) add_stage(out, stage);
   return sha256_hex(out.text());
 }
 

@@ -14,7 +14,8 @@
 namespace cupilot {
 namespace {
 
-constexpr std::int64_t version = 1;
+// 1: one operation, a text as reference. 2: a graph of operations, or stages.
+constexpr std::int64_t first_version = 1, version = 2;
 // A task file or reference beyond this is a mistake.
 constexpr std::uintmax_t largest_file = 4u << 20;
 
@@ -90,13 +91,65 @@ Scalar scalar_from(JsonFaults& faults, const Json& json, const std::string& wher
   return scalar;
 }
 
+// Version 1 names kind, inputs and outputs; version 2 op, in, out and attrs.
 Operation operation_from(JsonFaults& faults, const Json& json, const std::string& where) {
   JsonObject object(faults, json, where);
-  Operation operation{.name = object.text("name", true), .kind = object.text("kind", true)};
-  operation.inputs = object.texts("inputs");
-  operation.outputs = object.texts("outputs");
+  const bool first = json.is_object() && json.contains("kind");
+  Operation operation{.name = object.text("name", true),
+                      .kind = object.text(first ? "kind" : "op", true)};
+  operation.inputs = object.texts(first ? "inputs" : "in");
+  operation.outputs = object.texts(first ? "outputs" : "out");
+  if (const Json* attributes = first ? nullptr : object.find_object("attrs")) {
+    for (const auto& [name, value] : attributes->items()) {
+      if (const auto attribute = attribute_from(value))
+        operation.attributes[name] = *attribute;
+      else
+        object.fail("attrs", "'" + name + "' is no number, word or list of whole numbers");
+    }
+  }
   object.done();
   return operation;
+}
+
+std::vector<StageAxis> stage_axes(JsonObject& object, const char* key) {
+  std::vector<StageAxis> axes;
+  if (const Json* json = object.find_object(key)) {
+    JsonObject extents(object.faults(), *json, object.where(key));
+    for (const auto& [name, value] : json->items())
+      axes.push_back({name, extents.expr(name.c_str(), true)});
+    extents.done();
+  }
+  return axes;
+}
+
+ReferenceStage stage_from(JsonFaults& faults, const Json& json, const std::string& where) {
+  JsonObject object(faults, json, where);
+  ReferenceStage stage;
+  stage.name = object.text("name", true);
+  stage.kind = static_cast<StageKind>(object.choice("kind", stage_kinds, 0));
+  stage.free = stage_axes(object, "free");
+  stage.over = stage_axes(object, "over");
+  stage.sizes = stage_axes(object, "sizes");
+  for (const Json* item : object.items("reads", false)) {
+    JsonObject of_read(faults, *item, fmt::format("{}.reads[{}]", where, stage.reads.size()));
+    StageRead read{.name = of_read.text("name", true)};
+    read.source = of_read.text("of", false, read.name);
+    read.extents = of_read.exprs("extents", true);
+    read.at = of_read.texts("at");
+    of_read.done();
+    stage.reads.push_back(std::move(read));
+  }
+  if (const Json* constants = object.find_object("constants")) {
+    JsonObject of_constants(faults, *constants, object.where("constants"));
+    for (const auto& [name, value] : constants->items())
+      stage.constants.emplace_back(name, of_constants.text(name.c_str(), true));
+    of_constants.done();
+  }
+  stage.term = object.text("term", true);
+  stage.combine = static_cast<Combine>(object.choice("combine", combine_names, 0));
+  stage.finish = object.text("finish", false);
+  object.done();
+  return stage;
 }
 
 std::map<std::string, std::int64_t> integers_from(JsonFaults& faults, const Json& json,
@@ -149,9 +202,11 @@ Precision precision_of(JsonObject& object) {
 
 // Everything but the text of the reference; `reference` gets its file name.
 Task task_from(JsonObject& object, std::string& reference) {
-  if (object.integer("cupilot_task", true, version) != version) {
-    object.faults().fail("cupilot_task", "is of another version",
-                         fmt::format("write {}: this program reads no other", version));
+  const std::int64_t written = object.integer("cupilot_task", true, version);
+  if (written < first_version || written > version) {
+    object.faults().fail(
+        "cupilot_task", "is of another version",
+        fmt::format("write {} or {}: this program reads no other", first_version, version));
   }
   Task task;
   task.name = object.text("name", true);
@@ -166,15 +221,20 @@ Task task_from(JsonObject& object, std::string& reference) {
   task.deterministic = object.truth("deterministic", task.deterministic);
   task.time_shapes = list_of(object, "time_shapes", true, workload_from);
   task.check_shapes = list_of(object, "check_shapes", false, workload_from);
-  if (const Json* work = object.find("work", true))
-    task.work = work_from(object.faults(), *work, "work");
   reference = object.text("reference", false);
   task.reference.text = object.text("reference_text", false);
-  if (reference.empty() == task.reference.text.empty()) {
-    object.faults().fail("reference",
-                         reference.empty() ? "is missing" : "stands beside reference_text",
-                         "name the .cu file beside the task file in `reference`, or hold its text "
-                         "in `reference_text`");
+  task.reference.stages = list_of(object, "reference_stages", false, stage_from);
+  const int given = (reference.empty() ? 0 : 1) + (task.reference.text.empty() ? 0 : 1) +
+                    (task.reference.stages.empty() ? 0 : 1);
+  const bool composed = written > first_version && given == 0 && !task.operations.empty();
+  if (const Json* work = object.find("work", !composed))
+    task.work = work_from(object.faults(), *work, "work");
+  if (given > 1 || (given == 0 && !composed)) {
+    object.faults().fail(
+        "reference", given == 0 ? "is missing" : "stands beside reference_text or reference_stages",
+        "name the .cu file beside the task file in `reference`, or hold its text "
+        "in `reference_text`, or its stages in `reference_stages`; version 2 makes "
+        "one of `operations`");
   }
   return task;
 }
@@ -197,6 +257,20 @@ Result<std::string> read_file(const std::filesystem::path& path, const std::stri
 
 }  // namespace
 
+std::optional<Attribute> attribute_from(const Json& json) {
+  if (json.is_boolean()) return Attribute(std::int64_t{json.get<bool>() ? 1 : 0});
+  if (json.is_number_integer()) return Attribute(json.get<std::int64_t>());
+  if (json.is_number_float()) return Attribute(json.get<double>());
+  if (json.is_string()) return Attribute(json.get<std::string>());
+  if (!json.is_array()) return std::nullopt;
+  std::vector<std::int64_t> values;
+  for (const Json& item : json) {
+    if (!item.is_number_integer()) return std::nullopt;
+    values.push_back(item.get<std::int64_t>());
+  }
+  return Attribute(std::move(values));
+}
+
 Result<Task> read_task(const Json& json, const std::string& origin, std::string& reference) {
   JsonFaults faults(origin, "docs/formats/task.md");
   JsonObject object(faults, json, "");
@@ -218,7 +292,7 @@ Result<Task> parse_task(std::string_view text, const std::string& origin,
   if (!read) return read.error();
   Task task = std::move(*read);
   JsonFaults faults(origin, "docs/formats/task.md");
-  task.reference.file = "reference_text";
+  if (!task.reference.text.empty()) task.reference.file = "reference_text";
   if (!reference.empty()) {
     if (folder == nullptr)
       faults.fail("reference", "names a file, but this text has no place",
@@ -226,8 +300,11 @@ Result<Task> parse_task(std::string_view text, const std::string& origin,
     if (folder == nullptr) return *faults.first();
     auto content = read_file(*folder / reference, fmt::format("{}: reference", origin));
     if (!content) return content.error();
-    task.reference = {std::move(*content), reference};
+    task.reference.text = std::move(*content);
+    task.reference.file = reference;
   }
+  if (auto completed = complete(task); !completed)
+    return std::move(completed.error()).while_doing(origin);
   if (auto valid = validate(task); !valid) return std::move(valid.error()).while_doing(origin);
   return task;
 }
@@ -264,6 +341,43 @@ Json tensor_json(const Tensor& tensor) {
   return out;
 }
 
+Json stage_axes_json(const std::vector<StageAxis>& axes) {
+  Json out = Json::object();
+  for (const StageAxis& axis : axes) out[axis.name] = expr_json(axis.extent);
+  return out;
+}
+
+Json stage_json(const ReferenceStage& stage) {
+  Json out = {{"name", stage.name}, {"kind", stage_kinds[static_cast<std::size_t>(stage.kind)]}};
+  out["free"] = stage_axes_json(stage.free);
+  if (!stage.over.empty()) out["over"] = stage_axes_json(stage.over);
+  if (!stage.sizes.empty()) out["sizes"] = stage_axes_json(stage.sizes);
+  out["reads"] = Json::array();
+  for (const StageRead& read : stage.reads) {
+    Json one = {{"name", read.name}};
+    if (read.source != read.name) one["of"] = read.source;
+    one["extents"] = exprs_json(read.extents);
+    if (!read.at.empty()) one["at"] = read.at;
+    out["reads"].push_back(std::move(one));
+  }
+  for (const auto& [name, text] : stage.constants) out["constants"][name] = text;
+  out["term"] = stage.term;
+  if (stage.kind != StageKind::map)
+    out["combine"] = combine_names[static_cast<std::size_t>(stage.combine)];
+  if (!stage.finish.empty()) out["finish"] = stage.finish;
+  return out;
+}
+
+Json operation_json(const Operation& operation, bool first) {
+  Json out = {{"name", operation.name}};
+  out[first ? "kind" : "op"] = operation.kind;
+  out[first ? "inputs" : "in"] = operation.inputs;
+  out[first ? "outputs" : "out"] = operation.outputs;
+  for (const auto& [name, value] : operation.attributes)
+    std::visit([&, &name = name](const auto& one) { out["attrs"][name] = one; }, value);
+  return out;
+}
+
 Json workloads_json(const std::vector<Workload>& workloads) {
   Json out = Json::array();
   for (const Workload& workload : workloads)
@@ -272,7 +386,11 @@ Json workloads_json(const std::vector<Workload>& workloads) {
 }
 
 Json task_json(const Task& task) {
-  Json out = {{"cupilot_task", version}, {"name", task.name}, {"family", task.family}};
+  // Version 1 says all of a task that has a text; older programs read it.
+  const bool first = task.reference.stages.empty();
+  Json out = {{"cupilot_task", first ? first_version : version},
+              {"name", task.name},
+              {"family", task.family}};
   for (const char* list : {"axes", "tensors", "scalars", "operations"}) out[list] = Json::array();
   for (const Axis& axis : task.axes) {
     out["axes"].push_back(
@@ -283,19 +401,17 @@ Json task_json(const Task& task) {
     out["scalars"].push_back(
         {{"name", scalar.name}, {"type", name_of(scalar.type)}, {"value", scalar.value}});
   }
-  for (const Operation& operation : task.operations) {
-    out["operations"].push_back({{"name", operation.name},
-                                 {"kind", operation.kind},
-                                 {"inputs", operation.inputs},
-                                 {"outputs", operation.outputs}});
-  }
+  for (const Operation& operation : task.operations)
+    out["operations"].push_back(operation_json(operation, first));
   out["constants"] = task.constants;
   out["precision"] = name_of(task.precision);
   if (task.deterministic) out["deterministic"] = true;
   out["time_shapes"] = workloads_json(task.time_shapes);
   out["check_shapes"] = workloads_json(task.check_shapes);
   out["work"] = {{"flops", expr_json(task.work.flops)}, {"matmul_like", task.work.matmul_like}};
-  out["reference_text"] = task.reference.text;
+  if (first) out["reference_text"] = task.reference.text;
+  for (const ReferenceStage& stage : task.reference.stages)
+    out["reference_stages"].push_back(stage_json(stage));
   return out;
 }
 

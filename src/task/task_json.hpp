@@ -1,6 +1,7 @@
 // A task's JSON object, for readers that made the object themselves.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include <cupilot/result.hpp>
@@ -10,8 +11,11 @@
 
 namespace cupilot {
 
-// The fields alone, not validated; `reference` gets the file that holds the reference text, ""
-// where the object holds the text. Error usage names origin and field.
+// A whole number, a number, a truth (1 or 0), a word, or a list of whole numbers; else none.
+std::optional<Attribute> attribute_from(const Json& json);
+
+// The fields alone, neither completed nor validated; `reference` gets the file that holds the
+// reference text, "" where the object holds the text. Error usage names origin and field.
 Result<Task> read_task(const Json& json, const std::string& origin, std::string& reference);
 
 }  // namespace cupilot

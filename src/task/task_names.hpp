@@ -15,5 +15,8 @@ inline constexpr std::array<std::string_view, 5> structures = {"dense", "upper",
                                                                "symmetric", "diagonal"};
 inline constexpr std::array<std::string_view, 5> check_kinds = {"within", "bitwise", "index_of",
                                                                 "close", "custom"};
+inline constexpr std::array<std::string_view, 3> stage_kinds = {"map", "fold", "scan"};
+inline constexpr std::array<std::string_view, 6> combine_names = {"sum", "prod", "max",
+                                                                  "min", "maxn", "minn"};
 
 }  // namespace cupilot

@@ -89,14 +89,21 @@ class Checker {
   }
 
   void outputs() {
-    if (task_.reference.text.empty())
+    const bool staged = !task_.reference.stages.empty();
+    if (!staged && task_.reference.text.empty())
       fail("reference", "there is none",
-           "give a .cu text that defines reference_X for each output X");
+           "give a .cu text that defines reference_X for each output X, or operations whose rows "
+           "have stages (docs/formats/operators.md)");
     bool any = false;
     for (const Tensor& tensor : task_.tensors) {
       if (tensor.role == Role::in || tensor.role == Role::constant) continue;
       any = true;
-      if (task_.reference.text.find("reference_" + tensor.name) == std::string::npos) {
+      if (staged &&
+          std::none_of(task_.reference.stages.begin(), task_.reference.stages.end(),
+                       [&](const ReferenceStage& stage) { return stage.name == tensor.name; }))
+        fail("reference", fmt::format("no stage gives output '{}'", tensor.name),
+             "let an operation or a stage give it");
+      if (!staged && task_.reference.text.find("reference_" + tensor.name) == std::string::npos) {
         fail("reference",
              fmt::format("the text {} does not define reference_{}", task_.reference.file,
                          tensor.name),
@@ -189,7 +196,9 @@ class Checker {
       const Operation& operation = task_.operations[o];
       const auto tensors = [&](const std::vector<std::string>& words, const char* key) {
         for (std::size_t i = 0; i < words.size(); ++i) {
-          if (find_tensor(task_, words[i]) != nullptr) continue;
+          const bool edge = std::any_of(task_.edges.begin(), task_.edges.end(),
+                                        [&](const Edge& one) { return one.name == words[i]; });
+          if (edge || find_tensor(task_, words[i]) != nullptr) continue;
           fail(fmt::format("{}.{}[{}]", at("operations", o), key, i),
                fmt::format("operation '{}' names '{}', which is no tensor", operation.name,
                            words[i]),

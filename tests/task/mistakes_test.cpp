@@ -33,7 +33,7 @@ const std::vector<Mistake> mistakes = {
     // The file itself.
     {"\"axes\": [", "\"axes\": [,"},
     {"\"name\": \"rows\", ", "\"name\": \"rows\", \"name\": \"columns\", "},
-    {"\"cupilot_task\": 1", "\"cupilot_task\": 2"},
+    {"\"cupilot_task\": 1", "\"cupilot_task\": 3"},
     {"\"cupilot_task\": 1,", ""},
     {"\"precision\"", "\"precison\""},
     {"\"role\": \"out\"", "\"roll\": \"out\""},

@@ -84,7 +84,7 @@ TEST_CASE("a wrong field is named with its reason and the way out") {
     const char *from, *to, *message, *hint;
   };
   const Case c = GENERATE(from_range(std::vector<Case>{
-      {"\"cupilot_task\": 1", "\"cupilot_task\": 2", "cupilot_task: is of another version",
+      {"\"cupilot_task\": 1", "\"cupilot_task\": 3", "cupilot_task: is of another version",
        "write 1"},
       {"\"cupilot_task\": 1,", "", "cupilot_task: is missing", "task.md"},
       {"\"precision\"", "\"precison\"", "precison: is an unknown field; nearest: precision",

@@ -7,6 +7,7 @@
 #include <cupilot/parts/resolved_plan.hpp>
 
 #include "backend/cuda/trials.hpp"
+#include "backend/oracle/plain_plan.hpp"
 #include "base/hash.hpp"
 #include "base/phases.hpp"
 #include "task/content.hpp"
@@ -169,37 +170,23 @@ Result<PlacedKernel> CudaTrials::place_plain(const Task& task, const std::string
                                              const TaskPlacement& placement) {
   auto program = programs_.reference(task, task_key, ReferenceBuild::plain);
   if (!program) return program.error();
+  const auto plan = plain_plan(task, workload, (*program)->program);
+  if (!plan) return plan.error();
   PlacedKernel placed;
   placed.image = std::make_shared<const NamedImage>((*program)->image);
   placed.run.image = placed.image->name;
-  for (const ReferenceEntry& entry : (*program)->entries) {
-    WireLaunch launch;
-    launch.name = launch.entry = entry.entry;
-    const auto pointer = [&](const Region& region) {
-      launch.args.push_back({WireArgument::Kind::region, region, 0, {}});
-    };
-    const auto value = [&](std::vector<std::uint8_t> bytes) {
-      launch.args.push_back({WireArgument::Kind::bytes, {}, 0, std::move(bytes)});
-    };
-    std::size_t output = 0;
-    for (std::size_t i = 0; i < task.tensors.size(); ++i) {
-      if (is_input(task.tensors[i])) pointer(placement.tensors[i]);
-      if (task.tensors[i].name == entry.tensor) output = i;
-    }
-    for (const Scalar& scalar : task.scalars) value(bytes_of(scalar.value));
-    for (const Axis& axis : task.axes) {
-      const auto size = workload.sizes.find(axis.name);
-      value(bytes_of(size != workload.sizes.end() ? size->second : std::int64_t{1}));
-    }
-    pointer(placement.tensors[output]);
-    const std::int64_t elements = placement.layouts[output].elements;
-    value(bytes_of(std::int64_t{0}));
-    value(bytes_of(elements));
-    launch.grid[0] = std::max<std::int64_t>((elements + 255) / 256, 1);
-    launch.block[0] = 256;
-    placed.run.launches.push_back(std::move(launch));
-    if (task.tensors[output].role == Role::out)
-      placed.run.poison.push_back(placement.tensors[output]);
+  for (const ResolvedBuffer& buffer : plan->buffers) {
+    auto region = device_.lease(buffer.bytes, true, placement.fence);
+    if (!region) return region.error();
+    placed.buffers.push_back(*region);
+    placed.contents.push_back(buffer.content);
+    placed.run.poison.push_back(*region);
+  }
+  for (const ResolvedLaunch& launch : plan->launches) {
+    placed.run.launches.push_back(wire(launch, CompiledKernel(), placement, placed.buffers));
+  }
+  for (std::size_t i = 0; i < task.tensors.size(); ++i) {
+    if (task.tensors[i].role == Role::out) placed.run.poison.push_back(placement.tensors[i]);
   }
   return placed;
 }

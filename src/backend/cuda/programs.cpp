@@ -36,7 +36,8 @@ Result<const ReferenceImage*> CudaPrograms::reference(const Task& task, const st
   made.image.name = sha256_hex(program->text);
   made.image.image = std::move(output->cubin);
   for (const ReferenceEntry& entry : program->entries) made.image.entries.push_back(entry.entry);
-  made.entries = std::move(program->entries);
+  for (const StageEntry& stage : program->stages) made.image.entries.push_back(stage.entry);
+  made.program = std::move(*program);
   return &made;
 }
 

@@ -15,7 +15,7 @@ namespace cupilot {
 
 struct ReferenceImage {
   NamedImage image;
-  std::vector<ReferenceEntry> entries;
+  ReferenceProgram program;
 };
 
 class CudaPrograms {

@@ -69,8 +69,9 @@ Result<std::uint64_t> add_read_part(Bench& bench, const Task& task, const std::s
   return bench.memory.address(*added);
 }
 
+// `stages`: that the entry may be given, and is not: it looks at few elements.
 Result<void> set_up(Bench& bench, const Task& task, const std::string& task_key, const Case& what,
-                    VirtualInputs& inputs, std::span<const std::int64_t> runs,
+                    VirtualInputs& inputs, std::size_t stages, std::span<const std::int64_t> runs,
                     std::int64_t elements) {
   for (std::size_t i = 0; i < task.tensors.size(); ++i) {
     if (!is_input(task.tensors[i])) continue;
@@ -83,6 +84,7 @@ Result<void> set_up(Bench& bench, const Task& task, const std::string& task_key,
     const auto size = what.workload.sizes.find(axis.name);
     add_word(bench.parameters, size == what.workload.sizes.end() ? std::int64_t{1} : size->second);
   }
+  for (std::size_t i = 0; i < stages; ++i) add_word(bench.parameters, std::uint64_t{0});
   for (std::size_t* buffer : {&bench.values, &bench.sums}) {
     auto added = bench.memory.add("reference", static_cast<std::uint64_t>(elements) * 8,
                                   ptx::Access::read_write);
@@ -189,8 +191,7 @@ Result<SpotValues> SpotCheck::evaluate(const Task& task, const std::string& task
     const auto share = std::span(runs).subspan(
         runs.size() * t / threads, runs.size() * (t + 1) / threads - runs.size() * t / threads);
     const auto evaluate_share = [&, share] {
-      return evaluate_runs((*reference)->module, entry->entry, task, task_key, what, share,
-                           elements);
+      return evaluate_runs(**reference, entry->entry, task, task_key, what, share, elements);
     };
     if (threads == 1) return evaluate_share();
     shares.push_back(std::async(std::launch::async, [&, evaluate_share, t] {
@@ -214,18 +215,20 @@ Result<SpotValues> SpotCheck::evaluate(const Task& task, const std::string& task
   return whole ? all : SpotValues{};
 }
 
-Result<SpotValues> SpotCheck::evaluate_runs(std::shared_ptr<const ptx::Module> module,
+Result<SpotValues> SpotCheck::evaluate_runs(const ReferenceModule& reference,
                                             const std::string& entry, const Task& task,
                                             const std::string& task_key, const Case& what,
                                             std::span<const std::int64_t> runs,
                                             std::int64_t elements) {
-  auto program = ptx::make_program(std::move(module), entry);
+  auto program = ptx::make_program(reference.module, entry);
   if (!program) return SpotValues{};  // an instruction that the interpreter lacks
   // The last run ends with the output.
   const std::int64_t count = run_length * static_cast<std::int64_t>(runs.size()) -
                              std::max<std::int64_t>(runs.back() + run_length - elements, 0);
   Bench bench;
-  if (auto ready = set_up(bench, task, task_key, what, inputs_, runs, count); !ready)
+  if (auto ready = set_up(bench, task, task_key, what, inputs_, reference.program.stages.size(),
+                          runs, count);
+      !ready)
     return ready.error();
   ptx::ExecuteOptions options;
   options.instruction_budget = most_instructions * runs.size();

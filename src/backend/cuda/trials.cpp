@@ -7,6 +7,7 @@
 #include <cupilot/rng.hpp>
 
 #include "task/content.hpp"
+#include "task/stage_plan.hpp"
 
 namespace cupilot {
 namespace {
@@ -62,16 +63,16 @@ Slices slices_of(const Task& task, const Case& what, std::size_t output, std::in
 namespace {
 
 // The reference of one output.
-OracleOrder oracle_order(const Task& task, const std::string& task_key, const Case& what,
-                         const TaskPlacement& placement, std::size_t output,
-                         const ReferenceImage& program) {
+Result<OracleOrder> oracle_order(const Task& task, const std::string& task_key, const Case& what,
+                                 const TaskPlacement& placement, std::size_t output,
+                                 const ReferenceImage& program) {
   OracleOrder order;
   Slices slices = slices_of(task, what, output, placement.layouts[output].elements);
   order.begins = std::move(slices.begins);
   order.slice = slices.slice;
   order.elements = slices.elements;
   order.image = program.image.name;
-  for (const ReferenceEntry& entry : program.entries) {
+  for (const ReferenceEntry& entry : program.program.entries) {
     if (entry.tensor == task.tensors[output].name) order.entry = entry.entry;
   }
   for (std::size_t i = 0; i < task.tensors.size(); ++i) {
@@ -81,6 +82,15 @@ OracleOrder oracle_order(const Task& task, const std::string& task_key, const Ca
   for (const Axis& axis : task.axes) {
     const auto size = what.workload.sizes.find(axis.name);
     order.axes.push_back(size != what.workload.sizes.end() ? size->second : 1);
+  }
+  auto stages = stage_plan(task, program.program, ReferenceBuild::tracked, what.workload,
+                           task.tensors[output].name, order.elements);
+  if (!stages) return stages.error();
+  order.buffers = std::move(stages->buffers);
+  order.stored.assign(stages->stored.begin(), stages->stored.end());
+  for (const StageLaunch& stage : stages->launches) {
+    order.stages.push_back({stage.entry, stage.from, stage.out, stage.span, stage.parts,
+                            stage.from_parts, stage.count});
   }
   order.key = oracle_key(task_key, what, task.tensors[output].name, order);
   return order;
@@ -134,9 +144,11 @@ Result<std::vector<OracleOrder>> CudaTrials::oracles_of(const Trial& trial) {
   if (!program) return program.error();
   std::vector<OracleOrder> orders;
   for (std::size_t i = 0; i < trial.task.tensors.size(); ++i) {
-    if (is_output(trial.task.tensors[i]))
-      orders.push_back(
-          oracle_order(trial.task, trial.task_key, trial.what, trial.placement, i, **program));
+    if (!is_output(trial.task.tensors[i])) continue;
+    auto order =
+        oracle_order(trial.task, trial.task_key, trial.what, trial.placement, i, **program);
+    if (!order) return order.error();
+    orders.push_back(std::move(*order));
   }
   return orders;
 }

@@ -13,6 +13,7 @@
 #include "backend/oracle/memory.hpp"
 #include "ptx/machine/execute.hpp"
 #include "ptx/syntax/parser.hpp"
+#include "task/stage_plan.hpp"
 
 namespace cupilot {
 namespace {
@@ -71,6 +72,51 @@ Words task_parameters(const Task& task, const Workload& workload,
     parameters.add(size == workload.sizes.end() ? std::int64_t{1} : size->second);
   }
   return parameters;
+}
+
+// Runs one entry. False: more than `budget` warp instructions.
+Result<bool> run_entry(const Task& task, ptx::Program& program, ptx::DeviceMemory& memory,
+                       const ptx::Launch& launch, std::uint64_t budget) {
+  auto report = ptx::execute(program, memory, launch, trusted_options(budget));
+  if (report.is_error()) return report.error();
+  if (report.is_rejected()) return reference_error(task, report.rejected().message);
+  if (report->faults.empty()) return true;
+  if (report->faults[0].code == "run.hang") return false;
+  return reference_error(task, report->faults[0].message + " at " + report->faults[0].where);
+}
+
+// Computes what the plan stores and adds the stages' pointers to `parameters`, which every entry
+// begins with. False: more than `budget` warp instructions in one launch.
+Result<bool> store_stages(const Task& task, const ReferenceModule& reference, const StagePlan& plan,
+                          ptx::DeviceMemory& memory, Words& parameters, std::uint64_t budget) {
+  std::vector<std::uint64_t> buffers;
+  for (const std::int64_t bytes : plan.buffers) {
+    auto added = memory.add("stage", static_cast<std::uint64_t>(bytes), ptx::Access::read_write);
+    if (!added) return added.error();
+    buffers.push_back(memory.address(*added));
+  }
+  const auto address = [&](int buffer) {
+    return buffer < 0 ? std::uint64_t{0} : buffers[static_cast<std::size_t>(buffer)];
+  };
+  for (const int buffer : plan.stored) parameters.add(address(buffer));
+  for (const StageLaunch& stage : plan.launches) {
+    Words words = parameters;
+    for (const int buffer : {stage.from, stage.out}) words.add(address(buffer));
+    for (const std::int64_t number : {stage.span, stage.parts, stage.from_parts, stage.count})
+      words.add(number);
+    auto program = ptx::make_program(reference.module, stage.entry);
+    if (!program) {
+      return reference_error(
+          task, program.is_rejected() ? program.rejected().message : program.error().message);
+    }
+    ptx::Launch launch;
+    launch.grid.x = static_cast<std::uint32_t>((stage.count + 255) / 256);
+    launch.block.x = 256;
+    launch.parameters = words.bytes;
+    auto ended = run_entry(task, **program, memory, launch, budget);
+    if (!ended || !*ended) return ended;
+  }
+  return true;
 }
 
 std::vector<double> numbers_in(const ptx::DeviceMemory& memory, std::size_t buffer,
@@ -230,7 +276,13 @@ Result<std::optional<ReferenceNumbers>> VirtualOracle::at(
   if (!sums) return sums.error();
   auto begins = add_input(memory, "begins", std::as_bytes(std::span(runs.begins)));
   if (!begins) return begins.error();
+  auto stages = stage_plan(task, (*reference)->program, ReferenceBuild::tracked, workload,
+                           task.tensors[tensor].name, runs.count);
+  if (!stages) return stages.error();
   Words parameters = task_parameters(task, workload, addresses);
+  auto stored = store_stages(task, **reference, *stages, memory, parameters, budget);
+  if (!stored) return stored.error();
+  if (!*stored) return std::optional<ReferenceNumbers>();
   for (const std::uint64_t word : {memory.address(*values), memory.address(*sums), *begins})
     parameters.add(word);
   for (const std::int64_t word : {runs.length, runs.count}) parameters.add(word);
@@ -241,13 +293,9 @@ Result<std::optional<ReferenceNumbers>> VirtualOracle::at(
   launch.grid.y = static_cast<std::uint32_t>(runs.begins.size());
   launch.block.x = static_cast<std::uint32_t>(threads);
   launch.parameters = parameters.bytes;
-  auto report = ptx::execute(**program, memory, launch, trusted_options(budget));
-  if (report.is_error()) return report.error();
-  if (report.is_rejected()) return reference_error(task, report.rejected().message);
-  if (!report->faults.empty()) {
-    if (report->faults[0].code == "run.hang") return std::optional<ReferenceNumbers>();
-    return reference_error(task, report->faults[0].message + " at " + report->faults[0].where);
-  }
+  auto ended = run_entry(task, **program, memory, launch, budget);
+  if (!ended) return ended.error();
+  if (!*ended) return std::optional<ReferenceNumbers>();
   ReferenceNumbers numbers{numbers_in(memory, *values, runs.count),
                            numbers_in(memory, *sums, runs.count)};
   if (auto error = too_large(task, task.tensors[tensor], numbers)) return *error;

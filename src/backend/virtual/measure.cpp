@@ -9,6 +9,7 @@
 #include <cupilot/verdict.hpp>
 
 #include "backend/compile/log.hpp"
+#include "backend/oracle/plain_plan.hpp"
 #include "backend/virtual/counts.hpp"
 #include "ptx/gate/facts.hpp"
 #include "ptx/syntax/parser.hpp"
@@ -53,50 +54,6 @@ void hold_at_floor(Measurement& measurement, double floor_us) {
 
 namespace {
 
-template <class T>
-ResolvedArgument word(T value) {
-  static_assert(sizeof(T) == 8);
-  ResolvedArgument argument;
-  argument.bytes.resize(8);
-  std::memcpy(argument.bytes.data(), &value, 8);
-  return argument;
-}
-
-// The plain build's launches: one an output, every element by its own thread.
-Result<ResolvedPlan> plain_plan(const Task& task, const Workload& workload,
-                                const std::vector<EntryFacts>& entries) {
-  constexpr std::int64_t threads = 256;
-  std::vector<ResolvedArgument> head;
-  for (std::size_t i = 0; i < task.tensors.size(); ++i) {
-    if (task.tensors[i].role == Role::out) continue;
-    head.push_back({ResolvedArgument::Kind::tensor, static_cast<int>(i), {}});
-  }
-  for (const Scalar& scalar : task.scalars) head.push_back(word(scalar.value));
-  for (const Axis& axis : task.axes) {
-    const auto size = workload.sizes.find(axis.name);
-    head.push_back(word(size == workload.sizes.end() ? std::int64_t{1} : size->second));
-  }
-  ResolvedPlan plan;
-  for (std::size_t i = 0; i < task.tensors.size(); ++i) {
-    const auto entry = std::find_if(entries.begin(), entries.end(), [&](const auto& e) {
-      return e.source_name == task.tensors[i].name;
-    });
-    if (entry == entries.end()) continue;
-    Result<TensorShape> shape = shape_of(task, task.tensors[i], workload);
-    if (!shape) return shape.error();
-    ResolvedLaunch launch;
-    launch.name = launch.entry = entry->source_name;
-    launch.grid = {std::max<std::int64_t>(1, (shape->elements + threads - 1) / threads), 1, 1};
-    launch.block = {static_cast<int>(threads), 1, 1};
-    launch.args = head;
-    launch.args.push_back({ResolvedArgument::Kind::tensor, static_cast<int>(i), {}});
-    launch.args.push_back(word(std::int64_t{0}));
-    launch.args.push_back(word(shape->elements));
-    plan.launches.push_back(std::move(launch));
-  }
-  return plan;
-}
-
 std::vector<double> ratio_to(const Measurement& time, const Measurement& first) {
   if (first.time_us <= 0) return {};
   return {time.time_us / first.time_us};
@@ -131,11 +88,10 @@ Attempt<Measurement> VirtualMeasurer::candidate(const IdentifiedTask& task,
   return measurement;
 }
 
-Result<CompiledKernel> VirtualMeasurer::compile_plain(const IdentifiedTask& task) {
-  Result<ReferenceProgram> program = reference_program(task.task, ReferenceBuild::plain);
-  if (!program) return program.error();
+Result<CompiledKernel> VirtualMeasurer::compile_plain(const IdentifiedTask& task,
+                                                      const ReferenceProgram& program) {
   CompileRequest request;
-  request.text = program->text;
+  request.text = program.text;
   request.arch = context_.device.arch;
   Attempt<CompileOutput> compiled = pool_.compile(request);
   if (compiled.is_error()) return compiled.error();
@@ -147,26 +103,29 @@ Result<CompiledKernel> VirtualMeasurer::compile_plain(const IdentifiedTask& task
   CompiledKernel kernel;
   kernel.ptx = std::move(compiled->ptx);
   const auto assembled = read_assembler_log(compiled->log);
-  for (const ReferenceEntry& entry : program->entries) {
+  const auto add = [&](const std::string& entry) {
     EntryFacts facts;
-    facts.name = entry.entry;
-    facts.source_name = entry.tensor;
-    const auto row = assembled.find(entry.entry);
+    facts.name = facts.source_name = entry;
+    const auto row = assembled.find(entry);
     if (row != assembled.end()) facts.registers = row->second.registers;
     kernel.entries.push_back(std::move(facts));
-  }
+  };
+  for (const StageEntry& stage : program.stages) add(stage.entry);
+  for (const ReferenceEntry& entry : program.entries) add(entry.entry);
   return kernel;
 }
 
 Attempt<Measurement> VirtualMeasurer::plain(const IdentifiedTask& task, const Workload& workload,
                                             const Content& content) {
   const auto make = [&]() -> Result<Attempt<Measurement>> {
-    Result<CompiledKernel> kernel = compile_plain(task);
+    Result<ReferenceProgram> program = reference_program(task.task, ReferenceBuild::plain);
+    if (!program) return program.error();
+    Result<CompiledKernel> kernel = compile_plain(task, *program);
     if (!kernel) return kernel.error();
-    Result<ResolvedPlan> plan = plain_plan(task.task, workload, kernel->entries);
+    Result<ResolvedPlan> plan = plain_plan(task.task, workload, *program);
     if (!plan) return plan.error();
     const PlanAt plan_at = [&](const Workload& at) -> Attempt<Resolution> {
-      Result<ResolvedPlan> made = plain_plan(task.task, at, kernel->entries);
+      Result<ResolvedPlan> made = plain_plan(task.task, at, *program);
       if (!made) return made.error();
       return Resolution{std::move(*made)};
     };

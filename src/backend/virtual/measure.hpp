@@ -33,7 +33,7 @@ class VirtualMeasurer {
                                  const Workload& workload, const Content& content);
   Attempt<Measurement> plain(const IdentifiedTask& task, const Workload& workload,
                              const Content& content);
-  Result<CompiledKernel> compile_plain(const IdentifiedTask& task);
+  Result<CompiledKernel> compile_plain(const IdentifiedTask& task, const ReferenceProgram& program);
 
   VirtualContext context_;
   CompilePool& pool_;

@@ -95,10 +95,14 @@ constexpr auto walk_load = [](auto& io, auto& o) {
 constexpr auto walk_slot = [](auto& io, auto& o) {
   io.value(o.slot), io.value(o.bytes), io.value(o.writable), io.plain(o.ipc);
 };
+constexpr auto walk_stage = [](auto& io, auto& o) {
+  io.value(o.entry), io.value(o.from), io.value(o.out), io.value(o.span), io.value(o.parts),
+      io.value(o.from_parts), io.value(o.count);
+};
 constexpr auto walk_oracle = [](auto& io, auto& o) {
   io.value(o.key), io.value(o.image), io.value(o.entry), io.plain(o.pointers), io.plain(o.scalars),
-      io.plain(o.axes);
-  io.plain(o.begins), io.value(o.slice), io.value(o.elements);
+      io.plain(o.axes), io.plain(o.buffers), io.plain(o.stored);
+  io.list(o.stages, walk_stage), io.plain(o.begins), io.value(o.slice), io.value(o.elements);
 };
 constexpr auto walk_prepare = [](auto& io, auto& o) {
   io.plain(o.items), io.list(o.oracles, walk_oracle);

@@ -134,11 +134,22 @@ struct PrepareItem {
 };
 
 // Reference values of one output, computed once a key and kept while memory allows.
+// A launch that stores a stage of a reference; the entry's last parameters in their order, buffers
+// by index, -1: null.
+struct WireStage {
+  std::string entry;
+  std::int64_t from = -1, out = -1;
+  std::int64_t span = 0, parts = 1, from_parts = 0, count = 0;
+};
+
 struct OracleOrder {
   std::string key, image, entry;
   std::vector<Region> pointers;  // of the tensors that the entry takes
   std::vector<double> scalars;
   std::vector<std::int64_t> axes;
+  std::vector<std::int64_t> buffers;  // bytes of each that stages are stored in
+  std::vector<std::int64_t> stored;  // of each stage that may be stored: its buffer; -1: not stored
+  std::vector<WireStage> stages;     // in order, before the entry
   std::vector<std::int64_t> begins;  // of slices
   std::int64_t slice = 0;            // elements each; the last may be shorter
   std::int64_t elements = 0;         // of all slices

@@ -1,0 +1,105 @@
+// The order in which stages of a reference combine terms: 512 terms one after the other, 512 such
+// sums one after the other, and so on. Any block may be computed alone, by another thread, and
+// gives the same bits. One text for host C++ and CUDA.
+#ifndef CUPILOT_TRUSTED_TREE_CUH
+#define CUPILOT_TRUSTED_TREE_CUH
+
+#include "tracked.cuh"
+
+namespace cupilot {
+
+constexpr long long tree_block = 512;
+
+template <class Combine, class Real>
+struct Tree {
+  static constexpr int levels = 3;
+  Real sums[levels];
+  bool held[levels] = {false, false, false};
+  long long blocks[levels] = {0, 0, 0};  // items that a level holds
+
+  CUPILOT_HD void add(Real item) {
+    put(0, item);
+    if (blocks[0] < tree_block) return;
+    put(1, sums[0]);
+    clear(0);
+    if (blocks[1] < tree_block) return;
+    put(2, sums[1]);
+    clear(1);
+  }
+  // Of all items so far, of which there is at least one.
+  CUPILOT_HD Real total() const {
+    Real sum = sums[0];
+    bool any = held[0];
+    for (int level = 1; level < levels; ++level) {
+      if (!held[level]) continue;
+      sum = any ? Combine::of(sums[level], sum) : sums[level];
+      any = true;
+    }
+    return sum;
+  }
+
+ private:
+  CUPILOT_HD void put(int level, Real item) {
+    sums[level] = held[level] ? Combine::of(sums[level], item) : item;
+    held[level] = true;
+    ++blocks[level];
+  }
+  CUPILOT_HD void clear(int level) {
+    held[level] = false;
+    blocks[level] = 0;
+  }
+};
+
+struct CombineSum {
+  template <class Real>
+  CUPILOT_HD static Real of(Real a, Real b) {
+    return a + b;
+  }
+};
+struct CombineProd {
+  template <class Real>
+  CUPILOT_HD static Real of(Real a, Real b) {
+    return a * b;
+  }
+};
+struct CombineMax {
+  template <class Real>
+  CUPILOT_HD static Real of(Real a, Real b) {
+    return max_(a, b);
+  }
+};
+struct CombineMin {
+  template <class Real>
+  CUPILOT_HD static Real of(Real a, Real b) {
+    return min_(a, b);
+  }
+};
+struct CombineMaxn {
+  template <class Real>
+  CUPILOT_HD static Real of(Real a, Real b) {
+    return maxn_(a, b);
+  }
+};
+struct CombineMinn {
+  template <class Real>
+  CUPILOT_HD static Real of(Real a, Real b) {
+    return minn_(a, b);
+  }
+};
+
+// A number as stages are stored.
+struct StoredTracked {
+  double value, sum;  // sum negative where the value is exact
+};
+CUPILOT_HD StoredTracked stored(tracked x) { return StoredTracked{x.value, sum_of(x)}; }
+CUPILOT_HD tracked restored(StoredTracked x) {
+  return tracked(x.value, fabs(x.sum), (bits_of(x.sum) >> 63) != 0);
+}
+CUPILOT_HD double stored(double x) { return x; }
+CUPILOT_HD double restored(double x) { return x; }
+CUPILOT_HD float stored(float x) { return x; }
+CUPILOT_HD float restored(float x) { return x; }
+
+}  // namespace cupilot
+
+#endif

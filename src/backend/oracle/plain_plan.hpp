@@ -1,0 +1,17 @@
+// The naive baseline as a plan: the launches of a reference's plain build.
+#pragma once
+
+#include <cupilot/parts/resolved_plan.hpp>
+#include <cupilot/result.hpp>
+#include <cupilot/task.hpp>
+
+#include "task/reference_program.hpp"
+
+namespace cupilot {
+
+// One launch for each output, an element a thread, after those of the stages it reads. Entries are
+// named as in `program`.
+Result<ResolvedPlan> plain_plan(const Task& task, const Workload& workload,
+                                const ReferenceProgram& program);
+
+}  // namespace cupilot

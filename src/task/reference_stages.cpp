@@ -1,0 +1,331 @@
+#include "task/reference_stages.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "task/identifiers.hpp"
+
+namespace cupilot {
+namespace {
+
+constexpr std::array<const char*, 6> combiners = {"CombineSum", "CombineProd", "CombineMax",
+                                                  "CombineMin", "CombineMaxn", "CombineMinn"};
+
+// Coordinates that a stage's values are numbered by.
+std::vector<StageAxis> coordinates(const ReferenceStage& stage) {
+  std::vector<StageAxis> all = stage.free;
+  if (stage.kind == StageKind::scan) all.insert(all.end(), stage.over.begin(), stage.over.end());
+  return all;
+}
+
+std::string listed(const std::vector<StageAxis>& axes, const char* prefix) {
+  std::string out;
+  for (const StageAxis& axis : axes) out += (out.empty() ? "" : ", ") + (prefix + axis.name);
+  return out;
+}
+std::string parameters(const std::vector<StageAxis>& axes) { return listed(axes, "long long "); }
+std::string arguments(const std::vector<StageAxis>& axes) { return listed(axes, ""); }
+std::string and_then(std::string list, const std::string& more) {
+  return list.empty() ? more : list + ", " + more;
+}
+
+bool is_number(const std::string& text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return std::isdigit(static_cast<unsigned char>(c)) != 0;
+  });
+}
+
+std::vector<Expr> extents_of(const std::vector<StageAxis>& axes) {
+  std::vector<Expr> out;
+  for (const StageAxis& axis : axes) out.push_back(axis.extent);
+  return out;
+}
+std::vector<std::string> coordinate_names(const std::vector<StageAxis>& axes) {
+  std::vector<std::string> out;
+  for (const StageAxis& axis : axes) out.push_back(axis.name);
+  return out;
+}
+
+class StageText {
+ public:
+  StageText(const Task& task, std::size_t number)
+      : task_(task), stage_(task.reference.stages[number]), number_(number) {}
+
+  std::string members() {
+    std::string out;
+    if (stage_.kind == StageKind::map) {
+      out = map_value() + at_index();
+    } else {
+      out = fmt::format("  const cupilot_number* cupilot_stored_{};\n", stage_.name) + loop(false) +
+            finish() + value() + at_index();
+      if (stage_.kind == StageKind::scan) out += loop(true);
+    }
+    return fmt::format("  // stage {}\n", stage_.name) + extents_ + out;
+  }
+
+  std::string entry_body() { return stage_.kind == StageKind::scan ? scan_body() : fold_body(); }
+
+ private:
+  // An expression over sizes of the task, as text: a member function of its own, since coordinates
+  // may have the names of sizes. `from`: "this->", or "in." outside of Inputs.
+  std::string extent(const Expr& expr, const char* from = "") {
+    if (is_number(expr.text)) return expr.text + "ll";
+    const auto known = std::find(named_.begin(), named_.end(), expr.text);
+    const std::string name = fmt::format("cupilot_size_{}_{}", stage_.name, known - named_.begin());
+    if (known == named_.end()) {
+      named_.push_back(expr.text);
+      extents_ +=
+          fmt::format("  __device__ long long {}() const {{ return {}; }}\n", name, expr.text);
+    }
+    return from + name + "()";
+  }
+
+  std::string product(const std::vector<StageAxis>& axes, const char* from = "") {
+    std::string out;
+    for (const StageAxis& axis : axes) {
+      if (axis.extent.text != "1") out += (out.empty() ? "" : " * ") + extent(axis.extent, from);
+    }
+    return out.empty() ? "1ll" : out;
+  }
+
+  // Row-major index of coordinates over extents.
+  std::string index_text(const std::vector<std::string>& at, const std::vector<Expr>& extents) {
+    std::string index = at.empty() ? "0ll" : "(" + at[0] + ")";
+    for (std::size_t d = 1; d < at.size(); ++d)
+      index = fmt::format("({} * {} + ({}))", index, extent(extents[d]), at[d]);
+    return index;
+  }
+
+  // Declares the axes' coordinates of row-major element `index`.
+  std::string decomposed(const std::vector<StageAxis>& axes, const std::string& index,
+                         const std::string& indent, const char* from = "") {
+    std::string out;
+    std::string rest = index;
+    for (std::size_t d = axes.size(); d-- > 0;) {
+      const bool alone = axes[d].extent.text == "1";
+      const std::string size = alone ? "" : extent(axes[d].extent, from);
+      const std::string value = alone ? "0" : d == 0 ? rest : fmt::format("{} % {}", rest, size);
+      out += fmt::format("{}long long {} = {};\n", indent, axes[d].name, value);
+      if (!alone) rest = fmt::format("({} / {})", rest, size);
+    }
+    return out;
+  }
+
+  const ReferenceStage* source_of(const StageRead& read) const {
+    const auto& stages = task_.reference.stages;
+    for (std::size_t i = number_; i-- > 0;) {
+      if (stages[i].name == read.source) return &stages[i];
+    }
+    return nullptr;
+  }
+
+  // The element of a read whose coordinates are `at`.
+  std::string element(const StageRead& read, const std::vector<std::string>& at) {
+    const ReferenceStage* source = source_of(read);
+    if (source == nullptr)
+      return fmt::format("this->{}({})", read.source, index_text(at, read.extents));
+    if (extents_of(coordinates(*source)) == read.extents) {
+      std::string list;
+      for (const std::string& one : at) list += (list.empty() ? "" : ", ") + one;
+      return fmt::format("cupilot_value_{}({})", read.source, list);
+    }
+    return fmt::format("cupilot_at_{}({})", read.source, index_text(at, read.extents));
+  }
+
+  static std::vector<std::string> places(std::size_t count) {
+    std::vector<std::string> at;
+    for (std::size_t d = 0; d < count; ++d) at.push_back(fmt::format("i{}", d));
+    return at;
+  }
+
+  // A name to call; `kept`: remembers its last value, since a loop asks for the same one.
+  std::string called(const StageRead& read, const std::string& name, bool kept) {
+    const auto at = places(read.extents.size());
+    std::string list;
+    for (const std::string& one : at) list += (list.empty() ? "long long " : ", long long ") + one;
+    if (!kept) {
+      return fmt::format("    const auto {} = [&]({}) {{ return {}; }};\n", name, list,
+                         element(read, at));
+    }
+    return fmt::format(
+        "    long long cupilot_last_{0} = -1;\n    real cupilot_kept_{0};\n"
+        "    const auto {0} = [&]({1}) {{\n      const long long at = {2};\n"
+        "      if (at != cupilot_last_{0}) cupilot_kept_{0} = {3}, cupilot_last_{0} = at;\n"
+        "      return cupilot_kept_{0};\n    }};\n",
+        name, list, index_text(at, read.extents), element(read, at));
+  }
+
+  bool is_kept(const StageRead& read) const {
+    const ReferenceStage* source = source_of(read);
+    return source != nullptr && is_storable(*source);
+  }
+
+  // What stands before a loop, or before a single use: names to call.
+  std::string before(const std::string& text, bool loop) {
+    std::string out;
+    for (const StageRead& read : stage_.reads) {
+      if (!uses(text, read.name)) continue;
+      if (read.at.empty()) out += called(read, read.name, loop && is_kept(read));
+      if (!read.at.empty() && loop && is_kept(read))
+        out += called(read, "cupilot_call_" + read.name, true);
+    }
+    return out;
+  }
+
+  // What stands where coordinates are known: constants and plain values.
+  std::string inside(const std::string& text, bool loop) {
+    std::string out;
+    std::string all = text;
+    for (const StageRead& read : stage_.reads) {
+      if (uses(text, read.name))
+        for (const std::string& one : read.at) all += " " + one;
+    }
+    for (auto constant = stage_.constants.rbegin(); constant != stage_.constants.rend();
+         ++constant) {
+      if (!uses(all, constant->first)) continue;
+      all += " " + constant->second;
+      out = fmt::format("    const auto {} = {};\n", constant->first, constant->second) + out;
+    }
+    std::string sizes;
+    for (const StageAxis& size : stage_.sizes) {
+      if (uses(all, size.name))
+        sizes += fmt::format("    const long long {} = {};\n", size.name, extent(size.extent));
+    }
+    out = sizes + out;
+    for (const StageRead& read : stage_.reads) {
+      if (read.at.empty() || !uses(text, read.name)) continue;
+      std::string list;
+      for (const std::string& one : read.at) list += (list.empty() ? "" : ", ") + one;
+      out += loop && is_kept(read)
+                 ? fmt::format("    const auto {0} = cupilot_call_{0}({1});\n", read.name, list)
+                 : fmt::format("    const auto {} = {};\n", read.name, element(read, read.at));
+    }
+    return out;
+  }
+
+  std::string map_value() {
+    return fmt::format(
+        "  __device__ real cupilot_value_{}({}) const {{\n{}{}    return {};\n  }}\n", stage_.name,
+        parameters(stage_.free), before(stage_.term, false), inside(stage_.term, false),
+        stage_.term);
+  }
+
+  // Terms from `cupilot_first` on, combined; `scan`: every combination on the way is written.
+  std::string loop(bool scan) {
+    const std::string head = scan ? "void cupilot_scan_" : "real cupilot_fold_";
+    const std::string more = scan ? "cupilot_number* cupilot_out, long long cupilot_count"
+                                  : "long long cupilot_first, long long cupilot_count";
+    std::string out =
+        fmt::format("  __device__ {}{}({}) const {{\n{}", head, stage_.name,
+                    and_then(parameters(stage_.free), more), before(stage_.term, true));
+    out += decomposed(stage_.over, scan ? "0" : "cupilot_first", "    ");
+    out += fmt::format("    cupilot::Tree<cupilot::{}, real> tree;\n", combiner());
+    out += "    for (long long cupilot_i = 0; cupilot_i < cupilot_count; ++cupilot_i) {\n";
+    out += inside(stage_.term, true);
+    out += fmt::format("    tree.add(real({}));\n", stage_.term);
+    if (scan) {
+      out += fmt::format("    cupilot_out[cupilot_i] = cupilot::stored(cupilot_finish_{}({}));\n",
+                         stage_.name, and_then(arguments(coordinates(stage_)), "tree.total()"));
+    }
+    return out + stepped() + "    }\n" + (scan ? "" : "    return tree.total();\n") + "  }\n";
+  }
+
+  // The next coordinates of `over`, the last running fastest.
+  std::string stepped() {
+    std::string out;
+    for (std::size_t d = stage_.over.size(); d-- > 0;) {
+      if (d == 0) return out + fmt::format("    ++{};\n", stage_.over[0].name);
+      out += fmt::format("    if (++{0} < {1}) continue;\n    {0} = 0;\n", stage_.over[d].name,
+                         extent(stage_.over[d].extent));
+    }
+    return out;
+  }
+
+  std::string finish() {
+    const std::string text = stage_.finish.empty() ? "acc" : stage_.finish;
+    return fmt::format(
+        "  __device__ real cupilot_finish_{}({}) const {{\n{}{}    return {};\n  }}\n", stage_.name,
+        and_then(parameters(coordinates(stage_)), "real acc"), before(text, false),
+        inside(text, false), text);
+  }
+
+  std::string value() {
+    const auto all = coordinates(stage_);
+    const std::string count =
+        stage_.kind == StageKind::scan ? stage_.over[0].name + " + 1" : product(stage_.over);
+    return fmt::format(
+        "  __device__ real cupilot_value_{0}({1}) const {{\n"
+        "    if (cupilot_stored_{0} != nullptr)\n"
+        "      return cupilot::restored(cupilot_stored_{0}[{2}]);\n"
+        "    return cupilot_finish_{0}({3});\n  }}\n",
+        stage_.name, parameters(all), index_text(coordinate_names(all), extents_of(all)),
+        and_then(arguments(all), fmt::format("cupilot_fold_{}({})", stage_.name,
+                                             and_then(arguments(stage_.free), "0, " + count))));
+  }
+
+  std::string at_index() {
+    const auto all = coordinates(stage_);
+    return fmt::format(
+        "  __device__ real cupilot_at_{0}(long long cupilot_index) const {{\n{1}"
+        "    return cupilot_value_{0}({2});\n  }}\n",
+        stage_.name, decomposed(all, "cupilot_index", "    "), arguments(all));
+  }
+
+  std::string scan_body() {
+    return fmt::format("{}  in.cupilot_scan_{}({});\n",
+                       decomposed(stage_.free, "thread", "  ", "in."), stage_.name,
+                       and_then(arguments(stage_.free), "out + thread * span, span"));
+  }
+
+  std::string fold_body() {
+    const std::string free = stage_.free.empty() ? "" : arguments(stage_.free) + ", ";
+    return fmt::format(
+        "  const long long element = thread / parts, first = thread % parts * span;\n"
+        "{0}  real acc;\n"
+        "  if (from == nullptr) {{\n"
+        "    const long long terms = {1};\n"
+        "    acc = in.cupilot_fold_{2}({3}first, terms - first < span ? terms - first : span);\n"
+        "  }} else {{\n"
+        "    cupilot::Tree<cupilot::{4}, real> tree;\n"
+        "    for (long long i = first; i < first + span && i < from_parts; ++i)\n"
+        "      tree.add(cupilot::restored(from[element * from_parts + i]));\n"
+        "    acc = tree.total();\n  }}\n"
+        "  out[thread] = cupilot::stored(parts == 1 ? in.cupilot_finish_{2}({3}acc) : acc);\n",
+        decomposed(stage_.free, "element", "  ", "in."), product(stage_.over, "in."), stage_.name,
+        free, combiner());
+  }
+
+  const char* combiner() const { return combiners[static_cast<std::size_t>(stage_.combine)]; }
+
+  const Task& task_;
+  const ReferenceStage& stage_;
+  std::size_t number_;
+  std::vector<std::string> named_;  // expressions that have a member function
+  std::string extents_;             // these functions
+};
+
+}  // namespace
+
+bool is_storable(const ReferenceStage& stage) { return stage.kind != StageKind::map; }
+
+std::string stage_members(const Task& task, std::size_t number) {
+  return StageText(task, number).members();
+}
+
+std::string stage_as_output(const ReferenceStage& stage) {
+  return fmt::format(
+      "__device__ real reference_{0}(const Inputs& in, long long index) {{\n"
+      "  return in.cupilot_at_{0}(index);\n}}\n",
+      stage.name);
+}
+
+std::string stage_entry_body(const Task& task, std::size_t number) {
+  StageText text(task, number);
+  text.members();  // numbers the sizes as the members do
+  return text.entry_body();
+}
+
+}  // namespace cupilot

@@ -1,0 +1,25 @@
+// CUDA text of a reference's stages: members of `struct Inputs`, and an entry for each stage that
+// may be stored.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <cupilot/task.hpp>
+
+namespace cupilot {
+
+// A stage that may be computed into memory: folds and scans.
+bool is_storable(const ReferenceStage& stage);
+
+// Members of Inputs for one stage: `number` is its index in the reference.
+std::string stage_members(const Task& task, std::size_t number);
+
+// reference_X of a stage that is an output.
+std::string stage_as_output(const ReferenceStage& stage);
+
+// The body of a storable stage's entry, after the declaration of `in`; parameters as
+// reference_program.hpp says.
+std::string stage_entry_body(const Task& task, std::size_t number);
+
+}  // namespace cupilot

@@ -1,0 +1,53 @@
+// Named shape rules of operators: the shapes of outputs and the coordinates that an operator's
+// stages are written in (docs/formats/operators.md).
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <cupilot/result.hpp>
+#include <cupilot/task.hpp>
+
+namespace cupilot {
+
+using Attributes = std::map<std::string, Attribute>;
+using ExprShape = std::vector<Expr>;  // outermost first
+
+// An input as a rule sees it: the name in the operator's row, and its shape.
+struct RuleInput {
+  std::string name{};
+  ExprShape shape{};
+};
+
+struct RuleCall {
+  std::vector<RuleInput> inputs{};
+  Attributes attributes{};  // every one of the row, given or default
+};
+
+struct RuleResult {
+  ExprShape output{};                // shape of an output, unless its row says another
+  std::vector<StageAxis> axes{};     // all coordinates, with extents
+  std::vector<std::string> free{};   // coordinates of folds
+  std::vector<std::string> over{};   // coordinates that folds and scans run over
+  std::vector<std::string> whole{};  // coordinates of an element of the output
+  std::vector<StageAxis> sizes{};    // further sizes that the text may name
+  // An input's extents, where the text calls it with coordinates.
+  std::map<std::string, ExprShape> called{};
+  // An input's coordinates, where the text names its value.
+  std::map<std::string, std::vector<std::string>> valued{};
+  std::vector<std::pair<std::string, std::string>> constants{};
+  std::string term{};  // of a row without stages: the output's value
+};
+
+// Error usage: what does not fit, without the operation's name.
+Result<RuleResult> apply_rule(std::string_view rule, const RuleCall& call);
+bool is_rule(std::string_view rule);
+
+// An expression's value where it is a plain number; texts that are sums and products of numbers
+// are reduced to one.
+Expr product_of(const ExprShape& extents);
+
+}  // namespace cupilot

@@ -1,0 +1,196 @@
+#include "task/stage_plan.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "task/reference_stages.hpp"
+
+namespace cupilot {
+namespace {
+
+constexpr std::int64_t block = 512;  // kernels/trusted/tree.cuh
+// Fewer threads than this leave most of a device idle.
+constexpr std::int64_t enough_threads = 1 << 16;
+// Where a fold has so many terms, parts of it are worth a launch of their own.
+constexpr std::int64_t long_fold = 16 * block;
+
+std::int64_t blocks_of(std::int64_t count) { return (count + block - 1) / block; }
+
+class Planner {
+ public:
+  Planner(const Task& task, const Workload& workload)
+      : task_(task), scope_(task_scope(task, workload)) {}
+
+  Result<void> measure() {
+    for (const ReferenceStage& stage : task_.reference.stages) {
+      Size size;
+      for (const auto& [axes, count] :
+           {std::pair(&stage.free, &size.free), std::pair(&stage.over, &size.over)}) {
+        for (const StageAxis& axis : *axes) {
+          const auto extent = evaluate_or_error(axis.extent, scope_);
+          if (!extent) return extent.error();
+          *count *= *extent;
+        }
+      }
+      sizes_.push_back(size);
+    }
+    return {};
+  }
+
+  int find(const std::string& name) const { return source(task_.reference.stages.size(), name); }
+
+  // The last stage before `reader` of this name; -1: a tensor.
+  int source(std::size_t reader, const std::string& name) const {
+    for (std::size_t i = reader; i-- > 0;) {
+      if (task_.reference.stages[i].name == name) return static_cast<int>(i);
+    }
+    return -1;
+  }
+
+  // Stages that this one reads, and those these read, with itself.
+  std::vector<bool> needed(int stage) const {
+    std::vector<bool> all(sizes_.size(), false);
+    mark(stage, all);
+    return all;
+  }
+
+  // Terms of one value, where storable stages that it reads are stored or not.
+  double terms(int stage, bool stored) const {
+    const ReferenceStage& what = task_.reference.stages[static_cast<std::size_t>(stage)];
+    double of_maps = 1, of_folds = 0;
+    for (const StageRead& read : what.reads) {
+      const int from = source(static_cast<std::size_t>(stage), read.source);
+      if (from < 0) continue;
+      const bool map = !is_storable(task_.reference.stages[static_cast<std::size_t>(from)]);
+      if (map)
+        of_maps += terms(from, stored);
+      else if (!stored)
+        of_folds += terms(from, false);
+    }
+    return static_cast<double>(whole(stage).over) * of_maps + of_folds;
+  }
+
+  struct Size {
+    std::int64_t free = 1, over = 1;
+  };
+  const Size& whole(int stage) const { return sizes_[static_cast<std::size_t>(stage)]; }
+
+  std::int64_t elements(int stage) const {
+    const Size& size = whole(stage);
+    return this->stage(stage).kind == StageKind::scan ? size.free * size.over : size.free;
+  }
+
+  // Terms where everything that the output reads is stored; `spread`: it is stored itself.
+  double stored_terms(int output, double elements, bool spread) const {
+    const auto all = needed(output);
+    double sum = spread ? elements : elements * terms(output, true);
+    for (int i = 0; i < static_cast<int>(all.size()); ++i) {
+      if ((i != output || spread) && all[static_cast<std::size_t>(i)] && is_storable(stage(i)))
+        sum += static_cast<double>(whole(i).free) * terms(i, true);
+    }
+    return sum;
+  }
+
+  // An output that all readers want whole is stored where its terms can be shared out better so.
+  bool is_spread(int output, std::int64_t wanted) const {
+    const ReferenceStage& what = stage(output);
+    if (!is_storable(what) || wanted < elements(output)) return false;
+    return what.kind == StageKind::scan ||
+           (whole(output).free < enough_threads && whole(output).over >= long_fold);
+  }
+
+  const ReferenceStage& stage(int i) const {
+    return task_.reference.stages[static_cast<std::size_t>(i)];
+  }
+
+ private:
+  void mark(int stage, std::vector<bool>& all) const {
+    if (all[static_cast<std::size_t>(stage)]) return;
+    all[static_cast<std::size_t>(stage)] = true;
+    for (const StageRead& read : this->stage(stage).reads) {
+      const int from = source(static_cast<std::size_t>(stage), read.source);
+      if (from >= 0) mark(from, all);
+    }
+  }
+
+  const Task& task_;
+  ExprScope scope_;
+  std::vector<Size> sizes_;
+};
+
+// Launches that store one stage in a new buffer: of a scan one; of a fold one, or one for its
+// blocks and one for each further level.
+int add_stage(StagePlan& plan, const StageEntry& entry, const ReferenceStage& stage,
+              const Planner::Size& size, std::int64_t number_bytes) {
+  const auto buffer = [&](std::int64_t numbers) {
+    plan.buffers.push_back(std::max<std::int64_t>(numbers, 1) * number_bytes);
+    return static_cast<int>(plan.buffers.size()) - 1;
+  };
+  if (stage.kind == StageKind::scan) {
+    const int out = buffer(size.free * size.over);
+    plan.launches.push_back({entry.entry, -1, out, size.over, 1, 0, size.free});
+    return out;
+  }
+  int from = -1;
+  std::int64_t left = size.over, from_parts = 0;
+  while (size.free < enough_threads && left >= long_fold) {
+    const std::int64_t parts = blocks_of(left);
+    const int out = buffer(size.free * parts);
+    plan.launches.push_back({entry.entry, from, out, block, parts, from_parts, size.free * parts});
+    from = out;
+    left = from_parts = parts;
+  }
+  const int out = buffer(size.free);
+  plan.launches.push_back({entry.entry, from, out, left, 1, from_parts, size.free});
+  return out;
+}
+
+}  // namespace
+
+std::int64_t StagePlan::bytes() const {
+  return std::accumulate(buffers.begin(), buffers.end(), std::int64_t{0});
+}
+
+Result<StagePlan> stage_plan(const Task& task, const ReferenceProgram& program,
+                             ReferenceBuild build, const Workload& workload,
+                             const std::string& output, std::int64_t elements, bool store) {
+  StagePlan plan;
+  plan.stored.assign(program.stages.size(), -1);
+  if (program.stages.empty()) return plan;
+  Planner planner(task, workload);
+  if (auto measured = planner.measure(); !measured) return measured.error();
+  const int last = planner.find(output);
+  if (last < 0)
+    return Error{ErrorCode::usage, "no stage of the reference gives output " + output, ""};
+  const auto count = static_cast<double>(elements);
+  const bool spread = planner.is_spread(last, elements);
+  const double direct = count * planner.terms(last, false);
+  const double stored = planner.stored_terms(last, count, spread);
+  plan.terms = store ? std::min(direct, stored) : direct;
+  if (!store || (direct <= stored && !spread)) return plan;
+  const auto needed = planner.needed(last);
+  for (std::size_t i = 0; i < program.stages.size(); ++i) {
+    const StageEntry& entry = program.stages[i];
+    const int stage = static_cast<int>(entry.stage);
+    if (!needed[entry.stage] || (stage == last && !spread)) continue;
+    plan.stored[i] = add_stage(plan, entry, planner.stage(stage), planner.whole(stage),
+                               stage_number_bytes(task, build));
+  }
+  return plan;
+}
+
+double reference_terms(const Task& task, const Workload& workload) {
+  if (task.reference.stages.empty()) return 0;
+  Planner planner(task, workload);
+  if (!planner.measure()) return 0;
+  double sum = 0;
+  for (const Tensor& tensor : task.tensors) {
+    const int stage = tensor.role == Role::in ? -1 : planner.find(tensor.name);
+    if (stage < 0) continue;
+    const std::int64_t all = planner.elements(stage);
+    sum += planner.stored_terms(stage, static_cast<double>(all), planner.is_spread(stage, all));
+  }
+  return sum;
+}
+
+}  // namespace cupilot
