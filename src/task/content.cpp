@@ -199,6 +199,7 @@ std::span<const std::string> multiplied(const Task& task) {
   const OperatorRow* row = find_operator(task.operations[0].kind);
   if (row == nullptr || row->factors != 2) return {};
   const bool known =
+      !task.reference.stages.empty() ||
       std::any_of(row->references.begin(), row->references.end(), [&](const std::string& file) {
         return task.reference.text == operator_reference(row->group + "/" + file);
       });

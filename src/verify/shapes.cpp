@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "task/stage_plan.hpp"
+
 namespace cupilot {
 namespace {
 
@@ -61,6 +63,11 @@ bool spans_an_output(const Task& task, const std::string& axis) {
 }  // namespace
 
 double padded_cost(const Task& task, const PlanSteps& steps, const Workload& workload) {
+  if (!task.reference.stages.empty()) {
+    Workload padded = workload;
+    for (auto& [axis, size] : padded.sizes) size = round_up(size, steps.step(axis));
+    return reference_terms(task, padded);
+  }
   double cost = 1;
   for (const Axis& axis : task.axes) {
     const auto size = workload.sizes.find(axis.name);
@@ -73,9 +80,41 @@ double padded_cost(const Task& task, const PlanSteps& steps, const Workload& wor
   return cost;
 }
 
+namespace {
+
+bool all_have_sizes(const Task& task, const Workload& workload) {
+  return std::all_of(task.tensors.begin(), task.tensors.end(), [&](const Tensor& tensor) {
+    const auto shape = shape_of(task, tensor, workload);
+    return shape && shape->elements > 0;
+  });
+}
+
+// The shape with axes grown together, none beyond a shape to be timed, until every tensor has
+// elements: a window may be larger than its input.
+std::optional<Workload> with_sizes(const Task& task, const Workload& wanted) {
+  if (all_have_sizes(task, wanted)) return wanted;
+  if (task.time_shapes.empty()) return std::nullopt;
+  constexpr std::int64_t most = 1 << 12;
+  for (std::int64_t more = 1; more <= most; more += more < 16 ? 1 : more) {
+    Workload grown = wanted;
+    for (auto& [axis, size] : grown.sizes) {
+      const auto timed = task.time_shapes.front().sizes.find(axis);
+      if (timed != task.time_shapes.front().sizes.end())
+        size = std::max(size, std::min(size + more, timed->second));
+    }
+    if (all_have_sizes(task, grown)) return grown;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 // A plan that needs facts of compiling, or fails otherwise, is judged where it is run.
 std::optional<Workload> fitting(const Task& task, const PlanRequirements& requirements,
-                                const PlanSteps& steps, const Workload& wanted) {
+                                const PlanSteps& steps, const Workload& asked) {
+  const auto sized = with_sizes(task, asked);
+  if (!sized) return std::nullopt;
+  const Workload& wanted = *sized;
   if (requirements.hold(wanted)) return wanted;
   // Reduced axes first: vector loads along them are the usual requirement.
   for (const bool all : {false, true}) {
@@ -87,7 +126,7 @@ std::optional<Workload> fitting(const Task& task, const PlanRequirements& requir
         if (size != 1 || !is_absent(task, axis.name))
           size = round_up(size, unit == 0 ? steps.step(axis.name) : unit);
       }
-      if (requirements.hold(rounded)) return rounded;
+      if (requirements.hold(rounded) && all_have_sizes(task, rounded)) return rounded;
     }
   }
   return std::nullopt;

@@ -11,12 +11,13 @@
 namespace cupilot {
 
 // A workload the plan accepts, as near to the wanted one as could be found: itself, or with sizes
-// rounded up until every `require` holds. nullopt: none was found.
+// raised until every tensor has elements and every `require` holds. nullopt: none was found.
 std::optional<Workload> fitting(const Task& task, const PlanRequirements& requirements,
                                 const PlanSteps& steps, const Workload& wanted);
 
-// Elements of the iteration space, every axis rounded up to its step, or what the reference walks
-// where that is more: what running and judging the shape costs.
+// What running and judging a shape costs, every axis rounded up to its step: the terms that stages
+// combine; of a reference of text the elements of the iteration space, or what it walks where that
+// is more.
 double padded_cost(const Task& task, const PlanSteps& steps, const Workload& workload);
 
 // What a shape is for, in the order of their worth; docs/formats/numerics.md has the sizes.
