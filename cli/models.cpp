@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "device.hpp"
+
 namespace cupilot::cli {
 namespace {
 
@@ -43,6 +45,7 @@ Result<std::unique_ptr<ChatClient>> open_models_file(
   options.no_proxy = first_of({"NO_PROXY", "no_proxy"});
   options.seed = seed;
   options.notice = std::move(notice);
+  options.worker_path = backend_options().worker_path;
   return open_models(*config, options);
 }
 

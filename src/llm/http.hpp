@@ -1,4 +1,4 @@
-// One POST over HTTP or HTTPS, with caps and a deadline. Nothing of the library behind it shows.
+// One POST over HTTP or HTTPS, with caps and a deadline. A worker process carries it.
 #pragma once
 
 #include <atomic>
@@ -44,9 +44,11 @@ struct HttpReply {
   std::string body;                            // otherwise
 };
 
-HttpReply post(const HttpRequest& request);
+// Starts a worker for the request and ends it with the reply. `worker_path`: as find_worker() takes
+// it. A worker that cannot be had is EndpointFault::unreachable, with the reason as detail.
+HttpReply post(const HttpRequest& request, const std::string& worker_path);
 
-// What stands for post() on a simulated machine.
+// What carries requests: post(), or something else on a simulated machine.
 using HttpCarrier = std::function<HttpReply(const HttpRequest&)>;
 
 }  // namespace cupilot

@@ -72,7 +72,10 @@ void note_missing_prices(const ModelsConfig& config, const ModelOptions& options
 
 Result<std::unique_ptr<ChatClient>> open_models(const ModelsConfig& config,
                                                 const ModelOptions& options) {
-  return open_models_by(post, config, options);
+  const auto carry = [worker = options.worker_path](const HttpRequest& request) {
+    return post(request, worker);
+  };
+  return open_models_by(carry, config, options);
 }
 
 Result<std::unique_ptr<ChatClient>> open_models_by(HttpCarrier carry, const ModelsConfig& config,

@@ -83,6 +83,8 @@ struct ModelOptions {
       notice{};          // Receives notices for a person; called from any thread.
   Host* host = nullptr;  // clock and files; null: the real one
   std::function<void(double seconds)> sleep{};  // null: real
+  // The program cupilot-worker, which carries requests; "": searched for as by the device's.
+  std::string worker_path{};
 };
 
 // Opens one client for all agents: it selects the model, keeps to the budget, retries, and writes

@@ -34,7 +34,7 @@ struct Server {
 };
 
 Result<Server> start_server(const std::string& worker) {
-  std::vector<std::string> environment = worker_environment(false);
+  std::vector<std::string> environment = worker_environment(WorkerKind::compile);
   // A compile touches tens of MiB: each large page spares 512 faults.
   environment.emplace_back("GLIBC_TUNABLES=glibc.malloc.hugetlb=1");
   auto process = Process::start({worker, {"compile"}, std::move(environment)});

@@ -83,7 +83,7 @@ Result<Process> CudaDevice::start_process(Role role) {
       {worker_,
        {role_names[role], std::to_string(index_),
         std::to_string(role == counter_role ? counter_confinement_ : confinement_)},
-       worker_environment(true)});
+       worker_environment(WorkerKind::device)});
 }
 
 Result<DeviceHello> CudaDevice::greet(Role role, Process& process) {

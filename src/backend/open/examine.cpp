@@ -24,7 +24,8 @@ Finding finding(std::string name, bool present, std::string detail, std::string 
 // The first frame of a worker in the given role, or why there is none.
 std::variant<std::string, std::string> greeting(const std::string& worker,
                                                 std::vector<std::string> arguments) {
-  auto process = Process::start({worker, std::move(arguments), worker_environment(true)});
+  auto process =
+      Process::start({worker, std::move(arguments), worker_environment(WorkerKind::device)});
   if (!process)
     return std::variant<std::string, std::string>(std::in_place_index<1>, process.error().message);
   auto received = receive_frame(process->channel(), deadline_in(30));

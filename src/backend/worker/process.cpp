@@ -256,10 +256,12 @@ Result<std::string> find_worker(const std::string& given) {
                "build target cupilot_worker, or name it by worker_path"};
 }
 
-std::vector<std::string> worker_environment(bool device) {
+std::vector<std::string> worker_environment(WorkerKind kind) {
+  std::vector<const char*> names = {"LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH"};
+  if (kind == WorkerKind::device) names.push_back("CUDA_VISIBLE_DEVICES");
+  if (kind == WorkerKind::http) names.insert(names.end(), {"SSL_CERT_FILE", "SSL_CERT_DIR"});
   std::vector<std::string> result;
-  for (const char* name : {"LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "CUDA_VISIBLE_DEVICES"}) {
-    if (!device && std::strcmp(name, "CUDA_VISIBLE_DEVICES") == 0) continue;
+  for (const char* name : names) {
     if (const char* value = std::getenv(name)) result.push_back(std::string(name) + "=" + value);
   }
   return result;

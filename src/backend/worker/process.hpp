@@ -62,8 +62,9 @@ inline constexpr int worker_channel = 3;
 // in libexec/cupilot of the prefix they lie in.
 Result<std::string> find_worker(const std::string& given);
 
-// Of the caller's environment, what a worker needs to find its libraries: LD_LIBRARY_PATH,
-// CUDA_HOME, CUDA_PATH and, for device workers, CUDA_VISIBLE_DEVICES.
-std::vector<std::string> worker_environment(bool device);
+enum class WorkerKind { compile, device, http };
+// Of the caller's environment, what a worker needs: LD_LIBRARY_PATH, CUDA_HOME, CUDA_PATH; of a
+// device CUDA_VISIBLE_DEVICES; for HTTPS SSL_CERT_FILE and SSL_CERT_DIR.
+std::vector<std::string> worker_environment(WorkerKind kind);
 
 }  // namespace cupilot

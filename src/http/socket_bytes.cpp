@@ -1,4 +1,4 @@
-#include "llm/socket_bytes.hpp"
+#include "http/socket_bytes.hpp"
 
 #include <linux/tcp.h>
 #include <netinet/in.h>
