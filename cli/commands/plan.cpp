@@ -70,7 +70,7 @@ const ModelSpec* model_of(const ModelsConfig& config, const std::string& agent) 
 // The first question of the strategist, one that crosses two strategies, and one to the writer.
 Result<void> measure_prompts(const Task& task, const DeviceSpec& device, const Families& families,
                              Measure& measure) {
-  auto space = make_space(task, device, templates_of(families));
+  auto space = make_space(task, device, templates_of(families, task));
   if (!space) space = free_space(task);
   if (!space) return space.error();
   ModelSeat seat{&measure, &task, &device};
@@ -95,7 +95,7 @@ Result<void> measure_prompts(const Task& task, const DeviceSpec& device, const F
     auto crossed = strategist->propose(brief, Rng::of(2, "plan"));
     if (!crossed) return crossed.error();
   }
-  const auto templates = template_writer(templates_of(families));
+  const auto templates = template_writer(templates_of(families, task));
   const auto writer = model_writer(seat, *templates);
   Strategy strategy = parents.empty() ? Strategy{} : parents[0].strategy;
   strategy.uses.push_back({"free", {}, "an idea beyond the templates", {}});

@@ -69,8 +69,9 @@ const Family* find_family(const Families& families, std::string_view name);
 Result<Task> task_from_words(const std::vector<std::string>& words,
                              const Families& families = builtin_families());
 
-// Templates of all families, in their order.
-std::vector<Tunable> templates_of(const Families& families);
+// Templates of all families, in their order; those with an anchor are made for the task, and left
+// out where its graph has another form.
+std::vector<Tunable> templates_of(const Families& families, const Task& task);
 // catalogue(), and the rows of families that are not built in.
 std::vector<Technique> techniques_of(const Families& families);
 // Library calls of all families.

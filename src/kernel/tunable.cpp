@@ -14,7 +14,8 @@ namespace cupilot {
 namespace {
 
 constexpr std::string_view header_opening = "/* cupilot tunable ";
-constexpr std::string_view version = "1";
+constexpr std::string_view versions[] = {"1", "2"};  // 2: `anchor`
+constexpr std::string_view anchors[] = {"map", "row_reduction"};
 constexpr std::size_t tunable_limit = 1u << 20;  // bytes of one tunable
 constexpr std::size_t domain_limit = 256;        // values of one parameter
 
@@ -44,9 +45,9 @@ Result<Parts> split(std::string_view file, const std::string& where) {
       header_opening.size(), line == std::string_view::npos ? line : line - header_opening.size());
   while (!number.empty() && (number.back() == '\r' || number.back() == ' '))
     number.remove_suffix(1);
-  if (number != version)
-    return fault(
-        where, fmt::format("tunable version \"{}\"; this cupilot reads {}", number, version), fix);
+  if (std::find(std::begin(versions), std::end(versions), number) == std::end(versions))
+    return fault(where, fmt::format("tunable version \"{}\"; this cupilot reads 1 and 2", number),
+                 fix);
   std::size_t close = line;
   while (close != std::string_view::npos && !file.substr(close + 1).starts_with("*/"))
     close = file.find('\n', close + 1);
@@ -158,6 +159,8 @@ Result<Tunable> parse_tunable(std::string_view text, const std::string& file) {
   tunable.name = object.text("name", true);
   tunable.family = object.text("family", true);
   tunable.summary = object.text("summary", false);
+  if (object.find("anchor") != nullptr)
+    tunable.anchor = anchors[object.choice("anchor", anchors, 0)];
   tunable.provides = object.texts("provides");
   tunable.requires_techniques = object.texts("requires");
   tunable.when = object.exprs("when", false);

@@ -11,6 +11,7 @@
 
 #include "base/embedded.hpp"
 #include "pool/practice.hpp"
+#include "program/hooks.hpp"
 #include "program/recipe.hpp"
 #include "strategy/technique_rows.hpp"
 
@@ -216,10 +217,22 @@ const Family* find_family(const Families& families, std::string_view name) {
   return found == families.end() ? nullptr : &*found;
 }
 
-std::vector<Tunable> templates_of(const Families& families) {
+std::vector<Tunable> templates_of(const Families& families, const Task& task) {
   std::vector<Tunable> all;
-  for (const Family& family : families)
-    all.insert(all.end(), family.templates.begin(), family.templates.end());
+  bool served = false;  // by a template that was written for the family
+  for (const Family& family : families) {
+    for (const Tunable& tunable : family.templates) {
+      if (!tunable.anchor.empty()) continue;
+      served = served || serves(tunable, task);
+      all.push_back(tunable);
+    }
+  }
+  for (const Family& family : families) {
+    for (const Tunable& tunable : family.templates) {
+      if (served || tunable.anchor.empty()) continue;
+      if (auto made = with_hooks(tunable, task)) all.push_back(std::move(*made));
+    }
+  }
   return all;
 }
 

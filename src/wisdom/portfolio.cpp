@@ -107,7 +107,7 @@ Result<std::optional<Candidate>> fallback_of(const Task& task, Backend& backend,
     if (!loaded) return loaded.error();
     tunables.push_back(std::move(*loaded));
   }
-  for (Tunable& tunable : templates_of(families_of(options)))
+  for (Tunable& tunable : templates_of(families_of(options), task))
     tunables.push_back(std::move(tunable));
   std::erase_if(tunables, [&](const Tunable& tunable) {
     return !tunable.plan.require.empty() || !serves(tunable, task);

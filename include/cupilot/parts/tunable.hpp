@@ -87,6 +87,9 @@ struct TunableModel {
 struct Tunable {
   std::string name{};    // "gemm_simt"
   std::string family{};  // tasks it can serve
+  // "map" or "row_reduction": it serves any task whose graph has this form, once its hooks were
+  // generated (version 2); "": the tasks of its family.
+  std::string anchor{};
   std::string summary{};
   std::vector<std::string>
       provides{};  // Techniques that it realises without a parameter ("simt_core", "mma_core" …).

@@ -78,14 +78,13 @@ Result<std::vector<Tunable>> load_tunables(const Task& task, const DeviceSpec& d
                                            const std::vector<std::string>& paths) {
   std::vector<Tunable> all;
   for (const Family& family : families) {
+    // A template of the family may serve other tasks of it than this one.
     for (const Tunable& tunable : family.templates) {
-      // A template of the family may serve other tasks of it than this one.
-      if (!family.built_in && serves(tunable, task)) {
-        if (auto fits = check_tunable(tunable, task, device); !fits) return fits.error();
-      }
-      all.push_back(tunable);
+      if (family.built_in || !serves(tunable, task)) continue;
+      if (auto fits = check_tunable(tunable, task, device); !fits) return fits.error();
     }
   }
+  all = templates_of(families, task);
   for (const std::string& path : paths) {
     auto tunable = load_tunable(path);
     if (!tunable) return tunable.error();

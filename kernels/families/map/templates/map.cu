@@ -1,0 +1,81 @@
+/* cupilot tunable 2
+{
+  "name": "map",
+  "family": "map",
+  "anchor": "map",
+  "summary": "a graph of pointwise operators, several elements a thread",
+  "parameters": {
+    "THREADS": {"name": "threads", "domain": [64, 128, 256, 512, 1024], "plain": 256},
+    "VECTOR": {"name": "vector", "technique": "vector_load", "domain": [1, 2, 4, 8], "plain": 1},
+    "ITEMS": {"name": "items", "technique": "items_per_thread", "domain": [1, 2, 4, 8], "plain": 1},
+    "MIN_BLOCKS": {"name": "min_blocks", "technique": "launch_bounds", "domain": [1, 2, 3, 4, 6, 8], "plain": 1},
+    "BLOCKS_PER_SM": {"name": "blocks_per_sm", "technique": "grid_stride", "domain": [0, 1, 2, 4, 8, 16], "plain": 0},
+    "LOAD_HINT": {"name": "cache_hint", "technique": "cache_hint", "domain": [0, 1], "plain": 0},
+    "STORE_HINT": {"name": "evict_first_store", "technique": "evict_first_store", "domain": [0, 1], "plain": 0}
+  },
+  "restrict": [
+    "VECTOR * graph_widest <= 16",
+    "ITEMS * VECTOR <= 32",
+    "MIN_BLOCKS * THREADS <= 2048",
+    "(ITEMS * VECTOR * graph_inputs * graph_widest / 4 + 30) * MIN_BLOCKS * THREADS <= dev.registers"
+  ],
+  "plan": {
+    "require": ["graph_cols % VECTOR == 0"],
+    "let": {
+      "vectors": "graph_rows * (graph_cols / VECTOR)",
+      "groups": "cdiv(vectors, THREADS * ITEMS)"
+    },
+    "launches": [
+      {"name": "main", "entry": "map", "grid": ["BLOCKS_PER_SM > 0 ? min(groups, dev.sms * BLOCKS_PER_SM) : groups"],
+       "block": ["THREADS"], "args": ["graph"]}
+    ]
+  },
+  "model": {
+    "let": {
+      "elements": "ITEMS * VECTOR",
+      "instructions": "elements * (graph_operations + 2) + ITEMS * 40 + 30"
+    },
+    "blocks": "groups",
+    "threads": "THREADS",
+    "registers": "min(30 + elements * graph_inputs * graph_widest / 4, 65536 / (THREADS * MIN_BLOCKS))",
+    "issue": "256 * THREADS / 32 * instructions / 4",
+    "math": "256 * THREADS / 32 * elements * graph_operations / 4",
+    "fill": "256 * THREADS * elements * graph_widest / 64",
+    "latency": "256 * 800",
+    "chain": "256 * (200 + ITEMS * 20)",
+    "start": "256 * 1500",
+    "l2": "graph_bytes",
+    "dram": "graph_bytes",
+    "traits": {"width": "256 * VECTOR * graph_widest"}
+  }
+}
+*/
+// A thread computes ITEMS vectors of VECTOR neighbouring elements, a block's threads side by side;
+// all are loaded before the first is computed.
+__device__ __forceinline__ void map_all(const Graph& graph) {
+  const long long width = graph.all_columns() / VECTOR;
+  const long long vectors = graph.all_rows() * width;
+  const long long block = static_cast<long long>(THREADS) * ITEMS;
+#pragma unroll 1
+  for (long long top = blockIdx.x * block; top < vectors; top += gridDim.x * block) {
+    Graph::Row rows[ITEMS];
+    long long columns[ITEMS];
+    Graph::Values<VECTOR> values[ITEMS];
+#pragma unroll
+    for (int k = 0; k < ITEMS; ++k) {
+      const long long vector = min(top + k * THREADS + threadIdx.x, vectors - 1);
+      rows[k] = Graph::Row{vector / width};
+      columns[k] = vector % width * VECTOR;
+      values[k] = graph.load<VECTOR>(rows[k], columns[k]);
+    }
+#pragma unroll
+    for (int k = 0; k < ITEMS; ++k) {
+      if (top + k * THREADS + threadIdx.x < vectors)
+        graph.store<VECTOR>(rows[k], columns[k], values[k]);
+    }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) map(GRAPH_PARAMETERS) {
+  map_all(Graph{GRAPH_ARGUMENTS});
+}

@@ -1,0 +1,143 @@
+/* cupilot tunable 2
+{
+  "name": "row_reduction",
+  "family": "row_reduction",
+  "anchor": "row_reduction",
+  "summary": "rows reduced and finished by teams of threads, the start of each row in registers",
+  "provides": ["register_rows"],
+  "parameters": {
+    "TEAM": {"name": "team", "domain": [8, 16, 32, 64, 128, 256, 512, 1024], "plain": 256},
+    "VECTOR": {"name": "vector", "technique": "vector_load", "domain": [1, 2, 4, 8], "plain": 1},
+    "ITEMS": {"name": "items", "technique": "items_per_thread", "domain": [1, 2, 3, 4, 6, 8, 12, 16], "plain": 1},
+    "MIN_BLOCKS": {"name": "min_blocks", "technique": "launch_bounds", "domain": [1, 2, 3, 4, 6, 8], "plain": 1},
+    "BLOCKS_PER_SM": {"name": "blocks_per_sm", "technique": "grid_stride", "domain": [0, 1, 2, 4, 8, 16], "plain": 0},
+    "LOAD_HINT": {"name": "cache_hint", "technique": "cache_hint", "domain": [0, 1], "plain": 0},
+    "STORE_HINT": {"name": "evict_first_store", "technique": "evict_first_store", "domain": [0, 1], "plain": 0}
+  },
+  "let": {
+    "threads": "max(TEAM, 128)",
+    "held": "ITEMS * TEAM * VECTOR"
+  },
+  "restrict": [
+    "VECTOR * graph_widest <= 16",
+    "ITEMS * VECTOR <= 64",
+    "MIN_BLOCKS * threads <= 2048",
+    "(ITEMS * VECTOR * graph_inputs * graph_widest / 4 + 36) * MIN_BLOCKS * threads <= dev.registers"
+  ],
+  "plan": {
+    "require": ["graph_cols % VECTOR == 0"],
+    "let": {
+      "groups": "cdiv(graph_rows, threads / TEAM)"
+    },
+    "launches": [
+      {"name": "main", "entry": "row_reduction", "grid": ["BLOCKS_PER_SM > 0 ? min(groups, dev.sms * BLOCKS_PER_SM) : groups"],
+       "block": ["threads"], "args": ["graph"]}
+    ]
+  },
+  "model": {
+    "let": {
+      "passes_more": "graph_cols > held ? graph_folds : 0",
+      "elements": "cdiv(graph_cols, TEAM)",
+      "instructions": "elements * (graph_operations + 4) + graph_folds * (24 * log2(TEAM) + 40) + 80"
+    },
+    "blocks": "groups",
+    "threads": "threads",
+    "registers": "min(36 + ITEMS * VECTOR * graph_inputs * graph_widest / 4, 65536 / (threads * MIN_BLOCKS))",
+    "issue": "256 * threads / 32 * instructions / 4",
+    "math": "256 * threads / 32 * elements * graph_operations / 4",
+    "fill": "256 * threads / TEAM * graph_cols * graph_widest / 64",
+    "latency": "256 * 800",
+    "chain": "256 * (200 + graph_folds * (60 * log2(TEAM) + 100) + ITEMS * 16)",
+    "start": "256 * 2000",
+    "l2": "graph_bytes + passes_more * graph_rows * max(0, graph_cols - held) * graph_widest",
+    "dram": "graph_bytes + passes_more * graph_rows * max(0, graph_cols - held) * graph_widest",
+    "traits": {"width": "256 * VECTOR * graph_widest", "idle": "256 * held / graph_cols"}
+  }
+}
+*/
+// A team of TEAM threads takes a row: its first ITEMS vectors a thread stay in registers, what is
+// longer is read again by each pass. Each fold combines the team's terms before the next begins.
+constexpr int BLOCK = TEAM > 128 ? TEAM : 128;
+constexpr int TEAMS = BLOCK / TEAM;
+constexpr int WARPS = BLOCK / 32;
+
+// The combination of a team's values, in every thread of it. The order does not depend on timing.
+template <class How>
+__device__ __forceinline__ float of_team(float value, float* shared) {
+#pragma unroll
+  for (int step = (TEAM < 32 ? TEAM : 32) / 2; step > 0; step /= 2)
+    value = How::of(value, __shfl_xor_sync(0xffffffffu, value, step));
+  if constexpr (TEAM > 32) {
+    constexpr int MEMBERS = TEAM / 32;
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    if (threadIdx.x % 32 == 0) shared[warp] = value;
+    __syncthreads();
+    const int first = warp / MEMBERS * MEMBERS;
+    value = shared[first];
+#pragma unroll
+    for (int other = 1; other < MEMBERS; ++other) value = How::of(value, shared[first + other]);
+    __syncthreads();
+  }
+  return value;
+}
+
+// Fold K and those after it.
+template <int K>
+__device__ __forceinline__ void fold_all(const Graph& graph, Graph::Row& at, int member, bool valid,
+                                         const Graph::Values<VECTOR> (&held)[ITEMS],
+                                         float* shared) {
+  if constexpr (K < FOLDS) {
+    using How = typename Combiner<K>::type;
+    float value = How::nothing();
+    if (valid) {
+#pragma unroll
+      for (int k = 0; k < ITEMS; ++k) {
+        const long long column = (static_cast<long long>(k) * TEAM + member) * VECTOR;
+        if (column < graph.all_columns())
+          value = graph.fold<K, VECTOR>(at, column, held[k], value);
+      }
+#pragma unroll 1
+      for (long long column = (static_cast<long long>(ITEMS) * TEAM + member) * VECTOR;
+           column < graph.all_columns(); column += TEAM * VECTOR)
+        value = graph.fold<K, VECTOR>(at, column, graph.load<VECTOR>(at, column), value);
+    }
+    graph.finish<K>(at, of_team<How>(value, shared));
+    fold_all<K + 1>(graph, at, member, valid, held, shared);
+  }
+}
+
+__device__ __forceinline__ void reduce_rows(const Graph& graph) {
+  __shared__ float shared[WARPS];
+  const int team = static_cast<int>(threadIdx.x) / TEAM;
+  const int member = static_cast<int>(threadIdx.x) % TEAM;
+  const long long rows = graph.all_rows(), columns = graph.all_columns();
+#pragma unroll 1
+  for (long long top = static_cast<long long>(blockIdx.x) * TEAMS; top < rows;
+       top += static_cast<long long>(gridDim.x) * TEAMS) {
+    // A team without a row works on the last one and keeps its results to itself.
+    const bool valid = top + team < rows;
+    Graph::Row at = {valid ? top + team : rows - 1};
+    Graph::Values<VECTOR> held[ITEMS];
+#pragma unroll
+    for (int k = 0; k < ITEMS; ++k) {
+      const long long column = (static_cast<long long>(k) * TEAM + member) * VECTOR;
+      if (column < columns) held[k] = graph.load<VECTOR>(at, column);
+    }
+    fold_all<0>(graph, at, member, valid, held, shared);
+    if (!valid) continue;
+#pragma unroll
+    for (int k = 0; k < ITEMS; ++k) {
+      const long long column = (static_cast<long long>(k) * TEAM + member) * VECTOR;
+      if (column < columns) graph.store<VECTOR>(at, column, held[k]);
+    }
+#pragma unroll 1
+    for (long long column = (static_cast<long long>(ITEMS) * TEAM + member) * VECTOR;
+         column < columns; column += TEAM * VECTOR)
+      graph.store<VECTOR>(at, column, graph.load<VECTOR>(at, column));
+    if (member == 0) graph.store_row(at);
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK, MIN_BLOCKS) row_reduction(GRAPH_PARAMETERS) {
+  reduce_rows(Graph{GRAPH_ARGUMENTS});
+}
