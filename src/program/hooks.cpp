@@ -162,9 +162,9 @@ class GraphText {
   }
 
   // Coordinates of element `first + i`, or of the row where the stage has one value a row.
-  std::string coordinates(const SiteStage& one, bool per_row) const {
+  std::string coordinates(const SiteStage& one, const ReferenceStage& what, bool per_row) const {
     std::string out, rest = per_row ? "at.row" : "(first + i)";
-    auto axes = one.coordinates;
+    const auto& axes = per_row ? what.free : one.coordinates;
     for (std::size_t d = axes.size(); d-- > 0;) {
       const std::string& extent = axes[d].extent.text;
       if (extent == "1") {
@@ -198,7 +198,7 @@ class GraphText {
     const SiteStage& one = sited(number);
     const ReferenceStage& what = stage(number);
     std::string out = fmt::format("    float {};\n    {{\n", name);
-    if (uses_coordinates(one, what, text)) out += coordinates(one, per_row);
+    if (uses_coordinates(one, what, text)) out += coordinates(one, what, per_row);
     std::string all = text;
     for (const SiteRead& read : one.reads)
       for (const std::string& at : read.at) all += " " + at;

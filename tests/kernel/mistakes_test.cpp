@@ -53,7 +53,7 @@ Task vector_task() {
 const std::vector<Mistake> mistakes = {
     // The header.
     {"/* cupilot tunable 1", "// cupilot tunable 1"},
-    {"tunable 1", "tunable 2"},
+    {"tunable 1", "tunable 3"},
     {"\n*/", "\n"},
     {"\"provides\"", "provides"},
     {"\"registers\": \"ITEMS + 16\",", "\"registers\": \"ITEMS + 16\""},

@@ -64,7 +64,7 @@ TEST_CASE("a wrong tunable names field and reason", "[kernel]") {
   const std::vector<Row> rows = {
       {"", "no tunable header"},
       {"void k() {}", "no tunable header"},
-      {"/* cupilot tunable 2\n{}\n*/\n", "tunable version \"2\"; this cupilot reads 1"},
+      {"/* cupilot tunable 3\n{}\n*/\n", "tunable version \"3\"; this cupilot reads 1 and 2"},
       {"/* cupilot tunable 1\n{}\n", "no line `*/`"},
       {"/* cupilot tunable 1", "no line `*/`"},
       {"/* cupilot tunable 1\n{\n*/\nx", "not JSON"},

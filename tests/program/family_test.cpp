@@ -221,7 +221,8 @@ TEST_CASE("a folder is a family, with headers for its templates alone", "[progra
   REQUIRE(family.templates.size() == 1);
   REQUIRE(family.templates[0].headers);
   CHECK(family.templates[0].headers->contains("own.cuh"));
-  CHECK(templates_of(*families, *gemm_task({})).size() >= 11);
+  CHECK(templates_of(*families, *task_from_words({"scale_rows"}, *families)).back().name ==
+        "my_rows");
   CHECK(task_from_words({"scale_rows"}, *families));
 
   write("templates/broken.cu", "no header\n");
@@ -242,7 +243,9 @@ TEST_CASE("the built-in families are whole", "[program]") {
     INFO(family.name);
     CHECK(family.built_in);
     CHECK_FALSE(family.computes.empty());
-    CHECK(task_from_words({family.name}));
+    // A family of hooks serves task files and has no words.
+    const bool hooked = !family.templates.empty() && !family.templates[0].anchor.empty();
+    CHECK(static_cast<bool>(task_from_words({family.name})) != hooked);
     templates += family.templates.size();
   }
   CHECK(templates == builtin_tunables().size());
