@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
 
 #include <cupilot/task.hpp>
@@ -31,6 +32,7 @@ class Composer {
       return fail(row_ == nullptr ? "is no operator that is known" : "has no stages",
                   "`cupilot operators` lists them; or give a reference of the task's own");
     }
+    if (auto fits = check_operation(); !fits) return fits;
     if (auto read = inputs(); !read) return read;
     if (auto read = attributes(); !read) return read;
     auto rule = apply_rule(row_->rule, call_);
@@ -50,6 +52,20 @@ class Composer {
             fmt::format("task '{}': operation '{}' ({}): {}", task_.name, operation_.name,
                         operation_.kind, reason),
             hint};
+  }
+
+  // Its name begins those of its inner stages.
+  Result<void> check_operation() const {
+    const bool shaped =
+        !operation_.name.empty() &&
+        std::isdigit(static_cast<unsigned char>(operation_.name[0])) == 0 &&
+        std::all_of(operation_.name.begin(), operation_.name.end(), is_identifier_character);
+    if (!shaped) return fail("its name is none", "use letters, digits and '_'");
+    const auto same =
+        std::count_if(task_.operations.begin(), task_.operations.end(),
+                      [&](const Operation& one) { return one.name == operation_.name; });
+    if (same > 1) return fail("two operations have this name", "rename one");
+    return {};
   }
 
   // Names of the row, "bias?" may be absent, "x..." stands for any number of them.
@@ -110,6 +126,7 @@ class Composer {
       return fail(fmt::format("gives {} outputs", row_->outputs.size()), "name one for each");
     for (std::size_t i = 0; i < operation_.outputs.size(); ++i) {
       const std::string& name = operation_.outputs[i];
+      if (auto fits = check_name(name); !fits) return fits;
       ExprShape shape = rule_.output;
       const auto other = row_->shapes.find(row_->outputs[i]);
       if (other != row_->shapes.end()) {
@@ -123,11 +140,62 @@ class Composer {
       names_[row_->outputs[i]] = name;
       const Tensor* tensor = find_tensor(task_, name);
       if (tensor == nullptr) task_.edges.push_back({name, shape});
+      if (tensor != nullptr) {
+        if (auto fits = check_shape(*tensor, shape); !fits) return fits;
+      }
       // A tensor's own text of its shape goes on, so that extents compare alike.
       shapes_[name] =
           tensor == nullptr || tensor->shape.size() != shape.size() ? shape : tensor->shape;
     }
     return {};
+  }
+
+  // A new name that C++ takes, of an edge or of a tensor that is written once.
+  Result<void> check_name(const std::string& name) const {
+    const bool shaped = !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) == 0 &&
+                        std::all_of(name.begin(), name.end(), is_identifier_character);
+    if (!shaped)
+      return fail(fmt::format("'{}' is not a name", name), "use letters, digits and '_'");
+    const Tensor* tensor = find_tensor(task_, name);
+    if (tensor != nullptr && (tensor->role == Role::in || tensor->role == Role::constant))
+      return fail(fmt::format("writes the input '{}'", name),
+                  "give it the role in_out, or another name");
+    const bool written =
+        std::any_of(task_.reference.stages.begin(), task_.reference.stages.end(),
+                    [&](const ReferenceStage& stage) { return stage.name == name; });
+    if (written) return fail(fmt::format("'{}' is written twice", name), "give it another name");
+    const bool axis = std::any_of(task_.axes.begin(), task_.axes.end(),
+                                  [&](const Axis& one) { return one.name == name; });
+    if (axis) return fail(fmt::format("'{}' is an axis", name), "give it another name");
+    return {};
+  }
+
+  // The declared shape has the extents that the operation gives, at each shape to be timed.
+  Result<void> check_shape(const Tensor& tensor, const ExprShape& given) const {
+    for (const Workload& workload : task_.time_shapes) {
+      const auto declared = shape_of(task_, tensor, workload);
+      if (!declared) continue;  // validate() names it
+      std::vector<std::int64_t> extents;
+      for (const Expr& extent : given) {
+        const auto value = evaluate_or_error(extent, task_scope(task_, workload));
+        if (!value)
+          return fail(fmt::format("the shape of '{}': {}", tensor.name, value.error().message),
+                      value.error().hint);
+        extents.push_back(*value);
+      }
+      if (extents != declared->extents)
+        return fail(fmt::format("gives '{}' the shape {}, but the tensor is {}", tensor.name,
+                                shown(extents), shown(declared->extents)),
+                    "correct the tensor's shape or the operation");
+    }
+    return {};
+  }
+
+  static std::string shown(const std::vector<std::int64_t>& extents) {
+    std::string out;
+    for (const std::int64_t extent : extents)
+      out += (out.empty() ? "" : " x ") + std::to_string(extent);
+    return out;
   }
 
   void add_stages() {
