@@ -8,6 +8,7 @@
 #include <cupilot/version.hpp>
 
 #include "base/guard.hpp"
+#include "evolution/evaluate/local_evaluator.hpp"
 #include "evolution/evaluate/timing.hpp"
 #include "evolution/journal/run_files.hpp"
 #include "evolution/search/state.hpp"
@@ -16,45 +17,40 @@ namespace cupilot {
 namespace {
 
 constexpr int baseline_rounds = 7;
-constexpr std::int64_t candidates_a_count = 10;
-
-// Half as many again as compile wait for a device, so that it never waits for them.
-int with_waiting(int compiles) { return compiles + compiles / 2; }
-
 SearchOptions resolved(SearchOptions options, const Backend& backend) {
   if (options.lookahead != 0) return options;
   const bool real = backend.provenance() == Provenance::measured;
-  options.lookahead =
-      std::max(least_lookahead, real ? with_waiting(backend.traits().parallel_compiles) : 0);
+  const int compiles = backend.traits().parallel_compiles;
+  options.lookahead = std::max(least_lookahead, real ? compiles + compiles / 2 : 0);
   return options;
+}
+
+// Proposals in flight.
+int width_of(const EvolveOptions& options, const Backend& backend) {
+  const int worth =
+      options.evaluator != nullptr ? options.evaluator->capacity() : capacity_of(backend);
+  const int width = options.search.parallel > 0 ? options.search.parallel : worth;
+  return std::clamp(width, 1, std::max(1, options.search.lookahead));
 }
 
 }  // namespace
 
-int width_of(const Backend& backend, const SearchOptions& options) {
-  const int compiles = backend.traits().parallel_compiles;
-  const int width = options.parallel > 0 ? options.parallel
-                                         : std::max(with_waiting(compiles),
-                                                    compiles + backend.traits().parallel_trials);
-  return std::clamp(width, 1, std::max(1, options.lookahead));
-}
-
-Driver::Driver(const Task& task, RunContext context, const EvolveOptions& options,
-               std::optional<Journal> journal)
-    : task_(task),
-      context_(std::move(context)),
+Driver::Driver(RunContext context, const EvolveOptions& options, std::optional<Journal> journal)
+    : context_(std::move(context)),
       options_(options),
       host_(options.host != nullptr ? *options.host : real_host()),
       journal_(std::move(journal)),
+      task_(*context_.task),
       pipe_{&task_, context_.backend, context_.writer, options.search.seed, context_.screen},
       started_(host_.monotonic_seconds()),
+      counting_(host_, context_.backend->provenance()),
       heartbeat_(host_, options.observer),
       ledger_(options.search.max_evaluations),
       known_(options.search.steering.code_crossover),
       phases_([this] { return host_.monotonic_seconds(); },
               [this] { return host_.thread_cpu_seconds(); }) {
   options_.search = resolved(options.search, *context_.backend);
-  width_ = width_of(*context_.backend, options_.search);
+  width_ = width_of(options_, *context_.backend);
 }
 
 Result<void> Driver::commit() {
@@ -117,7 +113,7 @@ Result<void> Driver::begin() {
   header.tunables = options_.tunables;
   header.random_search = options_.random_search;
   header.plain_baseline = options_.plain_baseline;
-  if (options_.chat != nullptr) header.seats = options_.seats;
+  if (context_.chat != nullptr) header.seats = options_.seats;
   header.identity = context_.backend->identity();
   header.device_name = options_.device_name.empty() ? header.identity : options_.device_name;
   header.provenance = context_.backend->provenance();
@@ -157,55 +153,18 @@ Error Driver::explain(Error error) const {
 
 void Driver::dispatch(const Proposal& proposal) {
   ++in_flight_;
-  EvaluationOptions rules;
-  rules.proof_seed = options_.search.seed;
-  rules.measure.seed = measure_seed();
-  rules.elite_below_us = search_->known_best_us(proposal.slot);
-  rules.brief = known_.brief_for(proposal);
   const auto stage = std::make_shared<std::atomic<const char*>>("waiting for a place");
   stages_[proposal.id] = stage;
-  rules.begins = [stage](const char* begun) { stage->store(begun); };
-  workers_->submit([this, proposal, rules]() mutable {
-    const PhaseLog phases([this] { return host_.monotonic_seconds(); },
-                          [this] { return host_.thread_cpu_seconds(); });
-    const double began = host_.monotonic_seconds();
-    bool granted = false;
-    rules.count = [&](bool leads) {
-      return leads ? plan_count(proposal.slot, granted) : std::nullopt;
-    };
-    rules.admit = [this,
-                   slot = proposal.slot](const CompiledKernel& kernel) -> std::optional<Rejected> {
-      const std::lock_guard lock(owners_mutex_);
-      if (search_->known_banned(kernel.facts.normalized_hash, slot)) {
-        return reject("floor.banned", "a kernel with the same PTX had a time below the floor");
-      }
-      const std::int64_t owner = search_->known_owner(kernel.facts.normalized_hash, slot);
-      if (owner < 0) return std::nullopt;
-      return reject("gate.duplicate", "slot " + std::to_string(owner) + " had the same PTX");
-    };
-    auto passed = guarded([&] {
-      const Phase phase("search");
-      return pass(pipe_, proposal.strategy, rules);
-    });
-    counting_.settle(counting_seconds(phases.seconds()), granted);
-    return Done{proposal, std::move(passed), host_.monotonic_seconds() - began, phases.seconds(),
-                phases.cpu()};
-  });
-}
-
-// Counting runs a kernel several times more: those that take the lead, at most one candidate in
-// ten, and a share of the time.
-std::optional<CountPlan> Driver::plan_count(std::int64_t slot, bool& granted) {
-  if (context_.backend->provenance() != Provenance::measured) return std::nullopt;
-  if (counted_.load() * candidates_a_count > slot) return std::nullopt;
-  ++counted_;
-  if (std::string why = counting_.lost(); !why.empty())
-    return CountPlan{CountDepth::few, std::move(why)};
-  granted = counting_.grant(host_.monotonic_seconds() - started_, CountBudget::while_searching);
-  if (granted)
-    return CountPlan{CountDepth::few, "", [this](const std::string& why) { counting_.lose(why); }};
-  return CountPlan{CountDepth::few, fmt::format("they have had their {:.0f} % of the time",
-                                                100 * CountBudget::while_searching)};
+  EvaluationJob job;
+  job.proposal = proposal;
+  job.brief = known_.brief_for(proposal);
+  job.elite_below_us = search_->known_best_us(proposal.slot);
+  job.begins = [stage](const char* begun) { stage->store(begun); };
+  job.refuse = [this, slot = proposal.slot](const std::string& hash) {
+    const std::lock_guard lock(owners_mutex_);
+    return had_before(*search_, hash, slot);
+  };
+  evaluator_->submit(std::move(job));
 }
 
 Result<bool> Driver::fill() {
@@ -249,23 +208,25 @@ Result<bool> Driver::fill() {
   return more;
 }
 
-Result<void> Driver::take(Done done) {
+Result<void> Driver::take(Evaluated done) {
   const Phase phase("tell");
   --in_flight_;
   stages_.erase(done.proposal.id);
-  if (!done.passed && cancelled())
+  if (!done.candidate && cancelled())
     return {};  // it may have been cut short, and stays open for whoever resumes
-  if (!done.passed)
-    return std::move(done.passed.error()).while_doing(fmt::format("slot {}", done.proposal.slot));
+  if (!done.candidate) {
+    return std::move(done.candidate.error())
+        .while_doing(fmt::format("slot {}", done.proposal.slot));
+  }
   ResultRecord record;
   record.epoch = done.proposal.epoch;
   record.generation = done.proposal.generation;
   record.slot = done.proposal.slot;
-  record.candidate = std::move(done.passed->candidate);
+  record.candidate = std::move(*done.candidate);
   record.candidate.id = done.proposal.id;
-  record.seconds = done.seconds;
-  record.phases = std::move(done.phases);
-  record.cpu = std::move(done.cpu);
+  record.seconds = done.cost.seconds;
+  record.phases = std::move(done.cost.phase_seconds);
+  record.cpu = {std::move(done.cost.cpu_seconds), done.cost.device_cpu_seconds};
   if (!options_.run_dir.empty()) {
     const Phase writing("journal");
     auto kept = keep_source(host_, options_.run_dir, record.candidate, options_.task_words);
@@ -276,11 +237,7 @@ Result<void> Driver::take(Done done) {
   open_.erase(record.candidate.id);
   {
     const std::lock_guard lock(owners_mutex_);
-    if (std::holds_alternative<Lost>(record.candidate.outcome)) {
-      search_->forget(record.candidate.id);
-    } else {
-      search_->tell(record.candidate.id, score_of(record.candidate));
-    }
+    cupilot::tell(*search_, record.candidate);
   }
   forget_digests();
   const bool fresh = ledger_.settle(record);
@@ -339,9 +296,9 @@ std::string Driver::due() const {
 
 // Nothing that a turn of the search does comes to anything new before a job ends, unless the search
 // itself is to end.
-std::vector<Driver::Done> Driver::next_done(bool more) {
+std::vector<Evaluated> Driver::next_done(bool more) {
   while (true) {
-    std::vector<Done> done = workers_->collect(in_flight_ > 0 ? wait_seconds : 0);
+    std::vector<Evaluated> done = evaluator_->collect(in_flight_ > 0 ? wait_seconds : 0);
     if (heartbeat_.is_due())
       heartbeat_.tell(in_flight(), search_began_, again_seconds(2) + confirm_seconds());
     if (!done.empty() || in_flight_ == 0 || cancelled() || (more && !due().empty())) return done;
@@ -350,7 +307,9 @@ std::vector<Driver::Done> Driver::next_done(bool more) {
 
 Result<void> Driver::search() {
   search_began_ = host_.monotonic_seconds();
-  workers_ = std::make_unique<Workers<Done>>(host_, width_);
+  std::optional<LocalEvaluator> local;
+  if (options_.evaluator == nullptr) local.emplace(pipe_, host_, counting_, width_);
+  evaluator_ = local ? &*local : options_.evaluator;
   std::optional<Error> failed;
   const auto note = [&](Result<void> result) {
     if (!result && !failed) failed = result.error();
@@ -369,12 +328,13 @@ Result<void> Driver::search() {
       more = more && filled && *filled;
     }
     if (!failed && !cut_short) write_checkpoint();
-    for (Done& done : next_done(more)) note(take(std::move(done)));
+    for (Evaluated& done : next_done(more)) note(take(std::move(done)));
     if (!failed) note(commit());
     if (failed) more = false;
     report_generations(false);
   }
-  workers_.reset();
+  evaluator_ = nullptr;
+  local.reset();
   part_seconds_["search"] += host_.monotonic_seconds() - search_began_;
   // Even after a failure elsewhere, what was told is written if it can be.
   if (failed) static_cast<void>(commit());

@@ -9,6 +9,7 @@
 
 #include <cupilot/parts/rejection.hpp>
 
+#include "base/counting_seconds.hpp"
 #include "base/guard.hpp"
 #include "evolution/evaluate/timing.hpp"
 #include "evolution/journal/run_files.hpp"
@@ -19,7 +20,6 @@ namespace cupilot {
 namespace {
 
 constexpr int finalists_considered = 12, timed_again = 4, again_rounds = 9, confirm_rounds = 15;
-constexpr double full_set = 2;  // what the champion's counters cost, of what a leader's do
 
 // `before`: what the baselines took before the search.
 Baseline baseline_from(const SubjectReport& report, const std::vector<Baseline>& before) {
@@ -153,16 +153,6 @@ Result<void> Driver::time_again(std::vector<Finalist>& all) {
   return {};
 }
 
-// Everything, or what every leader had, or nothing, as time allows.
-CountPlan Driver::plan_last_count() {
-  const double elapsed = host_.monotonic_seconds() - started_;
-  if (std::string why = counting_.lost(); !why.empty()) return {CountDepth::few, std::move(why)};
-  if (counting_.grant(elapsed, CountBudget::at_the_end, full_set)) return {CountDepth::all};
-  if (counting_.grant(elapsed, CountBudget::at_the_end)) return {CountDepth::few};
-  return {CountDepth::few,
-          fmt::format("they have had their {:.0f} % of the time", 100 * CountBudget::at_the_end)};
-}
-
 Result<FinalRecord> Driver::confirm(const Finalist& finalist, CompiledKernel& kernel) {
   const Phase phase("confirm");
   if (auto renewed = context_.backend->inspector().renew(); !renewed) return renewed.error();
@@ -176,7 +166,7 @@ Result<FinalRecord> Driver::confirm(const Finalist& finalist, CompiledKernel& ke
       Rng::of(options_.search.seed, "finalist", static_cast<std::uint64_t>(finalist.slot)).next();
   rules.measure = {confirm_rounds, 8.0, true, rules.proof_seed + 1};
   if (context_.backend->provenance() == Provenance::measured) {
-    rules.count = [this](bool) { return plan_last_count(); };
+    rules.count = [this](bool) { return counting_.plan_last(); };
     if (options_.max_seconds > 0)
       rules.measure.max_seconds = std::clamp(0.5 * seconds_left(), 1.0, rules.measure.max_seconds);
   }
@@ -333,7 +323,7 @@ Error nothing_valid(const EvolveReport& report) {
 // What worked goes to the pool. One that cannot be written costs later runs its advice, not this
 // run.
 void Driver::keep_lessons(EvolveReport& report) {
-  if (options_.pool.empty() || !context_.backend->traits().techniques.empty()) return;
+  if (context_.pool.empty()) return;
   const Candidate& champion = report.best->candidate;
   const auto* accepted = std::get_if<Accepted>(&champion.outcome);
   if (accepted == nullptr) return;
@@ -344,10 +334,10 @@ void Driver::keep_lessons(EvolveReport& report) {
   const Backend& backend = *context_.backend;
   const auto lessons = lessons_of(task_, backend.device(), backend.provenance(), plain_us, fastest,
                                   options_.pool_tags);
-  auto kept = keep_in_pool(options_.pool, lessons);
+  auto kept = keep_in_pool(context_.pool, lessons);
   const std::string kind = kind_of_times(task_, backend.device(), backend.provenance());
   if (kept && options_.pool_tags.empty())
-    kept = keep_outcomes(options_.pool, kind, outcomes_of(task_, fastest));
+    kept = keep_outcomes(context_.pool, kind, outcomes_of(task_, fastest));
   if (!kept) {
     report.notices.push_back("nothing was kept in the " + kept.error().message);
     tell(report.notices.back());
