@@ -159,7 +159,12 @@ void add_evolve(CLI::App& app, Verbs& verbs) {
   verb->add_option("--run", flags.run_dir, "run directory to make (default runs/<time>-<task>)");
   verb->add_option("--tunable", flags.tunables,
                    "a tunable .cu of your own, beside the built-in ones");
-  verb->add_flag("--random", flags.random, "propose uniformly at random: a baseline for research");
+  verb->add_option("--policy", flags.policy,
+                   "who proposes: evolution, or random as a baseline for research")
+      ->check(CLI::IsMember({"evolution", "random"}))
+      ->capture_default_str();
+  verb->add_flag_callback(
+      "--random", [&flags] { flags.policy = "random"; }, "the same as --policy random");
   add_seats(*verb, flags.seats);
   add_steering(*verb, flags);
   verb->add_flag("!--no-screen", flags.screen,

@@ -38,7 +38,7 @@ struct EvolveFlags {
   int threads = 0;                    // 0: as many as the device can use
   std::string run_dir;                // empty: runs/<time>-<task>
   std::vector<std::string> tunables;  // the user's own templates
-  bool random = false;
+  std::string policy = "evolution";   // evolution, random
   SeatFlags seats;
   bool screen = true;  // on a virtual device before a real one
   bool plain = true;   // time the task's reference as a baseline

@@ -156,7 +156,7 @@ Result<ReplayReport> replay(const std::string& run_dir, const ReplayOptions& opt
   if (options.change) options.change(rules);
   Strategist* strategist = components->strategist;
   std::unique_ptr<Strategist> seated, given;
-  if (options.chat != nullptr && header.seats) {
+  if (options.chat != nullptr && header.seats && header.techniques.empty()) {
     seated = model_strategist(seat_of(*state, *components, rules, *options.chat), *strategist);
     strategist = seated.get();
   }

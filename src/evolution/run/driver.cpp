@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <cupilot/parts/policy.hpp>
 #include <cupilot/parts/rejection.hpp>
 #include <cupilot/version.hpp>
 
@@ -11,12 +12,12 @@
 #include "evolution/evaluate/local_evaluator.hpp"
 #include "evolution/evaluate/timing.hpp"
 #include "evolution/journal/run_files.hpp"
+#include "evolution/run/baselines.hpp"
 #include "evolution/search/state.hpp"
 
 namespace cupilot {
 namespace {
 
-constexpr int baseline_rounds = 7;
 SearchOptions resolved(SearchOptions options, const Backend& backend) {
   if (options.lookahead != 0) return options;
   const bool real = backend.provenance() == Provenance::measured;
@@ -60,42 +61,12 @@ Result<void> Driver::commit() {
 }
 
 Result<void> Driver::measure_baselines() {
-  const Phase phase("baselines");
   const double began = host_.monotonic_seconds();
-  auto floor = mean_floor(task_, context_.backend->device(), task_.precision);
-  if (!floor) return floor.error();
-  baselines_.floor_us = *floor;
-  baselines_.notices = context_.backend->traits().notices;
-  baselines_.notices.insert(baselines_.notices.end(), context_.notices.begin(),
-                            context_.notices.end());
-  std::vector<Subject> contestants;
-  if (options_.plain_baseline) contestants.push_back({Subject::Kind::plain, "plain", nullptr});
-  contestants.push_back({Subject::Kind::library, library_name(task_), nullptr});
-  MeasureOptions rules;
-  rules.rounds = baseline_rounds;
-  rules.seed = measure_seed();
-  auto reports = measure_all(task_, *context_.backend, contestants, rules);
-  if (!reports && options_.plain_baseline) {
-    baselines_.notices.push_back("no plain baseline: " + reports.error().message);
-    contestants.erase(contestants.begin());
-    reports = measure_all(task_, *context_.backend, contestants, rules);
-  }
-  if (!reports) return std::move(reports.error()).while_doing("timing the baselines");
-  for (Timed& timed : *reports) {
-    SubjectReport& report = timed.report;
-    if (report.measurement.is_error())
-      return std::move(report.measurement.error()).while_doing("timing baseline " + report.name);
-    if (report.measurement.is_rejected()) {
-      const bool plain = report.name == "plain";
-      baselines_.notices.push_back(fmt::format("no {} baseline: {}", plain ? "plain" : "library",
-                                               report.measurement.rejected().message));
-      continue;
-    }
-    baselines_.baselines.push_back(
-        {report.name, report.measurement->time_us, report.measurement->provenance, {}});
-  }
-  if (options_.plain_baseline && plain_time_us(baselines_.baselines) <= 0)
-    baselines_.notices.emplace_back("without a plain baseline no speed-up over it is told");
+  std::vector<std::string> notices = context_.backend->traits().notices;
+  notices.insert(notices.end(), context_.notices.begin(), context_.notices.end());
+  auto timed = time_baselines(pipe_, options_.plain_baseline, std::move(notices));
+  if (!timed) return timed.error();
+  baselines_ = std::move(*timed);
   baselines_seconds_ = host_.monotonic_seconds() - began;
   return {};
 }
@@ -113,7 +84,7 @@ Result<void> Driver::begin() {
   header.tunables = options_.tunables;
   header.random_search = options_.random_search;
   header.plain_baseline = options_.plain_baseline;
-  if (context_.chat != nullptr) header.seats = options_.seats;
+  if (options_.chat != nullptr) header.seats = options_.seats;
   header.identity = context_.backend->identity();
   header.device_name = options_.device_name.empty() ? header.identity : options_.device_name;
   header.provenance = context_.backend->provenance();
@@ -343,8 +314,13 @@ Result<void> Driver::search() {
 }
 
 void Driver::begin_search() {
-  search_.emplace(options_.search, *context_.space, *context_.strategist, context_.zone,
-                  plain_time_us(baselines_.baselines), context_.knowledge);
+  const double plain_us = plain_time_us(baselines_.baselines);
+  if (options_.policy) {
+    search_.emplace(options_.search, plain_us, options_.policy(options_.search, *context_.space));
+    return;
+  }
+  search_.emplace(options_.search, *context_.space, *context_.strategist, context_.zone, plain_us,
+                  context_.knowledge);
 }
 
 Result<void> Driver::run_search() {
