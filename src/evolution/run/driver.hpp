@@ -21,6 +21,7 @@
 #include "evolution/journal/ledger.hpp"
 #include "evolution/journal/run_state.hpp"
 #include "evolution/run/context.hpp"
+#include "evolution/run/finals.hpp"
 #include "evolution/run/waiting.hpp"
 #include "evolution/search/known_kernels.hpp"
 
@@ -93,15 +94,7 @@ class Driver {
   void tell_what_is_to_come(std::size_t finalists);
 
   // finish.cpp
-  struct Finalist {
-    std::int64_t slot = 0;
-    Strategy strategy;
-    double time_us = 0;
-    std::optional<CompiledKernel> kernel;  // once timed again
-  };
   std::vector<Finalist> finalists() const;
-  Attempt<KernelSource> written(const Finalist& finalist) const;
-  Attempt<std::vector<CompiledKernel>> compile_all(std::span<const Finalist> finalists);
   Result<void> time_again(std::vector<Finalist>& finalists);
   Result<FinalRecord> confirm(const Finalist& finalist, CompiledKernel& kernel);
   struct Confirmed {
