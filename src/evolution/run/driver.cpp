@@ -29,6 +29,11 @@ SearchOptions resolved(SearchOptions options, const Backend& backend) {
   return options;
 }
 
+// One candidate more than run at once: what it needs of the host is made ready meanwhile.
+int places_on(const Backend& backend) {
+  return backend.traits().parallel_trials + (backend.provenance() == Provenance::measured ? 1 : 0);
+}
+
 }  // namespace
 
 int width_of(const Backend& backend, const SearchOptions& options) {
@@ -40,19 +45,22 @@ int width_of(const Backend& backend, const SearchOptions& options) {
 }
 
 Driver::Driver(const Task& task, RunContext context, const EvolveOptions& options,
-               std::optional<Journal> journal)
+               std::optional<Journal> journal, double began)
     : task_(task),
       context_(std::move(context)),
       options_(options),
       host_(options.host != nullptr ? *options.host : real_host()),
       journal_(std::move(journal)),
       pipe_{&task_, context_.backend, context_.writer, options.search.seed, context_.screen},
-      started_(host_.monotonic_seconds()),
+      started_(began),
       heartbeat_(host_, options.observer),
       ledger_(options.search.max_evaluations),
       known_(options.search.steering.code_crossover),
       phases_([this] { return host_.monotonic_seconds(); },
-              [this] { return host_.thread_cpu_seconds(); }) {
+              [this] { return host_.thread_cpu_seconds(); }),
+      places_(places_on(*context_.backend),
+              [this] { return host_.monotonic_seconds() >= last_call_.load(); }) {
+  part_seconds_["beginning"] = host_.monotonic_seconds() - began;
   options_.search = resolved(options.search, *context_.backend);
   width_ = width_of(*context_.backend, options_.search);
 }
@@ -164,6 +172,7 @@ void Driver::dispatch(const Proposal& proposal) {
   rules.brief = known_.brief_for(proposal);
   const auto stage = std::make_shared<std::atomic<const char*>>("waiting for a place");
   stages_[proposal.id] = stage;
+  rules.places = &places_;
   rules.begins = [stage](const char* begun) { stage->store(begun); };
   workers_->submit([this, proposal, rules]() mutable {
     const PhaseLog phases([this] { return host_.monotonic_seconds(); },
@@ -255,6 +264,10 @@ Result<void> Driver::take(Done done) {
   stages_.erase(done.proposal.id);
   if (!done.passed && cancelled())
     return {};  // it may have been cut short, and stays open for whoever resumes
+  if (done.passed && done.passed->given_up) {
+    ++given_up_;
+    return {};  // as above
+  }
   if (!done.passed)
     return std::move(done.passed.error()).while_doing(fmt::format("slot {}", done.proposal.slot));
   ResultRecord record;
@@ -315,6 +328,14 @@ std::string Driver::in_flight() const {
   return text.empty() ? "breeding" : text;
 }
 
+bool Driver::only_late_ones() const {
+  if (!places_.is_over()) return false;
+  return std::all_of(stages_.begin(), stages_.end(), [](const auto& one) {
+    const std::string_view stage = one.second->load();
+    return stage != "proving" && stage != "timing";
+  });
+}
+
 Result<void> Driver::stop(const std::string& reason) {
   search_->stop(reason);
   stopped_ = reason;
@@ -332,8 +353,7 @@ void Driver::report_generations(bool closed) {
 }
 
 std::string Driver::due() const {
-  if (const double end = deadline(); end > 0 && host_.monotonic_seconds() >= end)
-    return "time spent";
+  if (const double end = deadline(); end > 0 && host_.monotonic_seconds() >= end) return time_spent;
   return options_.stop && !generations_.empty() ? options_.stop(generations_) : "";
 }
 
@@ -341,10 +361,13 @@ std::string Driver::due() const {
 // itself is to end.
 std::vector<Driver::Done> Driver::next_done(bool more) {
   while (true) {
+    set_last_call();
     std::vector<Done> done = workers_->collect(in_flight_ > 0 ? wait_seconds : 0);
     if (heartbeat_.is_due())
       heartbeat_.tell(in_flight(), search_began_, again_seconds(2) + confirm_seconds());
-    if (!done.empty() || in_flight_ == 0 || cancelled() || (more && !due().empty())) return done;
+    if (!done.empty() || in_flight_ == 0 || cancelled() || (!more && only_late_ones()) ||
+        (more && !due().empty()))
+      return done;
   }
 }
 
@@ -373,8 +396,13 @@ Result<void> Driver::search() {
     if (!failed) note(commit());
     if (failed) more = false;
     report_generations(false);
+    if (!more && in_flight_ > 0 && unfinished_.empty() && only_late_ones()) {
+      given_up_ += in_flight_;
+      break;
+    }
   }
-  workers_.reset();
+  if (in_flight_ == 0) workers_.reset();  // else what compiles ends beside what follows
+  if (given_up_ > 0 && stopped_ != time_spent) note(stop(time_spent));
   part_seconds_["search"] += host_.monotonic_seconds() - search_began_;
   // Even after a failure elsewhere, what was told is written if it can be.
   if (failed) static_cast<void>(commit());

@@ -12,6 +12,7 @@
 #include "base/phases.hpp"
 #include "evolution/evaluate/count_budget.hpp"
 #include "evolution/evaluate/pipe.hpp"
+#include "evolution/evaluate/places.hpp"
 #include "evolution/evaluate/timing.hpp"
 #include "evolution/evaluate/workers.hpp"
 #include "evolution/journal/checkpoint.hpp"
@@ -26,8 +27,9 @@ namespace cupilot {
 
 class Driver {
  public:
+  // `began`: the beginning of the run's seconds, by the host's clock.
   Driver(const Task& task, RunContext context, const EvolveOptions& options,
-         std::optional<Journal> journal);
+         std::optional<Journal> journal, double began);
 
   // Before run(): either measures the baselines anew or takes what a journal holds.
   Result<void> begin();
@@ -43,6 +45,8 @@ class Driver {
   std::int64_t evaluations() const { return ledger_.evaluations(); }
 
  private:
+  static constexpr double never = 1e300;
+  static constexpr const char* time_spent = "time spent";
   struct Done {
     Proposal proposal;
     Result<Passed> passed;
@@ -61,6 +65,8 @@ class Driver {
   Result<void> take(Done done);
   void note_refusal(const Candidate& candidate, bool fresh);
   std::string in_flight() const;  // "proving 3, compiling 1"
+  // The time is over, and what is in flight will be given up before it comes to the device.
+  bool only_late_ones() const;
   Result<void> remember(const ResultRecord& result);
   Result<void> stop(const std::string& reason);
   void report_generations(bool closed);
@@ -94,9 +100,16 @@ class Driver {
 
   // budget.cpp
   // What a part that follows the search takes, by what was measured so far.
+  double usual_seconds(const std::string& phase) const;    // of a candidate
+  double working_seconds(const std::string& phase) const;  // the same without reference values
+  double content_seconds() const;
+  double elite_seconds() const;
   double again_seconds(std::size_t finalists) const;
   double confirm_seconds() const;
+  double in_flight_seconds() const;
   double deadline() const;  // of the search; 0: none
+  // Tells candidates in flight until when they may begin on the device.
+  void set_last_call();
   double seconds_left() const;
   void tell_what_is_to_come(std::size_t finalists);
 
@@ -155,6 +168,9 @@ class Driver {
   int in_flight_ = 0, width_ = 1;
   std::atomic<std::int64_t> counted_ = 0;  // candidates whose work was counted
   CountBudget counting_;
+  std::atomic<double> last_call_ = never;  // by the host's clock
+  DevicePlaces places_;
+  std::int64_t given_up_ = 0;               // candidates that the time did not reach for
   std::vector<Proposal> unfinished_;        // proposed in an earlier sitting, not settled
   std::map<std::uint64_t, Proposal> open_;  // proposed, not settled
   // What each proposal in flight is at.

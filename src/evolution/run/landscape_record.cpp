@@ -176,7 +176,8 @@ Result<std::int64_t> record_landscape(const Task& task, Backend& backend, const 
   if (!context) return context.error();
   auto begun = begin_or_go_on(dir, searched, backend, options);
   if (!begun) return begun.error();
-  Driver driver(searched, std::move(*context), options, std::move(begun->journal));
+  Driver driver(searched, std::move(*context), options, std::move(begun->journal),
+                real_host().monotonic_seconds());
   if (!begun->earlier) {
     if (auto done = driver.begin(); !done) return done.error();
   } else {
