@@ -46,9 +46,9 @@ class Recorder {
     if (auto begun = begin(); !begun) return begun.error();
     {
       std::vector<std::jthread> threads;
-      threads.emplace_back([this] { time_all(); });
       compiling_ =
           std::max(1, backend_.traits().parallel_compiles * 3 / 2);  // some count meanwhile
+      threads.emplace_back([this] { time_all(); });
       for (int i = 0, all = compiling_; i < all; ++i)
         threads.emplace_back([this] { compile_all(); });
     }
