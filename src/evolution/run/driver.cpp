@@ -353,6 +353,7 @@ void Driver::report_generations(bool closed) {
 }
 
 std::string Driver::due() const {
+  if (given_up_ > 0) return time_spent;  // whatever the deadline is by now
   if (const double end = deadline(); end > 0 && host_.monotonic_seconds() >= end) return time_spent;
   return options_.stop && !generations_.empty() ? options_.stop(generations_) : "";
 }
