@@ -2,6 +2,8 @@
 //
 //   landscape record DEVICE OUT COUNT SECONDS COUNTED NAME:word,word… …    a folder OUT/NAME a
 //   GEMM: landscape.jsonl, counts.jsonl
+//   landscape again DEVICE OUT SECONDS ROUNDS DIR/NAME/landscape.jsonl…    the strategies of other
+//   landscapes, modelled ones say, into OUT/NAME
 //
 // COUNT strategies of each task are drawn, SECONDS are shared among all tasks, and COUNTED of each
 // template are counted on the virtual device too. A kernel is proved in its timed launches alone:
@@ -62,7 +64,29 @@ int record_all(const std::vector<std::string>& words, RecordRules rules) {
     const BenchSubject subject = subject_of(words[i]);
     const std::string folder = words[2] + "/" + subject.name;
     std::filesystem::create_directories(folder);
-    auto told = record(subject, **backend, **counting, rules, folder);
+    auto told = record(subject, **backend, **counting, rules,
+                       draw(subject.task, (*backend)->device(), rules.count, rules.seed), folder);
+    if (!told) fail(told.error());
+    std::cout << *told << std::endl;
+  }
+  return 0;
+}
+
+int record_again(const std::vector<std::string>& words, RecordRules rules) {
+  auto backend = open_backend(words[1]);
+  if (!backend) fail(backend.error());
+  auto counting = Counting::open((*backend)->device().name);
+  if (!counting) fail(counting.error());
+  rules.seconds = std::atof(words[3].c_str()) / static_cast<double>(words.size() - 5);
+  rules.rounds = std::atoi(words[4].c_str());
+  for (std::size_t i = 5; i < words.size(); ++i) {
+    auto rows = rows_of(words[i], "all", 1 << 30);
+    if (!rows) fail(rows.error());
+    const std::string name = std::filesystem::path(words[i]).parent_path().filename();
+    const std::string folder = words[2] + "/" + name;
+    std::filesystem::create_directories(folder);
+    auto told = record({name, rows->words, rows->task}, **backend, **counting, rules,
+                       std::move(rows->drawn), folder);
     if (!told) fail(told.error());
     std::cout << *told << std::endl;
   }
@@ -73,9 +97,9 @@ int record_all(const std::vector<std::string>& words, RecordRules rules) {
 int count_again(const std::vector<std::string>& words) {
   auto rows = rows_of(words[2], words[3], std::atoi(words[4].c_str()));
   if (!rows) fail(rows.error());
-  auto counting = Counting::open("h200");
+  auto counting = Counting::open(rows->device.name);
   if (!counting) fail(counting.error());
-  auto backend = open_backend("virtual:h200");
+  auto backend = open_backend("virtual:" + rows->device.name);
   if (!backend) fail(backend.error());
   std::ofstream out(words[1]);
   for (const Drawn& drawn : rows->drawn) {
@@ -104,11 +128,13 @@ int main(int count, char** arguments) {
     words.erase(words.begin(), words.begin() + 2);
   }
   if (words.size() > 6 && words[0] == "record") return record_all(words, rules);
+  if (words.size() > 5 && words[0] == "again") return record_again(words, rules);
   if (words.size() == 5 && words[0] == "count") return count_again(words);
   if (words.size() > 2 && words[0] == "merge") return merge_all(words);
   std::cerr
       << "usage: landscape [--seed N] record DEVICE OUT COUNT SECONDS COUNTED NAME:word,word...\n"
-         "       landscape count OUT.jsonl LANDSCAPE.jsonl TEMPLATE N\n"
+         "       landscape again DEVICE OUT SECONDS ROUNDS LANDSCAPE.jsonl...\n"
+         "       landscape count OUT.jsonl LANDSCAPE.jsonl TEMPLATE|all N\n"
          "       landscape merge OUT.jsonl IN.jsonl...\n";
   return 2;
 }

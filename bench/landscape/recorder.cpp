@@ -32,12 +32,12 @@ struct Ready {
 class Recorder {
  public:
   Recorder(const BenchSubject& subject, Backend& backend, const Counting& counting,
-           const RecordRules& rules, const std::string& folder)
+           const RecordRules& rules, std::vector<Drawn> drawn, const std::string& folder)
       : subject_(subject),
         backend_(backend),
         counting_(counting),
         rules_(rules),
-        drawn_(draw(subject.task, backend.device(), rules.count, rules.seed)),
+        drawn_(std::move(drawn)),
         results_(folder + "/landscape.jsonl"),
         counts_(folder + "/counts.jsonl"),
         begin_(Clock::now()) {}
@@ -46,9 +46,9 @@ class Recorder {
     if (auto begun = begin(); !begun) return begun.error();
     {
       std::vector<std::jthread> threads;
-      threads.emplace_back([this] { time_all(); });
       compiling_ =
           std::max(1, backend_.traits().parallel_compiles * 3 / 2);  // some count meanwhile
+      threads.emplace_back([this] { time_all(); });
       for (int i = 0, all = compiling_; i < all; ++i)
         threads.emplace_back([this] { compile_all(); });
     }
@@ -88,8 +88,8 @@ class Recorder {
     return {};
   }
 
-  // One launch a round, three rounds.
-  MeasureOptions quick() const { return {3, 0, true, rules_.seed}; }
+  // One launch a round.
+  MeasureOptions quick() const { return {rules_.rounds, 0, true, rules_.seed}; }
 
   void fail(const Error& error) {
     const std::lock_guard lock(mutex_);
@@ -210,6 +210,7 @@ class Recorder {
 }  // namespace
 
 Result<std::string> record(const BenchSubject& subject, Backend& backend, const Counting& counting,
-                           const RecordRules& rules, const std::string& folder) {
-  return Recorder(subject, backend, counting, rules, folder).go();
+                           const RecordRules& rules, std::vector<Drawn> drawn,
+                           const std::string& folder) {
+  return Recorder(subject, backend, counting, rules, std::move(drawn), folder).go();
 }

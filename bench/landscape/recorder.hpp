@@ -8,6 +8,7 @@
 #include <cupilot/backend.hpp>
 
 #include "counting.hpp"
+#include "draw.hpp"
 
 struct BenchSubject {
   std::string name{};
@@ -18,12 +19,13 @@ struct BenchSubject {
 struct RecordRules {
   int count = 1500;     // strategies
   int counted = 0;      // of each template, on the virtual device
+  int rounds = 3;       // of each kernel
   double seconds = 60;  // after which no more is begun
   std::uint64_t seed = 1;
 };
 
-// Writes landscape.jsonl and counts.jsonl into `folder`; a line about what was done. Errors: the
-// machine's.
+// Writes landscape.jsonl and counts.jsonl of `drawn` into `folder`; a line about what was done.
+// Errors: the machine's.
 cupilot::Result<std::string> record(const BenchSubject& subject, cupilot::Backend& backend,
                                     const Counting& counting, const RecordRules& rules,
-                                    const std::string& folder);
+                                    std::vector<Drawn> drawn, const std::string& folder);

@@ -28,10 +28,15 @@ Json input_json(const ModelInput& input) {
     if (count.how != CountHow::unknown && count.value != 0)
       counts[std::string(name_of(static_cast<Counter>(c)))] = count.value;
   }
-  return {{"blocks", input.blocks},          {"threads", input.threads_per_block},
-          {"registers", input.registers},    {"shared", input.shared_bytes},
-          {"flight", input.loads_in_flight}, {"rounds", input.rounds},
-          {"ahead", input.rounds_ahead},     {"last", input.last_block_requests},
+  return {{"blocks", input.blocks},
+          {"threads", input.threads_per_block},
+          {"cluster", input.cluster},
+          {"registers", input.registers},
+          {"shared", input.shared_bytes},
+          {"flight", input.loads_in_flight},
+          {"rounds", input.rounds},
+          {"ahead", input.rounds_ahead},
+          {"last", input.last_block_requests},
           {"counts", std::move(counts)}};
 }
 
@@ -85,21 +90,25 @@ Result<Recorded> rows_of(const std::string& path, const std::string& template_na
   std::string line;
   if (!std::getline(file, line))
     return Error{ErrorCode::usage, path + " holds no landscape", "give a landscape.jsonl"};
-  auto task = gemm_of(Json::parse(line).at("task_words").get<std::vector<std::string>>());
+  const Json header = Json::parse(line);
+  const auto words = header.at("task_words").get<std::vector<std::string>>();
+  auto task = gemm_of(words);
   if (!task) return task.error();
-  Recorded recorded{std::move(*task), {}};
+  auto device = chip(header.at("device").at("name").get<std::string>());
+  if (!device) return device.error();
+  Recorded recorded{std::move(*task), std::move(*device), words, {}};
   const auto writer = template_writer(builtin_tunables());
-  const auto device = chip("h200");
   while (static_cast<int>(recorded.drawn.size()) < most && std::getline(file, line)) {
     const Json row = Json::parse(line);
-    if (row.at("template") != template_name) continue;
+    if (!row.contains("us") || (template_name != "all" && row.at("template") != template_name))
+      continue;
     auto strategy = strategy_from_json(
         Json{{"format", "cupilot strategy 1"}, {"techniques", row.at("techniques")}}.dump());
     if (!strategy) return strategy.error();
     WriterBrief brief;
     brief.task = &recorded.task;
     brief.strategy = &*strategy;
-    brief.device = &*device;
+    brief.device = &recorded.device;
     auto source = writer->write(brief);
     if (source)
       recorded.drawn.push_back(

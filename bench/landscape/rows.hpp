@@ -25,9 +25,11 @@ std::string result_line(const Drawn& drawn, const std::string& kernel_hash,
 // The time model's input for its launches.
 std::string counts_line(const Drawn& drawn, const std::vector<cupilot::ModelInput>& launches);
 
-// The first `most` strategies of a template that a landscape holds, written anew.
+// The first `most` timed strategies of a template ("all": of any) of a landscape, written anew.
 struct Recorded {
   cupilot::Task task{};
+  cupilot::DeviceSpec device{};
+  std::vector<std::string> words{};  // of the task
   std::vector<Drawn> drawn{};
 };
 cupilot::Result<Recorded> rows_of(const std::string& path, const std::string& template_name,

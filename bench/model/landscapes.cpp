@@ -24,6 +24,7 @@ ModelInput input_of(const json& from) {
   ModelInput input;
   input.blocks = from.at("blocks");
   input.threads_per_block = from.at("threads");
+  input.cluster = from.value("cluster", 1);
   input.registers = from.at("registers");
   input.shared_bytes = from.at("shared");
   input.loads_in_flight = from.value("flight", 0.0);

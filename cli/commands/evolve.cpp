@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cupilot/evolve.hpp>
+#include <cupilot/parts/host.hpp>
 #include <cupilot/parts/run_report.hpp>
 
 #include "commands/verbs.hpp"
@@ -32,6 +33,7 @@ int finish(const Result<EvolveReport>& report, const Task& task, bool json) {
 }  // namespace
 
 int evolve_command(const EvolveFlags& flags) {
+  const double began = real_host().monotonic_seconds();
   // A landscape spans its own space: the task says nothing.
   const bool landscape = flags.common.device.rfind("fake:", 0) == 0 && flags.task.empty();
   const Result<Families> families = load_families(flags.common.families);
@@ -57,10 +59,12 @@ int evolve_command(const EvolveFlags& flags) {
   if (!flags.common.json)
     screen.print(fmt::format("evolving {} on {}; run directory {}", task->name,
                              (*backend)->identity(), options.run_dir));
+  options.seconds_before = real_host().monotonic_seconds() - began;
   return finish(evolve(*task, **backend, options), *task, flags.common.json);
 }
 
 int resume_command(const RunFlags& flags) {
+  const double began = real_host().monotonic_seconds();
   Result<RunBeginning> run = read_beginning(flags.dir);
   if (!run) return fail(run.error(), flags.common.json);
   const std::string device = flags.common.device.empty() ? run->device_name : flags.common.device;
@@ -83,6 +87,7 @@ int resume_command(const RunFlags& flags) {
   const bool measures = (*backend)->provenance() == Provenance::measured;
   if (auto seated = seat_models(flags.seats, models->get(), measures, options); !seated)
     return fail(seated.error(), flags.common.json);
+  options.seconds_before = real_host().monotonic_seconds() - began;
   return finish(resume(flags.dir, **backend, options), run->task, flags.common.json);
 }
 

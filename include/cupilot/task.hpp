@@ -122,7 +122,7 @@ struct Task {
   std::vector<Tensor> tensors{};
   std::vector<Scalar> scalars{};
   std::vector<Operation> operations{};
-  std::vector<Edge> edges{};  // what operations hand to others; follows from them
+  std::vector<Edge> edges{};  // complete() infers them from the operations
   Constants constants{};
   Precision precision = Precision::fp32_strict;  // the contract's class
   bool deterministic = false;                    // equal runs must give equal bits

@@ -74,6 +74,7 @@ struct ModelInput {
   Counts counts{};  // whole launch; counters with how == unknown are ignored
   std::int64_t blocks = 1;
   int threads_per_block = 1;
+  int cluster = 1;                // blocks of a cluster
   int registers = 32;             // per thread, as assembled
   std::int64_t shared_bytes = 0;  // per block, static and dynamic
   // Dependent chain of one block running alone, in cycles, global memory latency included; 0:
@@ -95,6 +96,9 @@ struct ModelledTime {
   double us = 0, low_us = 0, high_us = 0;
   std::string binding{};
   std::vector<std::pair<std::string, double>> terms_us{};
+  // What the residual made of the counts' time: us is as many times the sum of the model, and
+  // log2 of the time is normal with this standard deviation; 1 and 0: not corrected.
+  double correction = 1, sigma = 0;
 };
 ModelledTime model_time(const DeviceSpec& device, const std::vector<ModelInput>& launches);
 

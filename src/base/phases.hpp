@@ -14,6 +14,7 @@
 namespace cupilot {
 
 using PhaseSeconds = std::map<std::string, double>;  // by path
+inline constexpr std::string_view waiting_phase = "wait for the device";
 
 double thread_cpu_seconds();  // of the calling thread
 

@@ -48,7 +48,7 @@ struct HttpReply {
 // it. A worker that cannot be had is EndpointFault::unreachable, with the reason as detail.
 HttpReply post(const HttpRequest& request, const std::string& worker_path);
 
-// What carries requests: post(), or something else on a simulated machine.
+// Carries requests: post(), or something else on a simulated machine.
 using HttpCarrier = std::function<HttpReply(const HttpRequest&)>;
 
 }  // namespace cupilot

@@ -22,7 +22,7 @@ struct Known {
   Task task;
   DeviceSpec device;
   std::vector<Tunable> tunables;
-  std::map<std::string, ForecastResidual> residuals;  // by template
+  std::map<std::string, Residual> residuals;          // by template
   std::vector<const Tunable*> serving{};              // of them those that serve the task
   std::map<const Tunable*, ModelProgram> programs{};  // of these, where they have a model
 
@@ -87,7 +87,7 @@ struct Known {
       points[found->tunable->name].push_back({found->placed(), error});
     }
     for (auto& [name, of_template] : points)
-      residuals.emplace(name, ForecastResidual(std::move(of_template)));
+      residuals.emplace(name, Residual(std::move(of_template)));
   }
 
   std::optional<Prediction> forecast(const Strategy& strategy) const {

@@ -13,13 +13,7 @@ constexpr double deviation_of_median = 1.48;    // a normal standard deviation, 
 constexpr double usual_most = 2.5;              // deviations at which an error is cut off
 constexpr double least_usual = 0.05;
 
-// In units of the error's variance. A site's distance is 0 to 1; `knob` and `resource` are lengths
-// in sites.
-struct Scales {
-  double additive = 0.5;  // share of the part that adds up over sites
-  double knob = 4, resource = 2;
-  double noise = 0.05;
-};
+using Scales = ResidualScales;
 
 // Every one of `most` of them, evenly spread.
 template <class Value>
@@ -90,12 +84,18 @@ double log_likelihood(const Eigen::MatrixXd& covariance, const Eigen::VectorXd& 
 
 }  // namespace
 
-struct ForecastResidual::State {
+struct Residual::State {
   std::vector<ResidualPoint> points;
   double centre = 0, spread = 1, sites = 1;
   Scales scales;
   Eigen::MatrixXd factor;  // lower
   Eigen::VectorXd weights;
+
+  void settle() {
+    const Eigen::LLT<Eigen::MatrixXd> llt(covariance(distances(points), sites, scales));
+    factor = llt.matrixL();
+    weights = llt.solve(targets(points));
+  }
 
   Eigen::VectorXd targets(const std::vector<ResidualPoint>& of) const {
     Eigen::VectorXd y(static_cast<Eigen::Index>(of.size()));
@@ -157,21 +157,27 @@ struct ForecastResidual::State {
   }
 };
 
-ForecastResidual::ForecastResidual(std::vector<ResidualPoint> points)
-    : state_(std::make_unique<State>()) {
+Residual::Residual(std::vector<ResidualPoint> points) : state_(std::make_unique<State>()) {
   State& s = *state_;
   s.points = spread(std::move(points), residual_points);
   s.pull_in();
   s.standardise();
   s.choose_scales();
-  const Eigen::LLT<Eigen::MatrixXd> llt(covariance(distances(s.points), s.sites, s.scales));
-  s.factor = llt.matrixL();
-  s.weights = llt.solve(s.targets(s.points));
+  s.settle();
 }
-ForecastResidual::~ForecastResidual() = default;
-ForecastResidual::ForecastResidual(ForecastResidual&&) noexcept = default;
+Residual::Residual(std::vector<ResidualPoint> points, const ResidualScales& scales,
+                   double deviation)
+    : state_(std::make_unique<State>()) {
+  State& s = *state_;
+  s.points = std::move(points);
+  s.spread = deviation;
+  s.scales = scales;
+  s.settle();
+}
+Residual::~Residual() = default;
+Residual::Residual(Residual&&) noexcept = default;
 
-ResidualGuess ForecastResidual::guess(const ForecastTerms& terms) const {
+ResidualGuess Residual::guess(const ForecastTerms& terms) const {
   const State& s = *state_;
   Eigen::VectorXd k(static_cast<Eigen::Index>(s.points.size()));
   for (std::size_t i = 0; i < s.points.size(); ++i) {

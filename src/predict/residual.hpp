@@ -1,5 +1,5 @@
 // What an analytic model gets wrong, learnt from outcomes: a Gaussian process over knobs and
-// resources (Rasmussen and Williams 2006), its scales chosen by marginal likelihood.
+// resources (Rasmussen and Williams 2006).
 #pragma once
 
 #include <memory>
@@ -18,13 +18,24 @@ struct ResidualGuess {
   double mean = 0, sigma = 1;  // of log2(outcome / expected)
 };
 
-// Of one template. Immutable once made; any thread.
-class ForecastResidual {
+// In units of the error's variance. A site's distance is 0 to 1; `knob` and `resource` are lengths
+// in sites and octaves.
+struct ResidualScales {
+  double additive = 0.5;  // share of the part that adds up over sites
+  double knob = 4, resource = 2;
+  double noise = 0.05;
+};
+
+// Immutable once made; any thread.
+class Residual {
  public:
-  // Of many points a spread of at most `residual_points` is kept. At least one.
-  explicit ForecastResidual(std::vector<ResidualPoint> points);
-  ~ForecastResidual();
-  ForecastResidual(ForecastResidual&&) noexcept;
+  // Of one template: chooses scales by marginal likelihood, and expects the points' mean error far
+  // from them. Of many points a spread of at most `residual_points` is kept. At least one.
+  explicit Residual(std::vector<ResidualPoint> points);
+  // Of any kernels: expects no error far from the points, with this standard deviation.
+  Residual(std::vector<ResidualPoint> points, const ResidualScales& scales, double deviation);
+  ~Residual();
+  Residual(Residual&&) noexcept;
   ResidualGuess guess(const ForecastTerms& terms) const;
 
  private:

@@ -34,10 +34,12 @@ constexpr double stage_cycles =
 constexpr double half_fill = 0.5;  // of a block's bytes, that come while it waits
 constexpr double end_cycles = 4000;  // of a launch's first loads and last stores
 constexpr double turn_share = 0.5;   // of that, at each change of blocks
+constexpr double cluster_cycles = 3700;  // until the blocks of a cluster have met, first and last
 constexpr double shared_requests =
     1.25;  // of L2's rate: SMs side by side ask for the same lines, which it sends once
 constexpr double tensor_slowdown = 0.2;        // of the clock where the tensor cores never idle
 constexpr double arrival_latencies = 4;        // store, fence, ticket, fence, one after the other
+constexpr double join_cycles = 3400;           // of parts of a sum beside a ring
 constexpr double later_launch = 0.4;           // cost of a further launch of a plan, in launches
 constexpr double default_loads_in_flight = 8;  // two a step, loops unrolled by four as NVRTC does
 constexpr double last_loads_in_flight =
@@ -148,7 +150,8 @@ struct Launch {
   double ends(double mine, double active) const {
     const double loads = count(Counter::global_load_requests) > 0 ? 0.5 : 0;
     const double stores = count(Counter::global_store_requests) > 0 ? 0.5 : 0;
-    return end_cycles * (loads + stores) * (1 + turn_share * (mine / active - 1) / active);
+    return end_cycles * (loads + stores) * (1 + turn_share * (mine / active - 1) / active) +
+           (input.cluster > 1 ? cluster_cycles : 0);
   }
 
   // Seconds of a cycle: the clock falls as tensor cores fill up.
@@ -162,7 +165,8 @@ struct Launch {
   // Cycles of what is left to one block after its group has arrived. Nothing hides it: the others
   // are gone.
   double last_block() const {
-    if (input.last_block_requests <= 0) return 0;
+    const bool unseen = input.rounds > 0 && count(Counter::atomic_requests) > 0;
+    if (input.last_block_requests <= 0) return unseen ? join_cycles : 0;
     const double latency = l2_latency_s * clock(device);
     const double waits_for = input.last_block_requests / warps / last_loads_in_flight * latency;
     const double moves = input.last_block_requests * 128 / sm_bytes_a_cycle;

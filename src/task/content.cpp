@@ -31,7 +31,7 @@ static_assert(static_cast<int>(CheckKind::custom) == check_custom);
 // Deviation of normal_raw: 2^50 * sqrt(4 / 12).
 constexpr double normal_deviation = 650038614296163.5;
 
-// What a content may hold without leaving the type's range in a few products and sums.
+// Bounds values so that a few products and sums of them stay in the type's range.
 struct Extremes {
   double huge, swing;
 };
@@ -152,7 +152,7 @@ double input_factor(Precision precision) {
   }
 }
 
-// Whether the tensor enters no product on tensor cores: what a matrix product takes beside its two
+// True if the tensor enters no product on tensor cores: what a matrix product takes beside its two
 // operands, such as a bias or scales, is added and multiplied in fp32.
 bool stays_wide(const Task& task, const std::string& tensor) {
   const auto beside = [&](const Operation& operation) {

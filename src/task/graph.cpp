@@ -1,4 +1,4 @@
-// What follows from a task's operations: edges, a staged reference, work, lengths of checks.
+// Completes a task from its operations: edges, a staged reference, work, lengths of checks.
 #include <fmt/format.h>
 
 #include <algorithm>

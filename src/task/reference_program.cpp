@@ -64,7 +64,7 @@ constexpr const char* expr_functions = R"(
   }
 )";
 
-// Which of `count` elements in order thread `thread` does: the threads of a warp take a tile of
+// Deals elements to threads, `count` in order: the threads of a warp take a tile of
 // rows and columns, and so read a few lines of each operand, whatever the layouts, where a row of
 // elements may read a line for each of them. What fills no whole row stays in order.
 constexpr const char* dealing = R"(

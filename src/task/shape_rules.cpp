@@ -394,7 +394,7 @@ std::vector<std::int64_t> in_space(std::vector<std::int64_t> values, std::size_t
   return values;
 }
 
-// What all windows share: coordinates p0..p2 of the output's places, k0..k2 within a window.
+// Windows have coordinates p0..p2 of the output's places, k0..k2 within the window.
 struct Window {
   std::vector<std::int64_t> stride, padding, dilation;
   ExprShape places, kernel;

@@ -9,6 +9,8 @@
 #include <cmath>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <set>
 
 #include <cupilot/rng.hpp>
 
@@ -114,6 +116,7 @@ class Power {
       if (role != Role::out && role != Role::in_out) continue;
       if (Result<void> held = output(t, place++); !held) return held.error();
     }
+    if (Result<void> seen = all_seen(); !seen) return seen.error();
     return std::move(report_);
   }
 
@@ -138,12 +141,26 @@ class Power {
       if (!is_perturbed(task_.tensors[input])) continue;
       auto pushed = sensitive(input, tensor, place);
       if (!pushed) return pushed.error();
+      if (pushed->empty()) continue;
+      seen_.insert(input);
       moving +=
           fmt::format("{}{} of {}", moving.empty() ? "" : ", ", *pushed, task_.tensors[input].name);
     }
     report_.shown.push_back(fmt::format("{}: {} fakes rejected; {} moves it", what.name,
                                         report_.fakes - before,
                                         moving.empty() ? "no input" : moving));
+    return {};
+  }
+
+  // Each input must be seen by some output. One that a staged reference cannot feel at all (a bias
+  // before a normalisation) is a remark.
+  Result<void> all_seen() {
+    for (auto& [input, error] : blind_) {
+      if (seen_.contains(input) || !error) continue;
+      if (reached_.contains(input) || task_.reference.stages.empty()) return std::move(*error);
+      report_.exempt.push_back(fmt::format(
+          "{} moves no output: the operators let it have no influence", task_.tensors[input].name));
+    }
     return {};
   }
 
@@ -222,7 +239,8 @@ class Power {
     return sum;
   }
 
-  // How far the input was moved, in words, until the check saw it.
+  // How far the input was moved, in words, until the check saw it; "": the output does not see it,
+  // and the reason is kept.
   Result<std::string> sensitive(std::size_t input, std::size_t tensor, std::size_t place) {
     const Tensor& output = task_.tensors[tensor];
     const std::string& name = task_.tensors[input].name;
@@ -241,23 +259,30 @@ class Power {
         return std::string(push.words);
       }
     }
-    if (moved.reached == 0) {
-      return weak(task_, output,
-                  fmt::format("cannot see input {}: moving all of it moves no element", name),
-                  "remove the input, or give it a fill that matters (not zeros)");
+    std::optional<Error>& reason = blind_[input];
+    if (moved.reached > 0) {
+      reached_.insert(input);
+      reason = weak(
+          task_, output,
+          fmt::format(
+              "hardly sees input {}: moving all of it moves {} of {} elements by {} tolerances",
+              name, moved.clear, moved.reached, tolerances),
+          fix_of(output));
+    } else if (!reason) {
+      reason = weak(task_, output,
+                    fmt::format("cannot see input {}: moving all of it moves no element", name),
+                    "remove the input, or give it a fill that matters (not zeros)");
     }
-    return weak(
-        task_, output,
-        fmt::format(
-            "hardly sees input {}: moving all of it moves {} of {} elements by {} tolerances", name,
-            moved.clear, moved.reached, tolerances),
-        fix_of(output));
+    return std::string();
   }
 
   const Task& task_;
   Backend& backend_;
   PowerReport report_;
   std::vector<Shown> shown_;
+  // Of inputs: those that some output sees; those that move some element; why one does not see it.
+  std::set<std::size_t> seen_, reached_;
+  std::map<std::size_t, std::optional<Error>> blind_;
 };
 
 }  // namespace

@@ -43,6 +43,7 @@ EvolveOptions share_of(const PortfolioOptions& options, const Task& task, std::s
                                     ? std::max<std::int64_t>(1, std::llround(share * evaluations))
                                     : 0;
   mine.max_seconds = options.evolve.max_seconds * share;
+  mine.seconds_before = options.evolve.seconds_before * share;
   if (!mine.run_dir.empty()) mine.run_dir += fmt::format("/shape-{}", shape + 1);
   const Family* family = mine.task_words.empty()
                              ? nullptr

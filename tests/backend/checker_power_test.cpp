@@ -7,6 +7,7 @@
 
 #include "catch.hpp"
 #include "support/gemm.hpp"
+#include "support/graph.hpp"
 #include "support/sanitized.hpp"
 #include "tests/backend/virtual/tasks.hpp"
 
@@ -72,6 +73,28 @@ Task with_reference(std::int64_t rows, std::int64_t columns, const std::string& 
   std::string& text = task.reference.text;
   text.replace(text.find("return sum;"), 11, result);
   return task;
+}
+
+TEST_CASE("Each input needs one output that sees it, not all of them") {
+  const auto task = support::graph_task(
+      {support::input("x", {"rows", "cols"}), support::input("r", {"rows", "cols"}),
+       support::output("y", {"rows", "cols"}), support::output("m", {"rows"})},
+      {{"skip", "add", {"x", "r"}, {"y"}},
+       {"mean", "mean", {"x"}, {"m"}, {{"dim", std::vector<std::int64_t>{1}}}}},
+      {{"rows", 16}, {"cols", 64}});
+  REQUIRE(task);
+  CHECK(refusal(*task) == "");
+}
+
+TEST_CASE("An input that operators give no influence is a remark") {
+  // A number added to a whole row before its softmax.
+  const auto task =
+      support::graph_task({support::input("x", {"rows", "cols"}), support::input("s", {"rows", 1}),
+                           support::output("y", {"rows", "cols"})},
+                          {{"shift", "add", {"x", "s"}, {"h"}}, {"soft", "softmax", {"h"}, {"y"}}},
+                          {{"rows", 16}, {"cols", 64}});
+  REQUIRE(task);
+  CHECK(refusal(*task) == "");
 }
 
 TEST_CASE("Degenerate tasks are refused by the fake that passes") {

@@ -229,3 +229,17 @@ TEST_CASE("what is left to the last block adds to the time, and more of it adds 
   // 1024 rows of loads a warp at L2 latency are microseconds, not noise.
   CHECK(before > without + 5);
 }
+
+TEST_CASE("blocks of a cluster meet, and parts beside a ring are joined", "[roofline]") {
+  ModelInput input;
+  input.blocks = 132;
+  input.threads_per_block = 384;
+  input.rounds = 30;
+  const double alone = us(input);
+  input.cluster = 2;
+  CHECK(us(input) > alone + 1.5);
+  CHECK(us(input) < alone + 3);
+  input.cluster = 1;
+  input.counts[Counter::atomic_requests] = {132, 132, 132, CountHow::exact};
+  CHECK(us(input) > alone + 1);
+}

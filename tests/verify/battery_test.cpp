@@ -254,6 +254,23 @@ TEST_CASE("levels add content, seeds and full size") {
   CHECK(late.size() >= 3);
 }
 
+TEST_CASE("a finalist is repeated as often as a second allows at full size") {
+  struct Row {
+    std::int64_t m, n, k;
+    int least, most;
+  };
+  for (const Row& row : {Row{512, 512, 512, 200, 200}, Row{32768, 32768, 64, 41, 199},
+                         Row{131072, 131072, 64, 40, 40}}) {
+    INFO(row.m);
+    const auto cases = battery(gemm_of(row.m, row.n, row.k), tiled_gemm(), *chip("h200"),
+                               ProofLevel::finalist, 7, true);
+    int most = 0;
+    for (const Case& run : cases) most = std::max(most, run.repeats);
+    CHECK(most >= row.least);
+    CHECK(most <= row.most);
+  }
+}
+
 TEST_CASE("large steps leave no content out that a small shape can show") {
   struct Row {
     ProofLevel level;

@@ -44,6 +44,8 @@ struct Evaluated {
   // Outcome Lost: no answer, which may be had another time. Error: the machine failed.
   Result<Candidate> candidate = Candidate{};
   EvaluationCost cost{};
+  // The time was over before the candidate was judged: it has no outcome, and its slot stays open.
+  bool given_up = false;
 };
 
 // Evaluates jobs. Called by one thread at a time.

@@ -39,7 +39,7 @@ enum class StageKind { map, fold, scan };
 enum class Combine { sum, prod, max, min, maxn, minn };
 
 struct ReferenceStage {
-  std::string name{};  // of an output: its tensor
+  std::string name{};  // equals the tensor's where the stage is an output
   StageKind kind = StageKind::map;
   std::vector<StageAxis> free{}, over{};
   std::vector<StageRead> reads{};

@@ -158,7 +158,7 @@ class CudaBackend final : public Backend, public Inspector {
     if (lock && !counting_expected_.exchange(true)) device_->expect_counting();
   }
   std::unique_lock<std::mutex> hold() {
-    const Phase phase("wait for the device", PhaseCpu::of_phase_around);
+    const Phase phase(waiting_phase, PhaseCpu::of_phase_around);
     return std::unique_lock(mutex_);
   }
 

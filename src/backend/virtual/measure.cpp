@@ -11,14 +11,17 @@
 #include "backend/compile/log.hpp"
 #include "backend/oracle/plain_plan.hpp"
 #include "backend/virtual/counts.hpp"
+#include "predict/kernel_residual.hpp"
 #include "ptx/gate/facts.hpp"
 #include "ptx/syntax/parser.hpp"
 
 namespace cupilot {
 namespace {
 
-Measurement modelled(const VirtualContext& context, const std::vector<ModelInput>& inputs) {
-  const ModelledTime time = model_time(context.device, inputs);
+// `floor_us`: 0 where it is unknown.
+Measurement modelled(const VirtualContext& context, const std::vector<ModelInput>& inputs,
+                     double floor_us) {
+  const ModelledTime time = predicted_time(context.device, inputs, floor_us);
   Measurement measurement;
   measurement.provenance = Provenance::modelled;
   measurement.time_us = time.us;
@@ -79,12 +82,10 @@ Attempt<Measurement> VirtualMeasurer::candidate(const IdentifiedTask& task,
   auto inputs =
       count_launches(context_, task, kernel, *programs, plan_at, *plan, workload, content);
   if (!inputs) return inputs.failure();
-  Measurement measurement = modelled(context_, *inputs);
-  if (any_extrapolated(*inputs)) {
-    // Of the lowest class that the task allows: a kernel of a higher one takes longer.
-    const auto floor = floor_us(task.task, workload, context_.device, task.task.precision);
-    if (floor) hold_at_floor(measurement, *floor);
-  }
+  // Of the lowest class that the task allows: a kernel of a higher one takes longer.
+  const auto floor = floor_us(task.task, workload, context_.device, task.task.precision);
+  Measurement measurement = modelled(context_, *inputs, floor ? *floor : 0);
+  if (floor && any_extrapolated(*inputs)) hold_at_floor(measurement, *floor);
   return measurement;
 }
 
@@ -136,7 +137,8 @@ Attempt<Measurement> VirtualMeasurer::plain(const IdentifiedTask& task, const Wo
         count_launches(context_, task, *kernel, *programs, plan_at, *plan, workload, content);
     if (inputs.is_rejected()) return Attempt<Measurement>(inputs.rejected());
     if (inputs.is_error()) return inputs.error();
-    return Attempt<Measurement>(modelled(context_, *inputs));
+    const auto floor = floor_us(task.task, workload, context_.device, task.task.precision);
+    return Attempt<Measurement>(modelled(context_, *inputs, floor ? *floor : 0));
   };
   auto kept = plain_.get(case_key(task.id, workload, content), make, [](const auto&) { return 1; });
   if (!kept) return kept.error();

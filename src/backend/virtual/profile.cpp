@@ -7,6 +7,7 @@
 #include <cupilot/parts/rejection.hpp>
 
 #include "backend/virtual/counts.hpp"
+#include "predict/kernel_residual.hpp"
 
 namespace cupilot {
 namespace {
@@ -212,7 +213,7 @@ LaunchProfile shape_of_launch(const ProfiledKernel& subject, const ResolvedLaunc
   const DeviceSpec& device = subject.context.device;
   profile.residency =
       residency(device, input.threads_per_block, input.registers, input.shared_bytes);
-  profile.time = model_time(device, {input});
+  profile.time = predicted_time(device, {input});
   return profile;
 }
 
@@ -239,10 +240,10 @@ Attempt<Profile> profile_kernel(const VirtualContext& context, const IdentifiedT
   Profile profile;
   profile.device = "virtual:" + context.device.name;
   profile.workload = workload;
-  profile.time = model_time(context.device, *inputs);
   if (const Result<double> floor =
           floor_us(task.task, workload, context.device, task.task.precision))
     profile.floor_us = *floor;
+  profile.time = predicted_time(context.device, *inputs, profile.floor_us);
   // Cleared buffers stand before the launches.
   std::size_t at = inputs->size() - lines->size(), seen = 0;
   for (const ResolvedLaunch& launch : plan->launches) {

@@ -15,6 +15,7 @@ ModelInput geometry(const CompiledKernel& kernel, const KernelPrograms& programs
   ModelInput input;
   input.blocks = launch.grid[0] * launch.grid[1] * launch.grid[2];
   input.threads_per_block = launch.block[0] * launch.block[1] * launch.block[2];
+  input.cluster = launch.cluster[0] * launch.cluster[1] * launch.cluster[2];
   const EntryFacts* facts = find_entry(kernel, launch.entry);
   if (facts == nullptr) return input;
   if (facts->registers > 0) input.registers = facts->registers;

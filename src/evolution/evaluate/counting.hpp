@@ -18,9 +18,10 @@ class Counting {
   // count takes beyond what it was expected to leaves the whole below 15 %.
   static constexpr double while_searching = 0.08, at_the_end = 0.12;
 
-  // Shares are of the time from now on. Only devices that measure are counted on.
-  Counting(Host& host, Provenance provenance)
-      : host_(host), provenance_(provenance), began_(host.monotonic_seconds()) {}
+  // Shares are of the time since `began`, by the host's clock. Only devices that measure are
+  // counted on.
+  Counting(Host& host, Provenance provenance, double began)
+      : host_(host), provenance_(provenance), began_(began) {}
 
   // Of a candidate that took the lead in this slot; nullopt: it is not counted. Counting runs a
   // kernel several times more: at most one candidate in ten is counted, and within the share.

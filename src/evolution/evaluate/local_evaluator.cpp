@@ -30,6 +30,7 @@ Evaluated LocalEvaluator::evaluated(const EvaluationJob& job) const {
   rules.measure.seed = timing_seed(pipe_.seed);
   rules.elite_below_us = job.elite_below_us;
   rules.begins = job.begins;
+  rules.places = &places_;
   rules.count = [&](bool leads) {
     return leads ? counting_.plan(job.proposal.slot, granted) : std::nullopt;
   };
@@ -49,6 +50,7 @@ Evaluated LocalEvaluator::evaluated(const EvaluationJob& job) const {
   if (!passed) {
     done.candidate = std::move(passed.error());
   } else {
+    done.given_up = passed->given_up;
     done.candidate = std::move(passed->candidate);
     done.candidate->id = job.proposal.id;
   }

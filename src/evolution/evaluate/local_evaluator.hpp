@@ -5,15 +5,21 @@
 
 #include "evolution/evaluate/counting.hpp"
 #include "evolution/evaluate/pipe.hpp"
+#include "evolution/evaluate/places.hpp"
 #include "evolution/evaluate/workers.hpp"
 
 namespace cupilot {
 
 class LocalEvaluator final : public Evaluator {
  public:
-  // All that is passed must outlive it. `width`: its threads.
-  LocalEvaluator(const Pipe& pipe, Host& host, Counting& counting, int width)
-      : pipe_(pipe), host_(host), counting_(counting), width_(width), workers_(host, width) {}
+  // All that is passed must outlive it. `places`: on the device. `width`: its threads.
+  LocalEvaluator(const Pipe& pipe, Host& host, Counting& counting, DevicePlaces& places, int width)
+      : pipe_(pipe),
+        host_(host),
+        counting_(counting),
+        places_(places),
+        width_(width),
+        workers_(host, width) {}
   int capacity() const override { return width_; }
   void submit(EvaluationJob job) override;
   std::vector<Evaluated> collect(double seconds) override { return workers_.collect(seconds); }
@@ -24,6 +30,7 @@ class LocalEvaluator final : public Evaluator {
   const Pipe& pipe_;
   Host& host_;
   Counting& counting_;
+  DevicePlaces& places_;
   int width_;
   Workers<Evaluated> workers_;  // last: its threads end first
 };

@@ -17,18 +17,39 @@ namespace {
 // A stage's answer: nothing when the candidate goes on.
 using StageAnswer = Result<std::optional<Rejected>>;
 
+// Ends the candidate's way; whoever sees `given_up` drops the Error.
+Error give_up(Passed& passed) {
+  passed.given_up = true;
+  return {ErrorCode::budget, "no time is left for the candidate", ""};
+}
+bool is_over(const EvaluationOptions& rules) {
+  return rules.places != nullptr && rules.places->is_over();
+}
+Result<Place> enter(const EvaluationOptions& rules, DevicePlaces::For what, Passed& passed) {
+  if (rules.places == nullptr) return Place();
+  Place place = rules.places->take(what);
+  if (place == nullptr) return give_up(passed);
+  return place;
+}
+
 void begin(const EvaluationOptions& rules, const char* stage) {
   if (rules.begins) rules.begins(stage);
 }
 
 // Runs the battery on the device and concludes.
-StageAnswer prove_on_device(const Pipe& pipe, const CompiledKernel& kernel, ProofLevel level,
-                            std::uint64_t seed, Accepted& accepted) {
+StageAnswer prove_on_device(const Pipe& pipe, const EvaluationOptions& rules, ProofLevel level,
+                            Passed& passed, Accepted& accepted) {
+  const CompiledKernel& kernel = passed.kernel;
   const bool real = pipe.backend->provenance() == Provenance::measured;
   const std::vector<Case> cases = [&] {
     const Phase phase("battery");
-    return battery(*pipe.task, kernel.source, pipe.backend->device(), level, seed, real);
+    return battery(*pipe.task, kernel.source, pipe.backend->device(), level, rules.proof_seed,
+                   real);
   }();
+  const auto place = enter(
+      rules, level == ProofLevel::candidate ? DevicePlaces::For::proof : DevicePlaces::For::best,
+      passed);
+  if (!place) return place.error();
   auto report = pipe.backend->run(*pipe.task, kernel, cases);
   if (!report) return report.error();
   auto concluded = conclude(*pipe.task, kernel, level, *report);
@@ -40,13 +61,13 @@ StageAnswer prove_on_device(const Pipe& pipe, const CompiledKernel& kernel, Proo
 }
 
 // On the screen, then on the device; on both at once what the screen has seen before.
-StageAnswer prove(const Pipe& pipe, const EvaluationOptions& rules, const CompiledKernel& kernel,
-                  ProofLevel level, Accepted& accepted) {
+StageAnswer prove(const Pipe& pipe, const EvaluationOptions& rules, ProofLevel level,
+                  Passed& passed, Accepted& accepted) {
   const Phase phase(level == ProofLevel::elite ? "elite proof" : "proof");
   begin(rules, "proving");
   Screened screened;
   const auto look = [&]() -> StageAnswer {
-    auto done = screen(pipe, kernel, level, rules.proof_seed);
+    auto done = screen(pipe, passed.kernel, level, rules.proof_seed);
     if (!done) return done.error();
     screened = std::move(*done);
     return screened.refused;
@@ -63,7 +84,7 @@ StageAnswer prove(const Pipe& pipe, const EvaluationOptions& rules, const Compil
   } else if (auto refused = look(); !refused || *refused) {
     return refused;
   }
-  auto refused = prove_on_device(pipe, kernel, level, rules.proof_seed, accepted);
+  auto refused = prove_on_device(pipe, rules, level, passed, accepted);
   if (aside) {
     const Phase waiting("screen");
     auto late = aside->get();
@@ -106,6 +127,8 @@ StageAnswer time_it(const Pipe& pipe, const EvaluationOptions& rules, Passed& pa
   begin(rules, "timing");
   std::vector<Subject> contestants = {{Subject::Kind::candidate, "candidate", &passed.kernel}};
   contestants.insert(contestants.end(), rules.others.begin(), rules.others.end());
+  const auto place = enter(rules, DevicePlaces::For::time, passed);
+  if (!place) return place.error();
   auto timed = measure_all(*pipe.task, *pipe.backend, contestants, rules.measure);
   if (!timed) return timed.error();
   Attempt<Measurement>& own = timed->front().report.measurement;
@@ -132,13 +155,14 @@ StageAnswer try_out(const Pipe& pipe, const EvaluationOptions& rules, Passed& pa
   const CompiledKernel& kernel = passed.kernel;
   accepted.conditions = {
       kernel.compiler, kernel.options, kernel.arch, kernel.facts.flags, kernel.confinement, "", ""};
-  auto refused = prove(pipe, rules, kernel, rules.level, accepted);
+  if (is_over(rules)) return give_up(passed);
+  auto refused = prove(pipe, rules, rules.level, passed, accepted);
   if (!refused || *refused || rules.proof_only) return refused;
   refused = time_it(pipe, rules, passed, accepted);
   if (!refused || *refused) return refused;
   const bool elite = rules.level == ProofLevel::candidate && rules.elite_below_us > 0 &&
                      accepted.measurement.time_us < rules.elite_below_us;
-  if (elite) refused = prove(pipe, rules, kernel, ProofLevel::elite, accepted);
+  if (elite) refused = prove(pipe, rules, ProofLevel::elite, passed, accepted);
   if (!refused || *refused || !rules.count) return refused;
   if (const auto plan = rules.count(elite)) {
     if (auto counted = count_work(pipe, kernel, *plan, accepted); !counted) return counted.error();
@@ -164,6 +188,10 @@ Result<Passed> pass_source(const Pipe& pipe, const KernelSource& source,
   candidate.source = source;
   candidate.strategy_id = source.strategy_id;
   candidate.evaluated = true;
+  if (is_over(rules)) {
+    passed.given_up = true;
+    return passed;
+  }
   auto compiled = compile(pipe, source, rules);
   if (compiled.is_error()) return compiled.error();
   candidate.kernel_id = compiled && !compiled->id.empty() ? compiled->id : kernel_id(source);
@@ -181,6 +209,7 @@ Result<Passed> pass_source(const Pipe& pipe, const KernelSource& source,
   }
   Accepted accepted;
   auto refused = try_out(pipe, rules, passed, accepted);
+  if (passed.given_up) return passed;
   if (!refused) return refused.error();
   if (*refused) {
     candidate.outcome = std::move(**refused);
@@ -221,7 +250,7 @@ Result<Passed> pass(const Pipe& pipe, const Strategy& strategy, const Evaluation
   if (source.is_rejected()) passed.candidate.outcome = source.rejected();
   if (source) {
     auto done = pass_source(pipe, *source, rules);
-    if (!done) return done;
+    if (!done || done->given_up) return done;
     passed = std::move(*done);
   }
   Candidate& candidate = passed.candidate;

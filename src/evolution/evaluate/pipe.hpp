@@ -7,6 +7,7 @@
 #include <cupilot/evolve.hpp>
 
 #include "evolution/evaluate/count_work.hpp"
+#include "evolution/evaluate/places.hpp"
 
 namespace cupilot {
 
@@ -33,12 +34,15 @@ struct EvaluationOptions {
   bool proof_only = false;  // accepted once it is proved, without a time
   // Told each stage that begins: "writing", "compiling", "proving", "timing". Any thread.
   std::function<void(const char* stage)> begins;
+  // Places on the device, waited for; null: it is entered at once.
+  DevicePlaces* places = nullptr;
   // Timed with it, in one call; the candidate stands first.
   std::vector<Subject> others;
 };
 
 struct Passed {
   Candidate candidate;
+  bool given_up = false;  // its time was over before it was judged: it has no outcome
   CompiledKernel kernel;
   std::vector<SubjectReport> others;  // in the order of EvaluationOptions::others
 };

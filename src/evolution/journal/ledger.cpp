@@ -31,7 +31,24 @@ FirstRefusals refusals_in(const parts::Json& rows) {
   return all;
 }
 
+// Each phase's seconds with those of the phases inside it.
+PhaseSeconds with_inner(const PhaseSeconds& phases) {
+  PhaseSeconds sums;
+  for (const auto& [path, seconds] : phases) {
+    if (path.ends_with(waiting_phase)) continue;
+    for (std::size_t end = path.find('/'); end != std::string::npos; end = path.find('/', end + 1))
+      sums[path.substr(0, end)] += seconds;
+    sums[path] += seconds;
+  }
+  return sums;
+}
+
 }  // namespace
+
+double Ledger::dearest(const std::string& phase) const {
+  const auto found = dearest_.find(phase);
+  return found == dearest_.end() ? 0 : found->second;
+}
 
 void Ledger::propose(const Proposal& proposal) {
   Row row;
@@ -45,6 +62,10 @@ bool Ledger::settle(const ResultRecord& record) {
   if (record.slot < taken_ || record.slot >= proposed()) return false;
   Row& row = rows_[static_cast<std::size_t>(record.slot - taken_)];
   for (const auto& [path, seconds] : record.phases) phases_[path] += seconds;
+  for (const auto& [path, seconds] : with_inner(record.phases)) {
+    double& most = dearest_[path];
+    most = std::max(most, seconds);
+  }
   cpu_.add(record.cpu);
   const Score score = score_of(record.candidate);
   evaluations_ += (score.evaluated ? 1 : 0) - (row.evaluated ? 1 : 0);
@@ -125,6 +146,7 @@ Pieces Ledger::saved() const {
                             {"taken", taken_},
                             {"evaluations", evaluations_},
                             {"phases", phases_},
+                            {"dearest", dearest_},
                             {"cpu", cpu_.own},
                             {"cpu_as_device", cpu_.as_device},
                             {"candidate_seconds", candidate_seconds_},
@@ -157,6 +179,7 @@ bool Ledger::restore(std::string_view saved) {
     json.at("taken").get_to(taken_);
     json.at("evaluations").get_to(evaluations_);
     json.at("phases").get_to(phases_);
+    if (json.contains("dearest")) json.at("dearest").get_to(dearest_);
     json.at("cpu").get_to(cpu_.own);
     json.at("cpu_as_device").get_to(cpu_.as_device);
     json.at("candidate_seconds").get_to(candidate_seconds_);

@@ -35,6 +35,8 @@ class Ledger {
   const FirstRefusals& first_refusals() const { return first_refusals_; }
   // Seconds of whole candidates, and how many there were.
   double candidate_seconds() const { return candidate_seconds_; }
+  // The most that one candidate took for a phase and those inside it, waiting left out.
+  double dearest(const std::string& phase) const;
   std::int64_t settled() const { return settled_; }
 
   // All of it as bytes, some of them its own memory, and back into an empty one. False: these are
@@ -56,7 +58,8 @@ class Ledger {
   void count(Sum& sum, std::size_t rows) const;
   std::deque<Row> rows_;  // of generations not taken
   std::int64_t taken_ = 0, evaluations_ = 0;
-  PhaseSeconds phases_;  // "search/…"
+  PhaseSeconds phases_;   // "search/…"
+  PhaseSeconds dearest_;  // by phase, the same
   CpuSpent cpu_;
   double candidate_seconds_ = 0;
   std::int64_t settled_ = 0;

@@ -9,12 +9,18 @@ namespace cupilot {
 namespace {
 
 constexpr double slack = 1.15;            // of an estimate
-constexpr double most_of_the_time = 0.5;  // that is kept from the search
+constexpr double least_search = 0.2;      // of the seconds, which the search has in any case
 constexpr double start_of_processes = 1;  // seconds, on a device that measures
 constexpr std::size_t most_timed_again = 4;
-constexpr double finalist_proof = 3;  // over a candidate's, where none was measured
-// Visits of the confirmation and of timing again, over those of a candidate and of the baselines.
-constexpr double confirm_visits = 15.0 / 3, again_visits = 9.0 / 3, baseline_visits = 15.0 / 7;
+constexpr double elite_proof = 3;  // over a candidate's, where none was measured
+// Launches of a finalist at full size over those of a candidate, which has other launches too.
+constexpr double more_repeats = 50;
+// Contents at full size that an elite meets beside a candidate's, and those of a confirmation,
+// which are all new: four of the proof, three of the timing.
+constexpr double elite_contents = 3, confirm_contents = 7;
+// Visits of the confirmation and of timing again, over those of a candidate and of the baselines,
+// which have fixed parts too.
+constexpr double confirm_visits = 15.0 / 3, again_visits = 9.0 / 3, baseline_visits = 1.5;
 
 // Of candidates, as seconds of the threads that worked on them; their queueing for a device is left
 // out.
@@ -22,47 +28,76 @@ double seconds_in(const PhaseSeconds& phases, const std::string& prefix) {
   double sum = 0;
   for (auto it = phases.lower_bound(prefix); it != phases.end() && it->first.starts_with(prefix);
        ++it) {
-    if (!it->first.ends_with("/wait for the device")) sum += it->second;
+    if (!it->first.ends_with(waiting_phase)) sum += it->second;
   }
   return sum;
 }
 
 }  // namespace
 
+double Driver::usual_seconds(const std::string& phase) const {
+  return seconds_in(ledger_.phases(), phase) /
+         std::max<double>(1, static_cast<double>(ledger_.settled()));
+}
+
+double Driver::working_seconds(const std::string& phase) const {
+  return usual_seconds(phase) - usual_seconds(phase + "/judge/references");
+}
+
 double Driver::again_seconds(std::size_t finalists) const {
   const std::size_t count = std::min(finalists, most_timed_again);
   if (context_.backend->provenance() != Provenance::measured || count < 2) return 0;
-  const double candidates = std::max<double>(1, static_cast<double>(ledger_.settled()));
-  const double compile = seconds_in(ledger_.phases(), "search/compile") / candidates;
-  const double timing = seconds_in(ledger_.phases(), "search/timing") / candidates;
-  return slack * (compile + again_visits * static_cast<double>(count) * timing);
+  return slack * (usual_seconds("search/compile") +
+                  again_visits * static_cast<double>(count) * working_seconds("search/timing"));
+}
+
+// Reference values of one content at full size: those that a candidate's proof needs are kept for
+// all others, so the dearest candidate is the one that they were computed for.
+double Driver::content_seconds() const { return ledger_.dearest("search/proof/judge/references"); }
+
+// What an elite's proof takes beside a candidate's, without reference values.
+double Driver::elite_seconds() const {
+  const double elite = ledger_.dearest("search/elite proof");
+  if (elite > 0) return std::max(0.0, elite - elite_contents * content_seconds());
+  return elite_proof * working_seconds("search/proof");
 }
 
 double Driver::confirm_seconds() const {
   const bool real = context_.backend->provenance() == Provenance::measured;
-  const double settled = static_cast<double>(ledger_.settled());
-  if (settled < 1)
-    return slack * (plain_proof_seconds_ + 2 * baselines_seconds_) +
-           (real ? 2 * start_of_processes : 0);
-  const double compile = seconds_in(ledger_.phases(), "search/compile") / settled;
-  const double proof = seconds_in(ledger_.phases(), "search/proof") / settled;
-  const double timing = seconds_in(ledger_.phases(), "search/timing") / settled;
+  const double start = real ? start_of_processes : 0;
+  if (ledger_.settled() < 1)
+    return slack * (plain_proof_seconds_ + 2 * baselines_seconds_) + 2 * start;
+  const double repeats = real ? more_repeats * usual_seconds("search/proof/repeats") : 0;
   const double proved =
-      std::max(plain_proof_seconds_, plain_proof_seconds_ > 0 ? proof : finalist_proof * proof);
-  const double timed = (real ? confirm_visits : 1) * timing;
-  const double baselines = (real ? baseline_visits : 1) * baselines_seconds_;
-  return slack * (compile + proved + timed + baselines) + (real ? start_of_processes : 0);
+      std::max(plain_proof_seconds_, working_seconds("search/proof") + elite_seconds() + repeats);
+  const double timed = (real ? confirm_visits : 1) * working_seconds("search/timing");
+  const double baselines = real ? baseline_visits * baselines_seconds_ : baselines_seconds_;
+  return slack * (usual_seconds("search/compile") + proved + timed +
+                  confirm_contents * content_seconds() +
+                  (baselines_.baselines.empty() ? 0 : baselines)) +
+         start;
 }
 
-// Candidates in flight when the search ends are waited for. Where none is accepted yet nothing
-// follows the search, and it has all the time.
+// Where no candidate is accepted yet nothing follows the search, and it has all the time.
 double Driver::deadline() const {
   if (options_.max_seconds <= 0) return 0;
-  if (!search_ || !search_->best()) return started_ + options_.max_seconds;
-  const double settled = static_cast<double>(ledger_.settled());
-  const double in_flight = settled > 0 ? ledger_.candidate_seconds() / settled : 0;
-  const double kept = again_seconds(most_timed_again) + confirm_seconds() + in_flight;
-  return started_ + options_.max_seconds - std::min(kept, most_of_the_time * options_.max_seconds);
+  const double end = started_ + options_.max_seconds;
+  if (!search_ || !search_->best()) return end;
+  const double kept = again_seconds(most_timed_again) + confirm_seconds() + in_flight_seconds();
+  return std::max(end - kept, search_began_ + least_search * options_.max_seconds);
+}
+
+// What those in flight take after the last call: some are on the device, one perhaps as an elite,
+// while others compile.
+double Driver::in_flight_seconds() const {
+  const double stage = std::max(working_seconds("search/proof"), working_seconds("search/timing"));
+  const double elite = ledger_.dearest("search/elite proof") > 0 ? elite_seconds() : 0;
+  return std::max(2 * stage + elite, usual_seconds("search/compile"));
+}
+
+void Driver::set_last_call() {
+  const bool limited = options_.max_seconds > 0 && search_->best();
+  last_call_.store(limited ? deadline() : never);
 }
 
 double Driver::seconds_left() const {

@@ -26,6 +26,11 @@ SearchOptions resolved(SearchOptions options, const Backend& backend) {
   return options;
 }
 
+// One candidate more than run at once: what it needs of the host is made ready meanwhile.
+int places_on(const Backend& backend) {
+  return backend.traits().parallel_trials + (backend.provenance() == Provenance::measured ? 1 : 0);
+}
+
 // Proposals in flight.
 int width_of(const EvolveOptions& options, const Backend& backend) {
   const int worth =
@@ -36,20 +41,24 @@ int width_of(const EvolveOptions& options, const Backend& backend) {
 
 }  // namespace
 
-Driver::Driver(RunContext context, const EvolveOptions& options, std::optional<Journal> journal)
+Driver::Driver(RunContext context, const EvolveOptions& options, std::optional<Journal> journal,
+               double began)
     : context_(std::move(context)),
       options_(options),
       host_(options.host != nullptr ? *options.host : real_host()),
       journal_(std::move(journal)),
       task_(*context_.task),
       pipe_{&task_, context_.backend, context_.writer, options.search.seed, context_.screen},
-      started_(host_.monotonic_seconds()),
-      counting_(host_, context_.backend->provenance()),
+      started_(began),
+      counting_(host_, context_.backend->provenance(), began),
       heartbeat_(host_, options.observer),
       ledger_(options.search.max_evaluations),
       known_(options.search.steering.code_crossover),
       phases_([this] { return host_.monotonic_seconds(); },
-              [this] { return host_.thread_cpu_seconds(); }) {
+              [this] { return host_.thread_cpu_seconds(); }),
+      places_(places_on(*context_.backend),
+              [this] { return host_.monotonic_seconds() >= last_call_.load(); }) {
+  part_seconds_["beginning"] = host_.monotonic_seconds() - began;
   options_.search = resolved(options.search, *context_.backend);
   width_ = width_of(options_, *context_.backend);
 }
@@ -185,6 +194,10 @@ Result<void> Driver::take(Evaluated done) {
   stages_.erase(done.proposal.id);
   if (!done.candidate && cancelled())
     return {};  // it may have been cut short, and stays open for whoever resumes
+  if (done.given_up) {
+    ++given_up_;
+    return {};  // as above
+  }
   if (!done.candidate) {
     return std::move(done.candidate.error())
         .while_doing(fmt::format("slot {}", done.proposal.slot));
@@ -243,6 +256,15 @@ std::string Driver::in_flight() const {
   return text.empty() ? "breeding" : text;
 }
 
+// The caller's evaluator has jobs until it hands them back.
+bool Driver::only_late_ones() const {
+  if (options_.evaluator != nullptr || !places_.is_over()) return false;
+  return std::all_of(stages_.begin(), stages_.end(), [](const auto& one) {
+    const std::string_view stage = one.second->load();
+    return stage != "proving" && stage != "timing";
+  });
+}
+
 Result<void> Driver::stop(const std::string& reason) {
   search_->stop(reason);
   stopped_ = reason;
@@ -260,8 +282,8 @@ void Driver::report_generations(bool closed) {
 }
 
 std::string Driver::due() const {
-  if (const double end = deadline(); end > 0 && host_.monotonic_seconds() >= end)
-    return "time spent";
+  if (given_up_ > 0) return time_spent;  // whatever the deadline is by now
+  if (const double end = deadline(); end > 0 && host_.monotonic_seconds() >= end) return time_spent;
   return options_.stop && !generations_.empty() ? options_.stop(generations_) : "";
 }
 
@@ -269,18 +291,21 @@ std::string Driver::due() const {
 // itself is to end.
 std::vector<Evaluated> Driver::next_done(bool more) {
   while (true) {
+    set_last_call();
     std::vector<Evaluated> done = evaluator_->collect(in_flight_ > 0 ? wait_seconds : 0);
     if (heartbeat_.is_due())
       heartbeat_.tell(in_flight(), search_began_, again_seconds(2) + confirm_seconds());
-    if (!done.empty() || in_flight_ == 0 || cancelled() || (more && !due().empty())) return done;
+    if (!done.empty() || in_flight_ == 0 || cancelled() || (!more && only_late_ones()) ||
+        (more && !due().empty()))
+      return done;
   }
 }
 
 Result<void> Driver::search() {
   search_began_ = host_.monotonic_seconds();
-  std::optional<LocalEvaluator> local;
-  if (options_.evaluator == nullptr) local.emplace(pipe_, host_, counting_, width_);
-  evaluator_ = local ? &*local : options_.evaluator;
+  if (options_.evaluator == nullptr)
+    local_ = std::make_unique<LocalEvaluator>(pipe_, host_, counting_, places_, width_);
+  evaluator_ = local_ != nullptr ? local_.get() : options_.evaluator;
   std::optional<Error> failed;
   const auto note = [&](Result<void> result) {
     if (!result && !failed) failed = result.error();
@@ -303,9 +328,13 @@ Result<void> Driver::search() {
     if (!failed) note(commit());
     if (failed) more = false;
     report_generations(false);
+    if (!more && in_flight_ > 0 && unfinished_.empty() && only_late_ones()) {
+      given_up_ += in_flight_;
+      break;
+    }
   }
-  evaluator_ = nullptr;
-  local.reset();
+  if (in_flight_ == 0) local_.reset();  // else what compiles ends beside what follows
+  if (given_up_ > 0 && stopped_ != time_spent) note(stop(time_spent));
   part_seconds_["search"] += host_.monotonic_seconds() - search_began_;
   // Even after a failure elsewhere, what was told is written if it can be.
   if (failed) static_cast<void>(commit());

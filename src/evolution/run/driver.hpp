@@ -13,9 +13,9 @@
 
 #include "base/phases.hpp"
 #include "evolution/evaluate/counting.hpp"
+#include "evolution/evaluate/local_evaluator.hpp"
 #include "evolution/evaluate/pipe.hpp"
 #include "evolution/evaluate/timing.hpp"
-#include "evolution/evaluate/workers.hpp"
 #include "evolution/journal/checkpoint.hpp"
 #include "evolution/journal/events.hpp"
 #include "evolution/journal/ledger.hpp"
@@ -29,7 +29,9 @@ namespace cupilot {
 
 class Driver {
  public:
-  Driver(RunContext context, const EvolveOptions& options, std::optional<Journal> journal);
+  // `began`: the beginning of the run's seconds, by the host's clock.
+  Driver(RunContext context, const EvolveOptions& options, std::optional<Journal> journal,
+         double began);
 
   // Before run(): either measures the baselines anew or takes what a journal holds.
   Result<void> begin();
@@ -45,6 +47,9 @@ class Driver {
   std::int64_t evaluations() const { return ledger_.evaluations(); }
 
  private:
+  static constexpr double never = 1e300;
+  static constexpr const char* time_spent = "time spent";
+
   // driver.cpp
   Result<void> measure_baselines();
   Result<void> search();
@@ -54,6 +59,8 @@ class Driver {
   Result<void> take(Evaluated done);
   void note_refusal(const Candidate& candidate, bool fresh);
   std::string in_flight() const;  // "proving 3, compiling 1"
+  // The time is over, and what is in flight will be given up before it comes to the device.
+  bool only_late_ones() const;
   Result<void> remember(const ResultRecord& result);
   Result<void> stop(const std::string& reason);
   void report_generations(bool closed);
@@ -87,9 +94,16 @@ class Driver {
 
   // budget.cpp
   // What a part that follows the search takes, by what was measured so far.
+  double usual_seconds(const std::string& phase) const;    // of a candidate
+  double working_seconds(const std::string& phase) const;  // the same without reference values
+  double content_seconds() const;
+  double elite_seconds() const;
   double again_seconds(std::size_t finalists) const;
   double confirm_seconds() const;
+  double in_flight_seconds() const;
   double deadline() const;  // of the search; 0: none
+  // Tells candidates in flight until when they may begin on the device.
+  void set_last_call();
   double seconds_left() const;
   void tell_what_is_to_come(std::size_t finalists);
 
@@ -138,17 +152,21 @@ class Driver {
   std::string stopped_;
   PhaseLog phases_;  // of the driver's thread
   int in_flight_ = 0, width_ = 1;
+  std::atomic<double> last_call_ = never;  // by the host's clock
+  DevicePlaces places_;
+  std::int64_t given_up_ = 0;               // candidates that the time did not reach for
   std::vector<Proposal> unfinished_;        // proposed in an earlier sitting, not settled
   std::map<std::uint64_t, Proposal> open_;  // proposed, not settled
   // What each proposal in flight is at.
   std::map<std::uint64_t, std::shared_ptr<std::atomic<const char*>>> stages_;
-  FirstRefusals final_refusals_;         // of finalists and plain settings
-  std::map<std::string, Refusal> told_;  // by code, with the kernel's text
-  std::int64_t checkpointed_ = 0;        // slots at the last checkpoint
-  bool checkpoint_failed_ = false;       // the last one
-  std::int64_t remembered_ = 0;          // results since digests were forgotten
-  std::mutex owners_mutex_;              // of search_: jobs ask it for owners of hashes
-  Evaluator* evaluator_ = nullptr;       // while the search runs
+  FirstRefusals final_refusals_;           // of finalists and plain settings
+  std::map<std::string, Refusal> told_;    // by code, with the kernel's text
+  std::int64_t checkpointed_ = 0;          // slots at the last checkpoint
+  bool checkpoint_failed_ = false;         // the last one
+  std::int64_t remembered_ = 0;            // results since digests were forgotten
+  std::mutex owners_mutex_;                // of search_: jobs ask it for owners of hashes
+  Evaluator* evaluator_ = nullptr;         // the caller's, or local_
+  std::unique_ptr<LocalEvaluator> local_;  // last: its threads end first
 };
 
 // EvolveReport::stopped of a run that ended before its first candidate.

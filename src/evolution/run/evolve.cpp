@@ -42,6 +42,7 @@ bool extends(const RunState& state, const EvolveOptions& options) {
 Result<void> check_numbers(const EvolveOptions& options) {
   const std::pair<const char*, double> numbers[] = {
       {"max_seconds (--seconds)", options.max_seconds},
+      {"seconds_before", options.seconds_before},
       {"raise_evaluations", static_cast<double>(options.raise_evaluations)},
       {"the share of models (--model-share)", options.seats.share}};
   for (const auto& [name, value] : numbers) {
@@ -80,7 +81,13 @@ Result<void> prove_the_check(RunContext& context, const EvolveOptions& options) 
   return {};
 }
 
+// When the run's seconds began, by the host's clock.
+double beginning(const EvolveOptions& options) {
+  return host_of(options).monotonic_seconds() - options.seconds_before;
+}
+
 Result<EvolveReport> begin_run(const Task& task, Backend& backend, const EvolveOptions& options) {
+  const double began = beginning(options);
   auto context = open_context(task, backend, options);
   if (!context) return context.error();
   if (auto able = prove_the_check(*context, options); !able) return able.error();
@@ -94,7 +101,7 @@ Result<EvolveReport> begin_run(const Task& task, Backend& backend, const EvolveO
     if (auto kept = keep_families(host_of(options), options.run_dir, options.families); !kept)
       return kept.error();
   }
-  Driver driver(std::move(*context), options, std::move(journal));
+  Driver driver(std::move(*context), options, std::move(journal), began);
   if (auto begun = driver.begin(); !begun) return begun.error();
   return driver.run();
 }
@@ -165,6 +172,7 @@ Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint
                                                   const EvolveOptions& options,
                                                   std::vector<std::string>& notices) {
   Host& host = host_of(options);
+  const double began = beginning(options);
   auto opened = Journal::open(host, run_dir, checkpoint ? checkpoint->mark : RecordMark());
   if (!opened) return finished_or(opened.error(), run_dir, backend, options);
   if (!opened->notice.empty()) {
@@ -206,7 +214,7 @@ Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint
   if (!learnt) return learnt.error();
   state->events.erase(state->events.begin(), state->events.begin() + static_cast<std::ptrdiff_t>(
                                                                          opened->decisions_before));
-  Driver driver(std::move(*context), all, std::move(opened->journal));
+  Driver driver(std::move(*context), all, std::move(opened->journal), began);
   auto restored = driver.restore(*state, opened->matches ? &*checkpoint : nullptr);
   if (!restored) return std::move(restored.error()).while_doing(run_dir);
   if (!*restored) return std::optional<EvolveReport>();

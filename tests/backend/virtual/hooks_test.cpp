@@ -58,21 +58,21 @@ Task chain(Sizes sizes, DType type = DType::f32) {
   return *task;
 }
 
-TEST_CASE("a chain of pointwise operators is one kernel", "[hooks]") {
-  check_accepted(chain({{"rows", 37}, {"cols", 45}}), "map", {{"VECTOR", 1}, {"ITEMS", 2}});
-  check_accepted(chain({{"rows", 9}, {"cols", 128}}), "map",
+TEST_CASE("a chain of pointwise operators is one kernel", "[hooks][threads]") {
+  check_accepted(chain({{"rows", 37}, {"cols", 45}}), "pointwise", {{"VECTOR", 1}, {"ITEMS", 2}});
+  check_accepted(chain({{"rows", 9}, {"cols", 128}}), "pointwise",
                  {{"VECTOR", 4}, {"ITEMS", 1}, {"BLOCKS_PER_SM", 1}, {"LOAD_HINT", 1}});
-  check_accepted(chain({{"rows", 1}, {"cols", 8}}, DType::bf16), "map",
+  check_accepted(chain({{"rows", 1}, {"cols", 8}}, DType::bf16), "pointwise",
                  {{"VECTOR", 4}, {"STORE_HINT", 1}});
 }
 
-TEST_CASE("rows, scalars of a row and two outputs are one kernel", "[hooks]") {
+TEST_CASE("rows, scalars of a row and two outputs are one kernel", "[hooks][threads]") {
   const auto task = graph_task({input("x", {"rows", "cols"}), input("s", {"rows", 1}),
                                 output("y", {"rows", "cols"}), output("z", {"rows", "cols"})},
                                {{"scale", "add", {"x", "s"}, {"y"}}, {"act", "relu", {"y"}, {"z"}}},
                                {{"rows", 21}, {"cols", 36}});
   REQUIRE(task);
-  check_accepted(*task, "map", {{"VECTOR", 2}, {"ITEMS", 4}});
+  check_accepted(*task, "pointwise", {{"VECTOR", 2}, {"ITEMS", 4}});
 }
 
 // softmax(relu(x + b)) + x / 2 and the mean of each row.
@@ -89,29 +89,29 @@ Task rows_graph(Sizes sizes) {
   return *task;
 }
 
-TEST_CASE("reductions of rows with operators around them are one kernel", "[hooks]") {
+TEST_CASE("reductions of rows with operators around them are one kernel", "[hooks][threads]") {
   // Teams within a warp, of a warp, of several; rows held whole, and read again.
-  check_accepted(rows_graph({{"rows", 37}, {"cols", 45}}), "row_reduction",
+  check_accepted(rows_graph({{"rows", 37}, {"cols", 45}}), "rowwise",
                  {{"TEAM", 8}, {"ITEMS", 6}, {"VECTOR", 1}});
-  check_accepted(rows_graph({{"rows", 5}, {"cols", 300}}), "row_reduction",
+  check_accepted(rows_graph({{"rows", 5}, {"cols", 300}}), "rowwise",
                  {{"TEAM", 32}, {"ITEMS", 2}, {"VECTOR", 4}});
-  check_accepted(rows_graph({{"rows", 7}, {"cols", 1036}}), "row_reduction",
+  check_accepted(rows_graph({{"rows", 7}, {"cols", 1036}}), "rowwise",
                  {{"TEAM", 128}, {"ITEMS", 1}, {"VECTOR", 4}, {"BLOCKS_PER_SM", 1}});
-  check_accepted(rows_graph({{"rows", 300}, {"cols", 6}}), "row_reduction",
+  check_accepted(rows_graph({{"rows", 300}, {"cols", 6}}), "rowwise",
                  {{"TEAM", 256}, {"VECTOR", 2}, {"BLOCKS_PER_SM", 1}});
 }
 
-TEST_CASE("a contraction alone is a plain kernel of its terms", "[hooks]") {
+TEST_CASE("a contraction alone is a plain kernel of its terms", "[hooks][threads]") {
   const auto product =
       graph_task({input("a", {"rows", "cols"}), input("w", {"out", "cols"}), input("b", {"out"}),
                   output("y", {"rows", "out"})},
                  {{"fc", "linear", {"a", "w", "b"}, {"h"}}, {"act", "relu", {"h"}, {"y"}}},
                  {{"rows", 4}, {"cols", 50}, {"out", 6}});
   REQUIRE(product);
-  check_accepted(*product, "row_reduction", {{"TEAM", 16}, {"VECTOR", 2}});
+  check_accepted(*product, "rowwise", {{"TEAM", 16}, {"VECTOR", 2}});
 }
 
-TEST_CASE("a graph that no hooks serve has no template", "[hooks]") {
+TEST_CASE("a graph that no hooks serve has no template", "[hooks][threads]") {
   // Folds of rows of two lengths.
   const auto two = graph_task(
       {input("a", {"rows", "cols"}), input("w", {"out", "cols"}), output("y", {"rows", "out"})},
@@ -127,11 +127,11 @@ TEST_CASE("a graph that no hooks serve has no template", "[hooks]") {
   CHECK(served_by(templates_of(builtin_families(), *down), *down) == nullptr);
 }
 
-TEST_CASE("a task of a family with templates of its own is served by them alone", "[hooks]") {
+TEST_CASE("a task of a family with templates of its own is served by them alone", "[hooks][threads]") {
   const auto task = task_from_words({"softmax", "rows=4", "cols=8"});
   REQUIRE(task);
   for (const Tunable& tunable : templates_of(builtin_families(), *task)) {
-    CHECK(tunable.name != "row_reduction");
+    CHECK(tunable.name != "rowwise");
     CHECK(tunable.anchor.empty());
   }
 }

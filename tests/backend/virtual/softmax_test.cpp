@@ -25,6 +25,12 @@ std::vector<Use> by_warp(std::int64_t lanes, const std::vector<Use>& more) {
 std::vector<Use> by_block(std::int64_t threads, const std::vector<Use>& more) {
   return with({use("block_rows", {{"block_threads", threads}})}, more);
 }
+std::vector<Use> by_tile(std::int64_t lanes, std::int64_t turns, std::int64_t items,
+                         const std::vector<Use>& more) {
+  return with({use("row_tiles", {{"tile_lanes", lanes}, {"tile_turns", turns}}),
+               use("softmax_tile", {{"tile_items", items}})},
+              more);
+}
 std::vector<Use> by_cluster(std::int64_t cluster, std::int64_t threads,
                             const std::vector<Use>& more) {
   return with({use("cluster_rows", {{"cluster", cluster}, {"slice_threads", threads}})}, more);
@@ -83,6 +89,26 @@ TEST_CASE("softmax by teams of lanes is accepted at every length that they hold"
        by_warp(4, with(vectors(4, 2), {use("grid_stride", {{"blocks_per_sm", 1}})}))},
   }));
   check_accepted(row.words, row.uses, "softmax_warp");
+}
+
+TEST_CASE("softmax by tiles of rows is accepted at every length that their teams hold",
+          "[templates]") {
+  const auto row = GENERATE(values<Row>({
+      // Rows of one element, and many more items than a row has.
+      {{"rows=83", "cols=1", "dtype=fp32"}, by_tile(1, 1, 1, {})},
+      {{"rows=83", "cols=2", "dtype=bf16", "log=1"}, by_tile(2, 2, 5, {})},
+      // The last tile has few rows, whose bytes are no whole words.
+      {{"rows=37", "cols=45", "dtype=fp32"},
+       by_tile(8, 2, 6, {use("fast_exponential"), use("cache_hint")})},
+      {{"rows=11", "cols=251", "dtype=bf16"}, by_tile(32, 8, 8, {use("evict_first_store")})},
+      {{"rows=9", "cols=33", "dtype=fp16", "log=1"},
+       by_tile(4, 2, 9, {use("fast_exponential"), use("evict_first_store")})},
+      {{"rows=40", "cols=32", "dtype=fp32", "log=1"}, by_tile(16, 4, 2, {})},
+      // Warps that take several tiles.
+      {{"rows=6000", "cols=7", "dtype=fp16"},
+       by_tile(1, 1, 8, {use("grid_stride", {{"blocks_per_sm", 1}})})},
+  }));
+  check_accepted(row.words, row.uses, "softmax_tile");
 }
 
 TEST_CASE("softmax by blocks is accepted where a row fits, and where its rest is read again",

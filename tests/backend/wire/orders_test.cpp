@@ -74,7 +74,18 @@ TEST_CASE("orders and answers survive the channel and nothing else does") {
              [](std::string_view body) { return unpack_slot(body); });
   PrepareOrder prepare;
   prepare.items.resize(2);
-  prepare.oracles.push_back({"key", "image", "entry", {{1, 0, 8}}, {1.5}, {64}, {0}, 64, 64});
+  prepare.oracles.push_back({"key",
+                             "image",
+                             "entry",
+                             {{1, 0, 8}},
+                             {1.5},
+                             {64},
+                             {4096, 16},
+                             {-1, 0},
+                             {{"stage", -1, 0, 512, 3, 0, 9}, {"stage", 0, 1, 3, 1, 3, 3}},
+                             {0},
+                             64,
+                             64});
   only_whole(pack(prepare), [](std::string_view body) { return unpack_prepare(body); });
   CheckOrder check;
   check.outputs.resize(1);
@@ -116,7 +127,7 @@ TEST_CASE("the judge's kernels and a task's references compile") {
   for (const ReferenceBuild build : {ReferenceBuild::plain, ReferenceBuild::tracked}) {
     const auto image = programs.reference(*task, "key", build);
     if (!image) FAIL(image.error().message);
-    CHECK((*image)->entries.size() == 1);
+    CHECK((*image)->program.entries.size() == 1);
     CHECK((*image)->image.image.size() > 1000);
   }
   Task broken = *task;

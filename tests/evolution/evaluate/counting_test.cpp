@@ -11,7 +11,7 @@ using namespace cupilot;
 using namespace cupilot::testing;
 
 TEST_CASE("counting keeps to its share of the time once its price is known") {
-  Counting budget(real_host(), Provenance::measured);
+  Counting budget(real_host(), Provenance::measured, 0);
   CHECK(budget.grant(0.1, 0.1));  // nobody knows what it costs
   budget.settle(0.5, true);
   CHECK_FALSE(budget.grant(9.9, 0.1));

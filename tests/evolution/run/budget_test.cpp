@@ -1,5 +1,7 @@
 // A run's seconds and what is heard while they pass, on a simulated clock.
+#include <chrono>
 #include <cupilot/parts/rejection.hpp>
+#include <thread>
 
 #include "catch.hpp"
 #include "evolution/hooked.hpp"
@@ -36,7 +38,83 @@ struct Listener : SearchObserver {
   std::string notices, activities;
 };
 
+// Real threads, on a clock that moves only as the device works.
+class DeviceClock : public Host {
+ public:
+  // The other threads have some real time to look at the clock.
+  void spend(double seconds) {
+    now_ = now_ + seconds;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  double monotonic_seconds() override { return now_; }
+  std::string utc_now() override { return real_host().utc_now(); }
+  Result<std::string> read_file(const std::string& path) override {
+    return real_host().read_file(path);
+  }
+  bool exists(const std::string& path) override { return real_host().exists(path); }
+  Result<void> write_file_atomically(const std::string& path, std::string_view bytes,
+                                     bool sync) override {
+    return real_host().write_file_atomically(path, bytes, sync);
+  }
+  Result<void> make_directories(const std::string& path) override {
+    return real_host().make_directories(path);
+  }
+  Result<std::unique_ptr<AppendFile>> open_append(const std::string& path,
+                                                  std::int64_t truncate_to) override {
+    return real_host().open_append(path, truncate_to);
+  }
+  Result<std::vector<std::string>> list(const std::string& dir) override {
+    return real_host().list(dir);
+  }
+  Result<std::shared_ptr<void>> lock(const std::string& path) override {
+    return real_host().lock(path);
+  }
+
+ private:
+  std::atomic<double> now_ = 0;
+};
+
 }  // namespace
+
+TEST_CASE("those that wait for a slow device when the time is over are given up", "[threads]") {
+  struct Row {
+    double max_seconds, case_seconds, measure_seconds, before;
+  };
+  for (const Row& row : {Row{20, 0.02, 0.3, 0}, Row{30, 0.2, 0.1, 6}, Row{20, 0.01, 1, 0}}) {
+    INFO(row.max_seconds << " " << row.case_seconds << " " << row.measure_seconds);
+    const TempDir dir;
+    DeviceClock host;
+    Hooked device(fake_device(write_landscape(
+        dir,
+        R"({"cupilot_landscape": 1, "kind": "nk", "variables": 10, "values": 4, "k": 3, "seed": 1})")));
+    device.own().parallel_compiles = 16;
+    // One at a time, as on a card.
+    device.on_run = [&](const CompiledKernel&, TrialReport& report) {
+      host.spend(row.case_seconds * static_cast<double>(report.cases.size()));
+    };
+    device.on_measure = [&](std::span<const Subject>, std::vector<SubjectReport>&) {
+      host.spend(row.measure_seconds);
+    };
+    EvolveOptions options = small_run(dir / "run", 1'000'000);
+    options.search.lookahead = 24;
+    options.host = &host;
+    options.max_seconds = row.max_seconds;
+    options.seconds_before = row.before;
+    const auto report = evolve(Task{}, device, options);
+    REQUIRE_OK(report);
+    CHECK(report->best);
+    CHECK(report->stopped == "time spent");
+    CHECK(report->wall_seconds <= row.max_seconds);
+    CHECK(report->wall_seconds > 0.4 * row.max_seconds);
+    CHECK(report->part_seconds.at("beginning") == Approx(row.before));
+    // What was given up is done first by whoever goes on.
+    const std::int64_t evaluated = report->evaluations;
+    CHECK(evaluated < report->proposed);
+    const auto more = resume(dir / "run", device, {.max_seconds = 40, .host = &host});
+    REQUIRE_OK(more);
+    CHECK(more->evaluations > evaluated);
+  }
+}
 
 TEST_CASE("the seconds of a run hold what follows the search") {
   struct Row {

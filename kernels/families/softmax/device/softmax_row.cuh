@@ -142,6 +142,7 @@ struct Row {
     y = ys + at;
     before = static_cast<int>(at & (VECTOR - 1));
     aligned =
+        VECTOR == 1 ||
         ((reinterpret_cast<unsigned long long>(xs) | reinterpret_cast<unsigned long long>(ys)) &
          (CHUNK - 1)) == 0;
   }

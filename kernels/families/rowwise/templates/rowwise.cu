@@ -1,7 +1,7 @@
 /* cupilot tunable 2
 {
-  "name": "row_reduction",
-  "family": "row_reduction",
+  "name": "rowwise",
+  "family": "rowwise",
   "anchor": "row_reduction",
   "summary": "rows reduced and finished by teams of threads, the start of each row in registers",
   "provides": ["register_rows"],
@@ -30,7 +30,7 @@
       "groups": "cdiv(graph_rows, threads / TEAM)"
     },
     "launches": [
-      {"name": "main", "entry": "row_reduction", "grid": ["BLOCKS_PER_SM > 0 ? min(groups, dev.sms * BLOCKS_PER_SM) : groups"],
+      {"name": "main", "entry": "rowwise", "grid": ["BLOCKS_PER_SM > 0 ? min(groups, dev.sms * BLOCKS_PER_SM) : groups"],
        "block": ["threads"], "args": ["graph"]}
     ]
   },
@@ -138,6 +138,6 @@ __device__ __forceinline__ void reduce_rows(const Graph& graph) {
   }
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK, MIN_BLOCKS) row_reduction(GRAPH_PARAMETERS) {
+extern "C" __global__ void __launch_bounds__(BLOCK, MIN_BLOCKS) rowwise(GRAPH_PARAMETERS) {
   reduce_rows(Graph{GRAPH_ARGUMENTS});
 }

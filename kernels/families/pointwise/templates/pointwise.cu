@@ -1,7 +1,7 @@
 /* cupilot tunable 2
 {
-  "name": "map",
-  "family": "map",
+  "name": "pointwise",
+  "family": "pointwise",
   "anchor": "map",
   "summary": "a graph of pointwise operators, several elements a thread",
   "parameters": {
@@ -26,7 +26,7 @@
       "groups": "cdiv(vectors, THREADS * ITEMS)"
     },
     "launches": [
-      {"name": "main", "entry": "map", "grid": ["BLOCKS_PER_SM > 0 ? min(groups, dev.sms * BLOCKS_PER_SM) : groups"],
+      {"name": "main", "entry": "pointwise", "grid": ["BLOCKS_PER_SM > 0 ? min(groups, dev.sms * BLOCKS_PER_SM) : groups"],
        "block": ["THREADS"], "args": ["graph"]}
     ]
   },
@@ -76,6 +76,6 @@ __device__ __forceinline__ void map_all(const Graph& graph) {
   }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) map(GRAPH_PARAMETERS) {
+extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) pointwise(GRAPH_PARAMETERS) {
   map_all(Graph{GRAPH_ARGUMENTS});
 }

@@ -1,0 +1,60 @@
+// Places on a device for the candidates of a search, and candidates that are given up when the
+// time for them is over.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "base/phases.hpp"
+
+namespace cupilot {
+
+// A place, until it goes out of scope.
+using Place = std::shared_ptr<void>;
+
+class DevicePlaces {
+ public:
+  // `is_over`: whether the run has no time left for what did not begin. Any thread asks it.
+  DevicePlaces(int count, std::function<bool()> is_over)
+      : free_(count), is_over_(std::move(is_over)) {}
+
+  // What a place is for: a proof; a time, which goes first, since the proof is lost otherwise; what
+  // the device's best needs, which is let in whatever the time.
+  enum class For { proof, time, best };
+
+  // Waits for a place. Null: the time is over.
+  Place take(For what) {
+    const Phase phase(waiting_phase, PhaseCpu::of_phase_around);
+    std::unique_lock lock(mutex_);
+    const auto over = [&] { return what != For::best && is_over_(); };
+    const bool first = what != For::proof;
+    waiting_first_ += first ? 1 : 0;
+    while (!over() && (free_ == 0 || (!first && waiting_first_ > 0)))
+      changed_.wait_for(lock, std::chrono::milliseconds(look_ms));
+    waiting_first_ -= first ? 1 : 0;
+    changed_.notify_all();
+    if (over()) return nullptr;
+    --free_;
+    return {this, [](void* places) { static_cast<DevicePlaces*>(places)->leave(); }};
+  }
+  bool is_over() const { return is_over_(); }
+
+ private:
+  static constexpr int look_ms = 20;
+  void leave() {
+    const std::lock_guard lock(mutex_);
+    ++free_;
+    changed_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int free_, waiting_first_ = 0;
+  std::function<bool()> is_over_;
+};
+
+}  // namespace cupilot

@@ -1,0 +1,45 @@
+// The residual of times that are modelled from counts, for kernels of any family, with or without a
+// template (docs/formats/time-model.md, Residual).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <cupilot/result.hpp>
+#include <cupilot/verdict.hpp>
+
+#include "predict/residual.hpp"
+
+namespace cupilot {
+
+// What a file residual.json holds.
+struct ResidualData {
+  std::string arch{};                         // of the devices that it was learnt on
+  std::vector<double> weights{};              // of the coordinates: 0: does not matter
+  double deviation = 0.3;                     // of errors far from all points, in octaves
+  double noise = 0.1;                         // in units of deviation squared
+  std::vector<std::vector<double>> points{};  // coordinates (predict/resources.hpp)
+  std::vector<double> errors{};               // log2(measured / modelled), one a point
+};
+Result<ResidualData> residual_data(std::string_view json, const std::string& file);
+
+// Any thread.
+class KernelResidual {
+ public:
+  explicit KernelResidual(const ResidualData& data);
+  // `coordinates`: of the kernel. Far from all points: mean 0.
+  ResidualGuess guess(const std::vector<double>& coordinates) const;
+
+ private:
+  std::vector<double> weights_;
+  Residual residual_;
+};
+
+// model_time(), corrected by the residuals that ship with the families, where one was learnt on the
+// device's architecture; the interval reaches one standard deviation further. No correction takes a
+// time below `floor_us`.
+ModelledTime predicted_time(const DeviceSpec& device, const std::vector<ModelInput>& launches,
+                            double floor_us = 0);
+
+}  // namespace cupilot

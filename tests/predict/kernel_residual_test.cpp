@@ -1,0 +1,139 @@
+#include "predict/kernel_residual.hpp"
+
+#include <cmath>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "catch.hpp"
+#include "predict/resources.hpp"
+
+using namespace cupilot;
+
+namespace {
+
+// As ordinary kernels have it: counts of a loop that multiplies and adds.
+ModelInput loop(double work) {
+  ModelInput input;
+  input.blocks = 1000;
+  input.threads_per_block = 128;
+  const auto set = [&](Counter counter, double value) {
+    input.counts[counter] = {value, value, value, CountHow::exact};
+  };
+  set(Counter::warp_instructions, work);
+  set(Counter::flops_fp32, 64 * work);
+  set(Counter::global_load_requests, work / 16);
+  set(Counter::global_load_sectors, work / 4);
+  return input;
+}
+
+std::vector<double> coordinates(const ModelInput& input) {
+  const DeviceSpec device = *chip("h100");
+  return resource_coordinates(device, {input}, model_time(device, {input}));
+}
+
+std::string point(double error, double value) {
+  std::string row = fmt::format("[{}", error);
+  for (std::size_t i = 0; i < resource_names().size(); ++i) row += fmt::format(",{}", value);
+  return row + "]";
+}
+
+std::string file(const std::string& points, const std::string& more = "") {
+  return R"({"cupilot_residual":1,"arch":"sm_90a","deviation":0.4,"noise":0.01,)"
+         R"("weights":{"us":1},"from":["one"],"points":[)" +
+         points + "]" + more + "}";
+}
+
+}  // namespace
+
+TEST_CASE("a residual corrects what is near its points, and nothing far from them") {
+  const auto data = residual_data(file(point(0.5, 3) + "," + point(-0.5, 20)), "it");
+  REQUIRE(data);
+  const KernelResidual residual(*data);
+  std::vector<double> at(resource_names().size(), 3);
+  const ResidualGuess near = residual.guess(at);
+  CHECK(near.mean > 0.45);
+  CHECK(near.mean <= 0.5);
+  CHECK(near.sigma < 0.1);
+  at.assign(at.size(), 20);
+  CHECK(residual.guess(at).mean < -0.45);
+  at.assign(at.size(), 11);
+  const ResidualGuess far = residual.guess(at);
+  CHECK(std::abs(far.mean) < 1e-3);
+  CHECK(far.sigma > 0.39);
+}
+
+TEST_CASE("a coordinate without a weight does not matter") {
+  const auto data = residual_data(file(point(0.5, 3)), "it");
+  REQUIRE(data);
+  const KernelResidual residual(*data);
+  std::vector<double> at(resource_names().size(), -9);
+  at[static_cast<std::size_t>(std::find(resource_names().begin(), resource_names().end(), "us") -
+                              resource_names().begin())] = 3;
+  CHECK(residual.guess(at).mean > 0.45);
+}
+
+TEST_CASE("files that are no residual are refused by name") {
+  const struct {
+    std::string text, said;
+  } rows[] = {
+      {"{}", "cupilot_residual"},
+      {R"({"cupilot_residual":2})", "version 2"},
+      {file(""), "points"},
+      {file("[1,2]"), "points"},
+      {file("[\"a\"]"), "points"},
+      {file(point(0, 1), R"(,"else":1)"), "else"},
+      {R"({"cupilot_residual":1,"arch":"x","weights":{"nothing":1},"points":[]})",
+       "weights.nothing"},
+      {R"({"cupilot_residual":1,"arch":"x","weights":{},"deviation":-1,"points":[]})", "deviation"},
+      {"[", "it"}};
+  for (const auto& row : rows) {
+    INFO(row.text.substr(0, 80));
+    const auto data = residual_data(row.text, "it");
+    REQUIRE_FALSE(data);
+    CHECK(data.error().message.find(row.said) != std::string::npos);
+  }
+}
+
+TEST_CASE("every kernel has all coordinates, however little it does") {
+  CHECK(coordinates({}).size() == resource_names().size());
+  const std::vector<double> all = coordinates(loop(1e8));
+  REQUIRE(all.size() == resource_names().size());
+  for (const double value : all) CHECK(std::isfinite(value));
+  // Twice the work of the same kind differs in time alone, not in its mix.
+  const std::vector<double> twice = coordinates(loop(2e8));
+  const auto of = [&](const std::vector<double>& from, std::string_view name) {
+    const auto found = std::find(resource_names().begin(), resource_names().end(), name);
+    return from[static_cast<std::size_t>(found - resource_names().begin())];
+  };
+  CHECK(of(twice, "us") > of(all, "us") + 0.8);
+  CHECK(of(twice, "narrow") == of(all, "narrow"));
+  CHECK(of(twice, "resident") == of(all, "resident"));
+}
+
+TEST_CASE("a predicted time is the model's, corrected, and never below the floor") {
+  const DeviceSpec device = *chip("h100");
+  const std::vector<ModelInput> launches = {loop(1e8)};
+  const ModelledTime model = model_time(device, launches);
+  const ModelledTime predicted = predicted_time(device, launches);
+  CHECK(predicted.us == Catch::Approx(model.us * predicted.correction));
+  CHECK(predicted.sigma > 0);
+  CHECK(predicted.low_us <= predicted.us);
+  CHECK(predicted.high_us >= predicted.us);
+  // No residual was learnt on it.
+  const DeviceSpec other = *chip("a100");
+  CHECK(predicted_time(other, launches).us == model_time(other, launches).us);
+  CHECK(predicted_time(other, launches).sigma == 0);
+  const double floor = model.us * 0.999;
+  CHECK(predicted_time(device, launches, floor).us >= std::min(floor, model.us));
+}
+
+TEST_CASE("what no landscape is like keeps the model's time") {
+  // One thread that divides for a second: no recorded kernel is near.
+  ModelInput alone;
+  alone.threads_per_block = 1;
+  alone.counts[Counter::warp_instructions] = {1e9, 1e9, 1e9, CountHow::exact};
+  alone.counts[Counter::flops_fp64] = {1e9, 1e9, 1e9, CountHow::exact};
+  const ModelledTime time = predicted_time(*chip("h100"), {alone});
+  CHECK(std::abs(std::log2(time.correction)) < 0.02);
+}
