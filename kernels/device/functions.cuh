@@ -53,6 +53,16 @@ __device__ __forceinline__ float minn_(float a, float b) {
 
 __device__ __forceinline__ float infinity() { return __uint_as_float(0x7f800000u); }
 
+namespace cupilot {
+// An input that is not given.
+struct Absent {
+  template <class... At>
+  __device__ __forceinline__ float operator()(At...) const {
+    return 0.0f;
+  }
+};
+}  // namespace cupilot
+
 // A combination and what leaves every value as it is.
 struct Sum {
   static __device__ __forceinline__ float nothing() { return 0.0f; }
