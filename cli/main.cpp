@@ -98,7 +98,8 @@ struct Verbs {
   TaskFlags task_check, task_new;
   ReplayFlags replay;
   PlanFlags plan;
-  CommonFlags tasks, techniques, doctor;
+  TasksFlags tasks;
+  CommonFlags techniques, doctor;
   std::function<int()> chosen;
 };
 
@@ -138,7 +139,9 @@ void add_seats(CLI::App& verb, SeatFlags& flags) {
 void add_evolve(CLI::App& app, Verbs& verbs) {
   EvolveFlags& flags = verbs.evolve;
   CLI::App* verb = app.add_subcommand("evolve", "evolve the fastest proven kernel for a task");
-  verb->add_option("task", flags.task, "FAMILY key=value …, or a task file (see `cupilot tasks`)");
+  verb->add_option(
+      "task", flags.task,
+      "FAMILY key=value …, SUITE:LEVEL/ID axis=size …, or a task file (see `cupilot tasks`)");
   add_common(*verb, flags.common, true);
   add_families(*verb, flags.common);
   verb->add_option("--evaluations", flags.evaluations, "kernels handed to the compiler at most")
@@ -264,7 +267,9 @@ void add_run_verbs(CLI::App& app, Verbs& verbs) {
 void add_model_verbs(CLI::App& app, Verbs& verbs) {
   CLI::App* plan = app.add_subcommand(
       "plan", "what a run with language models would ask and cost, without asking");
-  plan->add_option("task", verbs.plan.task, "FAMILY key=value …, or a task file")->required();
+  plan->add_option("task", verbs.plan.task,
+                   "FAMILY key=value …, SUITE:LEVEL/ID axis=size …, or a task file")
+      ->required();
   plan->add_option("--models", verbs.plan.models,
                    "file of endpoints, models and roles (docs/formats/models.md)")
       ->required();
@@ -386,8 +391,9 @@ void add_lists(CLI::App& app, Verbs& verbs) {
   fresh->callback(
       [&verbs] { verbs.chosen = [&verbs] { return task_new_command(verbs.task_new); }; });
   CLI::App* tasks = app.add_subcommand("tasks", "the tasks it knows and their keys");
-  add_common(*tasks, verbs.tasks, false);
-  add_families(*tasks, verbs.tasks);
+  add_common(*tasks, verbs.tasks.common, false);
+  add_families(*tasks, verbs.tasks.common);
+  tasks->add_option("--suite", verbs.tasks.suite, "those of a suite, such as kernelbench:1");
   tasks->callback([&verbs] { verbs.chosen = [&verbs] { return tasks_command(verbs.tasks); }; });
   CLI::App* techniques =
       app.add_subcommand("techniques", "the catalogue of optimization techniques");

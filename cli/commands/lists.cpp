@@ -2,6 +2,7 @@
 
 #include <cupilot/backend.hpp>
 #include <cupilot/family.hpp>
+#include <cupilot/parts/suite.hpp>
 #include <cupilot/parts/technique.hpp>
 
 #include "commands/verbs.hpp"
@@ -30,9 +31,43 @@ std::string line_of(const FamilyWord& word) {
   return fmt::format("       {:<11} {}", word.name, text);
 }
 
+// "rows=4096 cols=393216".
+std::string sizes_text(const Task& task) {
+  std::string text;
+  for (const Axis& axis : task.axes) {
+    const auto size = task.time_shapes[0].sizes.find(axis.name);
+    if (size == task.time_shapes[0].sizes.end()) continue;
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", axis.name, size->second);
+  }
+  return text;
+}
+
+int list_suite(const std::string& name, bool json) {
+  const Result<Suite> suite = load_suite(name);
+  if (!suite) return fail(suite.error(), json);
+  if (json) {
+    say(suite_json(*suite));
+    return 0;
+  }
+  say(fmt::format("{}: {} tasks of {}", suite->name, suite->tasks.size(), suite->source));
+  std::vector<std::vector<std::string>> rows = {{"task", "class", "sizes", "title"}};
+  for (const SuiteTask& one : suite->tasks) {
+    rows.push_back(
+        {one.word, std::string(name_of(one.task.precision)), sizes_text(one.task), one.title});
+  }
+  say(table(rows));
+  for (const SuiteGap& gap : suite->skipped)
+    say(fmt::format("no row: {} ({}): {}", gap.word, gap.title, gap.reason));
+  say(fmt::format("such as: cupilot evolve {} {}", suite->tasks[0].word,
+                  sizes_text(suite->tasks[0].task)));
+  return 0;
+}
+
 }  // namespace
 
-int tasks_command(const CommonFlags& flags) {
+int tasks_command(const TasksFlags& all) {
+  const CommonFlags& flags = all.common;
+  if (!all.suite.empty()) return list_suite(all.suite, flags.json);
   const Result<Families> families = load_families(flags.families);
   if (!families) return fail(families.error(), flags.json);
   if (flags.json) {
@@ -45,6 +80,8 @@ int tasks_command(const CommonFlags& flags) {
     for (const FamilyWord& word : family.words) say(line_of(word));
     if (!family.example.empty()) say("       such as: cupilot evolve " + family.example);
   }
+  for (const std::string& name : suite_names())
+    say(fmt::format("{0}/ID axis=size …   a task of a suite: `cupilot tasks --suite {0}`", name));
   say("FILE   a task file of your own with its reference (docs/formats/task.md)");
   return 0;
 }

@@ -56,6 +56,11 @@ struct PeaksFlags {
   std::string out;  // the file that keeps them; empty: the user's own
 };
 
+struct TasksFlags {
+  CommonFlags common;
+  std::string suite;  // lists this suite's tasks; empty: the families
+};
+
 struct WisdomFlags {
   bool json = false;
   std::string file;
@@ -144,7 +149,7 @@ int record_command(const RecordFlags& flags);
 int task_check_command(const TaskFlags& flags);
 int task_new_command(const TaskFlags& flags);
 int tunable_import_command();
-int tasks_command(const CommonFlags& flags);
+int tasks_command(const TasksFlags& flags);
 int techniques_command(const CommonFlags& flags);
 int doctor_command(const CommonFlags& flags);
 

@@ -287,6 +287,30 @@ std::string tasks_json(const Families& families) {
   return dump({{"tasks", std::move(tasks)}});
 }
 
+std::string suite_json(const Suite& suite) {
+  Json tasks = Json::array(), skipped = Json::array();
+  for (const SuiteTask& one : suite.tasks) {
+    Json axes = Json::array();
+    for (const Axis& axis : one.task.axes) axes.push_back(axis.name);
+    Json checks = Json::array();
+    for (const Workload& shape : one.task.check_shapes) checks.push_back(shape.sizes);
+    tasks.push_back({{"task", one.word},
+                     {"title", one.title},
+                     {"precision", name_of(one.task.precision)},
+                     {"axes", std::move(axes)},
+                     {"sizes", one.task.time_shapes[0].sizes},
+                     {"check_sizes", std::move(checks)},
+                     {"structure", one.structure},
+                     {"note", one.note}});
+  }
+  for (const SuiteGap& gap : suite.skipped)
+    skipped.push_back({{"task", gap.word}, {"title", gap.title}, {"reason", gap.reason}});
+  return dump({{"suite", suite.name},
+               {"source", suite.source},
+               {"tasks", std::move(tasks)},
+               {"skipped", std::move(skipped)}});
+}
+
 std::string bench_json(const std::vector<BenchRow>& rows, const std::string& device) {
   Json json = Json::array();
   for (const BenchRow& row : rows) {

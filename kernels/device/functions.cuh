@@ -30,6 +30,13 @@ __device__ __forceinline__ float floor_(float x) { return floorf(x); }
 __device__ __forceinline__ float ceil_(float x) { return ceilf(x); }
 __device__ __forceinline__ float rint_(float x) { return rintf(x); }
 __device__ __forceinline__ float trunc_(float x) { return truncf(x); }
+__device__ __forceinline__ float fmod_(float a, float b) { return fmodf(a, b); }
+__device__ __forceinline__ float atan2_(float a, float b) { return atan2f(a, b); }
+__device__ __forceinline__ float copysign_(float a, float b) { return copysignf(a, b); }
+__device__ __forceinline__ float infinity_() { return __uint_as_float(0x7f800000u); }
+__device__ __forceinline__ float nan_() { return __uint_as_float(0x7fc00000u); }
+__device__ __forceinline__ long long place_(long long x) { return x; }
+__device__ __forceinline__ long long place_(float x) { return static_cast<long long>(x); }
 __device__ __forceinline__ bool isnan_(float x) { return x != x; }
 __device__ __forceinline__ float sign_(float x) {
   return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : 0.0f;
@@ -45,6 +52,16 @@ __device__ __forceinline__ float minn_(float a, float b) {
 }
 
 __device__ __forceinline__ float infinity() { return __uint_as_float(0x7f800000u); }
+
+namespace cupilot {
+// An input that is not given.
+struct Absent {
+  template <class... At>
+  __device__ __forceinline__ float operator()(At...) const {
+    return 0.0f;
+  }
+};
+}  // namespace cupilot
 
 // A combination and what leaves every value as it is.
 struct Sum {

@@ -207,6 +207,36 @@ CUPILOT_HD tracked pow_(tracked a, tracked b) {
   return tracked(value, fabs(value) + carried + by_exponent, false);
 }
 
+// d fmod(a, b) = da - trunc(a/b) db.
+CUPILOT_HD double fmod_(double a, double b) { return fmod(a, b); }
+CUPILOT_HD float fmod_(float a, float b) { return fmodf(a, b); }
+CUPILOT_HD tracked fmod_(tracked a, tracked b) {
+  const double carried = fabs(trunc(a.value / b.value)) * b.sum;
+  return tracked(fmod(a.value, b.value), a.sum + (carried == carried ? carried : 0.0), false);
+}
+CUPILOT_HD double atan2_(double a, double b) { return atan2(a, b); }
+CUPILOT_HD float atan2_(float a, float b) { return atan2f(a, b); }
+CUPILOT_HD tracked atan2_(tracked a, tracked b) {
+  const double value = atan2(a.value, b.value);
+  const double square = a.value * a.value + b.value * b.value;
+  const double carried = (fabs(b.value) * a.sum + fabs(a.value) * b.sum) / square;
+  return tracked(value, fabs(value) + (carried == carried ? carried : 0.0), false);
+}
+
+CUPILOT_HD double copysign_(double a, double b) { return copysign(a, b); }
+CUPILOT_HD float copysign_(float a, float b) { return copysignf(a, b); }
+CUPILOT_HD tracked copysign_(tracked a, tracked b) {
+  return tracked(copysign(a.value, b.value), a.sum, a.exact);
+}
+
+CUPILOT_HD double infinity_() { return cupilot::double_of(0x7FF0000000000000ull); }
+CUPILOT_HD double nan_() { return cupilot::double_of(0x7FF8000000000000ull); }
+// A value as a coordinate.
+CUPILOT_HD long long place_(long long x) { return x; }
+CUPILOT_HD long long place_(double x) { return static_cast<long long>(x); }
+CUPILOT_HD long long place_(float x) { return static_cast<long long>(x); }
+CUPILOT_HD long long place_(tracked x) { return static_cast<long long>(x.value); }
+
 CUPILOT_HD double value_of(double x) { return x; }
 CUPILOT_HD double value_of(float x) { return x; }
 CUPILOT_HD double value_of(tracked x) { return x.value; }

@@ -87,6 +87,14 @@ struct CombineMinn {
   }
 };
 
+// What a text calls for an optional input that is absent.
+struct Absent {
+  template <class... At>
+  CUPILOT_HD double operator()(At...) const {
+    return 0.0;
+  }
+};
+
 // A number as stages are stored.
 struct StoredTracked {
   double value, sum;  // sum negative where the value is exact

@@ -125,10 +125,12 @@ class GraphText {
                 : fmt::format("static_cast<long long>({})", element);
   }
 
-  static std::string index_text(const SiteRead& read) {
+  // Extents by functions: coordinates in scope may have the names of axes.
+  std::string index_text(const SiteRead& read) const {
     std::string index = read.at.empty() ? "0" : "(" + read.at[0] + ")";
     for (std::size_t d = 1; d < read.at.size(); ++d)
-      index = fmt::format("({} * ({}) + ({}))", index, read.extents[d].text, read.at[d]);
+      index = fmt::format("({} * extent_{}() + ({}))", index, extent_number(read.extents[d].text),
+                          read.at[d]);
     return index;
   }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cupilot/family.hpp>
+#include <cupilot/parts/suite.hpp>
 
 #include "program/recipe.hpp"
 #include "task/nearest.hpp"
@@ -101,6 +102,7 @@ Result<Task> task_of(const Family& family, const std::vector<std::string>& typed
 
 Result<Task> task_from_words(const std::vector<std::string>& words, const Families& families) {
   if (words.empty()) return no_task(families);
+  if (is_suite_word(words[0])) return task_from_suite(words);
   const std::vector<std::string> rest(words.begin() + 1, words.end());
   if (const Family* family = find_family(families, words[0])) return task_of(*family, rest);
   if (!looks_like_a_path(words[0])) return unknown_task(words[0], families);

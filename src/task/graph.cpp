@@ -1,5 +1,6 @@
 // Completes a task from its operations: edges, a staged reference, work, lengths of checks.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -14,10 +15,23 @@
 namespace cupilot {
 namespace {
 
+// JSON has no number for these; an attribute says them as words.
+constexpr std::pair<std::string_view, const char*> special_numbers[] = {
+    {"inf", "real(infinity_())"}, {"-inf", "real(-infinity_())"}, {"nan", "real(nan_())"}};
+
 std::string literal(const Attribute& value) {
   if (const auto* number = std::get_if<std::int64_t>(&value)) return fmt::format("{}ll", *number);
   if (const auto* number = std::get_if<double>(&value)) return fmt::format("real({:a})", *number);
+  if (const auto* word = std::get_if<std::string>(&value)) {
+    for (const auto& [name, text] : special_numbers) {
+      if (*word == name) return text;
+    }
+  }
   return "";
+}
+
+bool is_special(const Attribute& value) {
+  return std::holds_alternative<std::string>(value) && !literal(value).empty();
 }
 
 // One operation's stages, written with the names of its row.
@@ -89,6 +103,9 @@ class Composer {
                   "docs/formats/operators.md lists them");
     for (std::size_t i = 0; i < operation_.inputs.size(); ++i) {
       const std::string& source = operation_.inputs[i];
+      const bool optional =
+          std::find(optional_.begin(), optional_.end(), names[i]) != optional_.end();
+      if (source.empty() && optional) continue;  // left out, though later ones are not
       const auto shape = shapes_.find(source);
       if (shape == shapes_.end())
         return fail(fmt::format("'{}' is no tensor and no output of an earlier operation", source),
@@ -105,14 +122,48 @@ class Composer {
       const bool required =
           std::find(row_->required.begin(), row_->required.end(), name) != row_->required.end();
       if (!required && row_->defaults.count(name) == 0)
-        return fail("has no attribute '" + name + "'", "docs/formats/operators.md lists them");
-      call_.attributes[name] = value;
+        return fail("has no attribute '" + name + "'", "`cupilot operators` lists them");
+      auto fitting = fit(name, value);
+      if (!fitting) return fitting.error();
+      call_.attributes[name] = *fitting;
     }
     for (const std::string& name : row_->required) {
       if (call_.attributes.count(name) == 0)
         return fail("attribute '" + name + "' is missing", "it has no default");
     }
     return {};
+  }
+
+  // The value as the row's default has it: a whole number may stand for a real one.
+  Result<Attribute> fit(const std::string& name, const Attribute& value) const {
+    const auto bad = [&](const std::string& wanted) {
+      return fail(fmt::format("attribute '{}' is no {}", name, wanted),
+                  "docs/formats/operators.md says how each is written");
+    };
+    const auto options = row_->options.find(name);
+    if (options != row_->options.end()) {
+      const auto* word = std::get_if<std::string>(&value);
+      const auto& words = options->second;
+      if (word != nullptr && std::find(words.begin(), words.end(), *word) != words.end())
+        return value;
+      return bad(fmt::format("word among {}", fmt::join(words, ", ")));
+    }
+    const auto known = row_->defaults.find(name);
+    if (known == row_->defaults.end()) return value;
+    const bool real = std::holds_alternative<double>(known->second) || is_special(known->second);
+    if (real) {
+      if (const auto* whole = std::get_if<std::int64_t>(&value))
+        return Attribute(static_cast<double>(*whole));
+      if (std::holds_alternative<double>(value) || is_special(value)) return value;
+      return bad("number");
+    }
+    const bool is_list = std::holds_alternative<std::vector<std::int64_t>>(value);
+    const bool is_number = std::holds_alternative<std::int64_t>(value);
+    if (std::holds_alternative<std::int64_t>(known->second) && !is_number && !is_list)
+      return bad("whole number");
+    if (std::holds_alternative<std::vector<std::int64_t>>(known->second) && !is_number && !is_list)
+      return bad("list of whole numbers");
+    return value;
   }
 
   const StageAxis* axis(const std::string& name) const {
@@ -129,13 +180,10 @@ class Composer {
       if (auto fits = check_name(name); !fits) return fits;
       ExprShape shape = rule_.output;
       const auto other = row_->shapes.find(row_->outputs[i]);
-      if (other != row_->shapes.end()) {
-        shape.clear();
-        for (const std::string& coordinate : other->second) {
-          const StageAxis* one = axis(coordinate);
-          shape.push_back(one == nullptr ? Expr(coordinate) : one->extent);
-        }
-        if (shape.empty()) shape.push_back(1);
+      if (other != row_->shapes.end()) shape = shape_of(other->second);
+      for (const OperatorStage& stage : row_->stages) {
+        if (stage.name == row_->outputs[i] && stage.reduction)
+          shape = shape_of(is_unreduced() ? *stage.over : *stage.free);
       }
       names_[row_->outputs[i]] = name;
       const Tensor* tensor = find_tensor(task_, name);
@@ -173,7 +221,7 @@ class Composer {
   // The declared shape has the extents that the operation gives, at each shape to be timed.
   Result<void> check_shape(const Tensor& tensor, const ExprShape& given) const {
     for (const Workload& workload : task_.time_shapes) {
-      const auto declared = shape_of(task_, tensor, workload);
+      const auto declared = cupilot::shape_of(task_, tensor, workload);
       if (!declared) continue;  // validate() names it
       std::vector<std::int64_t> extents;
       for (const Expr& extent : given) {
@@ -198,9 +246,43 @@ class Composer {
     return out;
   }
 
+  // True where a loss is asked for each of its terms.
+  bool is_unreduced() const {
+    const auto found = call_.attributes.find("reduction");
+    return found != call_.attributes.end() && found->second == Attribute(std::string("none"));
+  }
+
+  // The rule's coordinates of a list: its groups stand for theirs.
+  std::vector<std::string> coordinates(const std::vector<std::string>& list) const {
+    std::vector<std::string> out;
+    for (const std::string& name : list) {
+      const auto group = rule_.groups.find(name);
+      if (group == rule_.groups.end())
+        out.push_back(name);
+      else
+        out.insert(out.end(), group->second.begin(), group->second.end());
+    }
+    return out;
+  }
+
+  // Of coordinates and extents.
+  ExprShape shape_of(const std::vector<std::string>& list) const {
+    ExprShape shape;
+    for (const std::string& name : coordinates(list)) {
+      const auto parts = rule_.parts.find(name);
+      const StageAxis* one = axis(name);
+      if (parts != rule_.parts.end())
+        shape.insert(shape.end(), parts->second.begin(), parts->second.end());
+      else
+        shape.push_back(one == nullptr ? Expr(name) : one->extent);
+    }
+    if (shape.empty()) shape.push_back(1);
+    return shape;
+  }
+
   void add_stages() {
     std::vector<OperatorStage> stages = row_->stages;
-    if (stages.empty()) stages.push_back({.name = row_->outputs.front(), .term = rule_.term});
+    if (stages.empty()) stages.push_back({.name = row_->outputs.front()});
     for (const OperatorStage& stage : stages) {
       const bool output =
           std::find(row_->outputs.begin(), row_->outputs.end(), stage.name) != row_->outputs.end();
@@ -212,7 +294,7 @@ class Composer {
   std::vector<StageAxis> axes_of(const std::optional<std::vector<std::string>>& names,
                                  const std::vector<std::string>& otherwise) const {
     std::vector<StageAxis> out;
-    for (const std::string& name : names ? *names : otherwise) {
+    for (const std::string& name : coordinates(names ? *names : otherwise)) {
       if (const StageAxis* one = axis(name)) out.push_back(*one);
     }
     return out;
@@ -225,7 +307,12 @@ class Composer {
     stage.kind = from.kind;
     stage.free = axes_of(from.free, from.kind == StageKind::map ? rule_.whole : rule_.free);
     if (from.kind != StageKind::map) stage.over = axes_of(from.over, rule_.over);
-    stage.term = from.term;
+    if (from.reduction) {
+      count_.clear();
+      for (const StageAxis& one : stage.over) count_.push_back(one.extent);
+      if (is_unreduced()) std::swap(stage.free, stage.over);
+    }
+    stage.term = from.term.empty() ? rule_.term : from.term;
     stage.combine = from.combine;
     stage.finish = from.finish;
     add_reads(stage);
@@ -275,6 +362,13 @@ class Composer {
     for (const auto& [name, value] : call_.attributes) {
       const std::string text = literal(value);
       if (!text.empty() && uses(all, name)) stage.constants.emplace_back(name, text);
+      const auto options = row_->options.find(name);
+      if (options == row_->options.end()) continue;
+      for (const std::string& option : options->second) {
+        const bool chosen = value == Attribute(option);
+        if (uses(all, name + "_" + option))
+          stage.constants.emplace_back(name + "_" + option, chosen ? "true" : "false");
+      }
     }
     for (const std::string& name : optional_) {
       const bool given = sources_.count(name) != 0;
@@ -282,13 +376,14 @@ class Composer {
         stage.constants.emplace_back("has_" + name, given ? "true" : "false");
       if (!given && uses(all, name)) {
         const bool called = all.find(name + "(") != std::string::npos;
-        stage.constants.emplace_back(name, called ? "[](auto...) { return real(0); }" : "real(0)");
+        stage.constants.emplace_back(name, called ? "cupilot::Absent()" : "real(0)");
       }
     }
     stage.constants.insert(stage.constants.end(), from_rule.begin(), from_rule.end());
     for (const StageAxis& size : rule_.sizes) {
       if (uses(all, size.name)) stage.sizes.push_back(size);
     }
+    if (!count_.empty() && uses(all, "count")) stage.sizes.push_back({"count", product_of(count_)});
   }
 
   // The row's work in extents of coordinates.
@@ -327,6 +422,7 @@ class Composer {
   std::vector<std::string> optional_;
   std::map<std::string, std::string> sources_, names_;  // of inputs, of outputs
   std::vector<Inner> inner_;
+  ExprShape count_;  // what a loss is summed over
   std::string flops_;
 };
 

@@ -23,25 +23,46 @@ OperatorStage operator_stage_from(JsonFaults& faults, const Json& json, const st
   stage.kind = static_cast<StageKind>(object.choice("kind", stage_kinds, 0));
   if (object.find("free") != nullptr) stage.free = object.texts("free");
   if (object.find("over") != nullptr) stage.over = object.texts("over");
-  stage.term = object.text("term", true);
+  stage.term = object.text("term", false);
   stage.combine = static_cast<Combine>(object.choice("combine", combine_names, 0));
   stage.finish = object.text("finish", false);
+  stage.reduction = object.truth("reduction", false);
+  if (stage.reduction && (!stage.free || !stage.over))
+    object.fail("reduction", "needs `free` and `over`");
   object.done();
   return stage;
 }
 
-// Attributes with their defaults; null: an operation must give it.
+// The words of a list of them, else none.
+std::vector<std::string> words_in(const Json& value) {
+  std::vector<std::string> words;
+  if (!value.is_array()) return words;
+  for (const Json& one : value) {
+    if (!one.is_string()) return {};
+    words.push_back(one.get<std::string>());
+  }
+  return words;
+}
+
+// Attributes with their defaults; null: an operation must give it; words: one of them, by default
+// the first.
 void read_attributes(JsonObject& object, OperatorRow& row) {
   const Json* attributes = object.find_object("attrs");
   if (attributes == nullptr) return;
   for (const auto& [name, value] : attributes->items()) {
     const auto attribute = attribute_from(value);
-    if (value.is_null())
+    const auto words = words_in(value);
+    if (!words.empty()) {
+      row.options[name] = words;
+      row.defaults[name] = words.front();
+    } else if (value.is_null()) {
       row.required.push_back(name);
-    else if (attribute)
+    } else if (attribute) {
       row.defaults[name] = *attribute;
-    else
-      object.fail("attrs", "'" + name + "' is no number, word, list of whole numbers or null");
+    } else {
+      object.fail("attrs",
+                  "'" + name + "' is no number, word, list of whole numbers or words, or null");
+    }
   }
 }
 

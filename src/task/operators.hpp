@@ -19,9 +19,11 @@ struct OperatorStage {
   std::string name{};  // an output of the row, or a name for later stages
   StageKind kind = StageKind::map;
   std::optional<std::vector<std::string>> free{}, over{};  // coordinates; default: the rule's
-  std::string term{};
+  std::string term{};                                      // default: the rule's
   Combine combine = Combine::sum;
   std::string finish{};
+  // The sum of a loss: attribute `reduction` "none" gives each of its terms.
+  bool reduction = false;
 };
 
 struct OperatorRow {
@@ -37,7 +39,8 @@ struct OperatorRow {
   std::string rule{};                     // shape rule; "": the row has texts instead of stages
   std::map<std::string, Attribute> defaults{};  // attributes of an operation, and their defaults
   std::vector<std::string> required{};          // attributes without default
-  std::vector<OperatorStage> stages{};          // none: the rule's own term
+  std::map<std::string, std::vector<std::string>> options{};  // words that one may be
+  std::vector<OperatorStage> stages{};                        // none: the rule's own term
   // Coordinates of outputs whose shape is not the rule's.
   std::map<std::string, std::vector<std::string>> shapes{};
 };

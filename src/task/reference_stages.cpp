@@ -91,12 +91,15 @@ class StageText {
     return out.empty() ? "1ll" : out;
   }
 
-  // Row-major index of coordinates over extents.
+  // Row-major index of coordinates over extents; the only place of an extent of 1 is 0.
   std::string index_text(const std::vector<std::string>& at, const std::vector<Expr>& extents) {
-    std::string index = at.empty() ? "0ll" : "(" + at[0] + ")";
-    for (std::size_t d = 1; d < at.size(); ++d)
-      index = fmt::format("({} * {} + ({}))", index, extent(extents[d]), at[d]);
-    return index;
+    std::string index;
+    for (std::size_t d = 0; d < at.size(); ++d) {
+      if (extents[d].text == "1") continue;
+      index = index.empty() ? "(" + at[d] + ")"
+                            : fmt::format("({} * {} + ({}))", index, extent(extents[d]), at[d]);
+    }
+    return index.empty() ? "0ll" : index;
   }
 
   // Declares the axes' coordinates of row-major element `index`.
@@ -129,7 +132,8 @@ class StageText {
       return fmt::format("this->{}({})", read.source, index_text(at, read.extents));
     if (extents_of(coordinates(*source)) == read.extents) {
       std::string list;
-      for (const std::string& one : at) list += (list.empty() ? "" : ", ") + one;
+      for (std::size_t d = 0; d < at.size(); ++d)
+        list += (d == 0 ? "" : ", ") + (read.extents[d].text == "1" ? "0ll" : at[d]);
       return fmt::format("cupilot_value_{}({})", read.source, list);
     }
     return fmt::format("cupilot_at_{}({})", read.source, index_text(at, read.extents));

@@ -34,12 +34,16 @@ struct RuleResult {
   std::vector<std::string> over{};   // coordinates that folds and scans run over
   std::vector<std::string> whole{};  // coordinates of an element of the output
   std::vector<StageAxis> sizes{};    // further sizes that the text may name
+  // Extents of several dimensions that one coordinate counts: shapes of outputs are made of them.
+  std::map<std::string, ExprShape> parts{};
+  // Names for several coordinates, in lists of a row: "whole", "kept" …
+  std::map<std::string, std::vector<std::string>> groups{};
   // An input's extents, where the text calls it with coordinates.
   std::map<std::string, ExprShape> called{};
   // An input's coordinates, where the text names its value.
   std::map<std::string, std::vector<std::string>> valued{};
   std::vector<std::pair<std::string, std::string>> constants{};
-  std::string term{};  // of a row without stages: the output's value
+  std::string term{};  // of stages without one
 };
 
 // Error usage: what does not fit, without the operation's name.

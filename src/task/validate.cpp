@@ -198,7 +198,8 @@ class Checker {
         for (std::size_t i = 0; i < words.size(); ++i) {
           const bool edge = std::any_of(task_.edges.begin(), task_.edges.end(),
                                         [&](const Edge& one) { return one.name == words[i]; });
-          if (edge || find_tensor(task_, words[i]) != nullptr) continue;
+          const bool left_out = words[i].empty() && key == std::string_view("inputs");
+          if (edge || left_out || find_tensor(task_, words[i]) != nullptr) continue;
           fail(fmt::format("{}.{}[{}]", at("operations", o), key, i),
                fmt::format("operation '{}' names '{}', which is no tensor", operation.name,
                            words[i]),

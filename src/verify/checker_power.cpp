@@ -11,10 +11,12 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include <cupilot/rng.hpp>
 
 #include "task/content.hpp"
+#include "task/stage_plan.hpp"
 #include "verify/fakes.hpp"
 #include "verify/shown.hpp"
 
@@ -57,8 +59,15 @@ bool spans_an_output(const Task& task, const Axis& axis) {
   });
 }
 
+bool has_sizes(const Task& task, const Workload& workload) {
+  return std::all_of(task.tensors.begin(), task.tensors.end(), [&](const Tensor& tensor) {
+    const auto shape = shape_of(task, tensor, workload);
+    return shape && shape->elements > 0;
+  });
+}
+
 // The first time shape with its sums cut to a length where a tenth of one operand stands out, then
-// cut until it is cheap.
+// cut until it is cheap. No tensor loses its size.
 Workload small_workload(const Task& task) {
   Workload out = task.time_shapes.front();
   const auto cost = [&] {
@@ -67,19 +76,21 @@ Workload small_workload(const Task& task) {
       const auto size = static_cast<double>(out.sizes.at(axis.name));
       product *= axis.kind == AxisKind::reduced && spans_an_output(task, axis) ? size * size : size;
     }
-    return product;
+    return std::max(product, reference_terms(task, out));
   };
   const auto cut = [&](AxisKind kind, std::int64_t most) {
     for (const Axis& axis : task.axes) {
+      if (axis.kind != kind) continue;
       std::int64_t& size = out.sizes.at(axis.name);
-      if (axis.kind == kind) size = std::min(size, most);
+      const std::int64_t whole = std::exchange(size, std::min(size, most));
+      if (size < whole && !has_sizes(task, out)) size = whole;
     }
   };
   cut(AxisKind::reduced, 128);
   for (const std::int64_t most : {64, 24, 12, 7, 3}) {
     if (cost() > affordable) cut(AxisKind::free, most);
   }
-  for (const std::int64_t most : {64, 16}) {
+  for (const std::int64_t most : {64, 16, 6}) {
     if (cost() > affordable) cut(AxisKind::reduced, most);
   }
   return out;

@@ -190,6 +190,9 @@ std::string why_allowed(const Task& task, std::size_t output, const Workload& wo
   const bool alone = shape && shape->elements == 1;
   if (alone && (fake.kind == Kind::mean || fake.kind == Kind::shifted))
     return "there is one element";
+  // PTX of a lower class is forbidden all the same.
+  if (alone && fake.kind == Kind::rounded_inputs)
+    return "one sum of everything averages roundings of inputs out";
   // An output may be made of one row, or be an input's copy; that it is no constant the other fakes
   // show.
   if (fake.kind == Kind::copy) return "is the right answer for these shapes";

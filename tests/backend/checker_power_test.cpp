@@ -1,6 +1,7 @@
 // Tasks whose check cannot tell right from wrong are refused before anything is searched.
 #include <cupilot/parts/checker_power.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <set>
@@ -157,6 +158,23 @@ TEST_CASE("Degenerate tasks are refused by the fake that passes") {
   const std::string message = refusal(task);
   INFO(message);
   CHECK(message.find(row.reason) != std::string::npos);
+}
+
+TEST_CASE("One sum of everything is fit though it averages roundings out") {
+  using support::input, support::output;
+  auto task = support::graph_task(
+      {input("x", {"rows", "cols"}), input("t", {"rows", "cols"}), output("y", {1})},
+      {{"sub", "sub", {"x", "t"}, {"d"}},
+       {"square", "mul", {"d", "d"}, {"s"}},
+       {"mean", "mean", {"s"}, {"y"}}},
+      {{"rows", 128}, {"cols", 128}});
+  REQUIRE(task);
+  const auto report = check_power(*task, virtual_h200());
+  INFO((report ? "" : report.error().message));
+  REQUIRE(report);
+  CHECK(std::any_of(report->exempt.begin(), report->exempt.end(), [](const std::string& line) {
+    return line.find("averages roundings of inputs out") != std::string::npos;
+  }));
 }
 
 TEST_CASE("A task's power is tested once") {

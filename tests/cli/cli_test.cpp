@@ -401,6 +401,7 @@ TEST_CASE("output that finds no room is told and ends in exit 1", "[cli]") {
 TEST_CASE("the lists and the doctor answer", "[cli]") {
   const Scratch scratch;
   for (const char* verb : {"tasks", "techniques", "doctor", "tasks --json", "techniques --json",
+                           "tasks --suite kernelbench:1", "tasks --suite kernelbench:1 --json",
                            "doctor --json", "--version", "--help"}) {
     const Ran ran = run(verb, scratch);
     INFO(verb << ran.err);

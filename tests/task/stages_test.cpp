@@ -4,17 +4,15 @@
 #include <numeric>
 
 #include "catch.hpp"
-#include "ptx/machine/runner.hpp"
 #include "task/operators.hpp"
 #include "task/reference_program.hpp"
 #include "task/reference_stages.hpp"
 #include "task/shape_rules.hpp"
 #include "task/stage_plan.hpp"
+#include "task/staged_values.hpp"
 
 namespace cupilot {
 namespace {
-
-using support::Device;
 
 // A task of one operation over axes named as in its shapes.
 Task task_of(const std::string& op, std::vector<Tensor> tensors, Attributes attributes,
@@ -32,64 +30,17 @@ Task task_of(const std::string& op, std::vector<Tensor> tensors, Attributes attr
 }
 
 // The values of one output, in the tracked build: stages stored, or computed where they are read.
-std::vector<double> values_of(const Task& task, const std::vector<std::vector<float>>& inputs,
+std::vector<double> values_of(const Task& task, const std::vector<float>& input,
                               const std::string& output, std::int64_t count, bool store) {
-  const Workload& shape = task.time_shapes[0];
   const ReferenceProgram program = *reference_program(task, ReferenceBuild::tracked);
-  const auto module = support::module_of_cuda(program.text);
-  const StagePlan plan =
-      *stage_plan(task, program, ReferenceBuild::tracked, shape, output, count, store);
-  Device device;
-  std::vector<std::uint64_t> head;
-  for (const auto& values : inputs)
-    head.push_back(device.memory.address(device.input("in", values)));
-  for (const Axis& axis : task.axes)
-    head.push_back(static_cast<std::uint64_t>(shape.sizes.at(axis.name)));
-  std::vector<std::uint64_t> buffers;
-  for (const std::int64_t bytes : plan.buffers)
-    buffers.push_back(
-        device.memory.address(device.output("stage", static_cast<std::size_t>(bytes))));
-  const auto address = [&](int buffer) {
-    return buffer < 0 ? 0 : buffers[static_cast<std::size_t>(buffer)];
-  };
-  for (const int buffer : plan.stored) head.push_back(address(buffer));
-  const auto run = [&](const std::string& entry, std::int64_t threads,
-                       std::vector<std::uint64_t> words) {
-    words.insert(words.begin(), head.begin(), head.end());
-    ptx::Launch launch;
-    launch.grid.x = static_cast<std::uint32_t>((threads + 255) / 256);
-    launch.block.x = 256;
-    launch.parameters.resize(words.size() * 8);
-    std::memcpy(launch.parameters.data(), words.data(), words.size() * 8);
-    const auto made = ptx::make_program(module, entry);
-    REQUIRE(made);
-    const auto report = ptx::execute(**made, device.memory, launch, {});
-    REQUIRE(report);
-    REQUIRE(support::faults_of(*report) == "");
-  };
-  for (const StageLaunch& stage : plan.launches) {
-    run(stage.entry, stage.count,
-        {address(stage.from), address(stage.out), static_cast<std::uint64_t>(stage.span),
-         static_cast<std::uint64_t>(stage.parts), static_cast<std::uint64_t>(stage.from_parts),
-         static_cast<std::uint64_t>(stage.count)});
-  }
-  const std::size_t values = device.output("values", static_cast<std::size_t>(count) * 8);
-  const std::size_t sums = device.output("sums", static_cast<std::size_t>(count) * 8);
-  const std::size_t begins = device.input("begins", std::vector<long long>{0});
-  for (const ReferenceEntry& entry : program.entries) {
-    if (entry.tensor == output)
-      run(entry.entry, count,
-          {device.memory.address(values), device.memory.address(sums),
-           device.memory.address(begins), static_cast<std::uint64_t>(count),
-           static_cast<std::uint64_t>(count)});
-  }
-  return device.values<double>(values);
+  testing::StagedRun run(task, program, support::module_of_cuda(program.text),
+                         {testing::bytes_of(input)});
+  return run.values(output, count, store).values;
 }
 
 std::vector<float> ramp(std::size_t count) {
   std::vector<float> values(count);
-  for (std::size_t i = 0; i < count; ++i)
-    values[i] = std::sin(static_cast<float>(i) * 0.7f) * 3.0f;
+  for (std::size_t i = 0; i < count; ++i) values[i] = std::sin(static_cast<float>(i) * 0.7f) * 3.0f;
   return values;
 }
 
@@ -108,8 +59,8 @@ TEST_CASE("stages of softmax give its values, stored and direct bit for bit alik
   CHECK(made.reference.stages[2].name == "y");
   CHECK(made.tensors[1].check.length.text == "cols");
   const auto x = ramp(3900);
-  const auto stored = values_of(made, {x}, "y", 3900, true);
-  CHECK(stored == values_of(made, {x}, "y", 3900, false));
+  const auto stored = values_of(made, x, "y", 3900, true);
+  CHECK(stored == values_of(made, x, "y", 3900, false));
   for (std::size_t row = 0; row < 3; ++row) {
     double total = 0;
     for (std::size_t c = 0; c < 1300; ++c) total += std::exp(double(x[row * 1300 + c]));
@@ -120,9 +71,9 @@ TEST_CASE("stages of softmax give its values, stored and direct bit for bit alik
 }
 
 TEST_CASE("a long fold is spread over launches and gives the bits of one thread") {
-  Task task = task_of("sum",
-                      {{.name = "x", .shape = {"n"}}, {.name = "y", .role = Role::out, .shape = {1}}},
-                      {}, {{"n", 300000}});
+  Task task = task_of(
+      "sum", {{.name = "x", .shape = {"n"}}, {.name = "y", .role = Role::out, .shape = {1}}}, {},
+      {{"n", 300000}});
   REQUIRE(complete(task));
   const auto x = ramp(300000);
   const ReferenceProgram program = *reference_program(task, ReferenceBuild::tracked);
@@ -130,7 +81,7 @@ TEST_CASE("a long fold is spread over launches and gives the bits of one thread"
       *stage_plan(task, program, ReferenceBuild::tracked, task.time_shapes[0], "y", 1);
   REQUIRE(plan.launches.size() == 2);
   CHECK(plan.launches[0].count == 586);
-  CHECK(values_of(task, {x}, "y", 1, true) == values_of(task, {x}, "y", 1, false));
+  CHECK(values_of(task, x, "y", 1, true) == values_of(task, x, "y", 1, false));
 }
 
 }  // namespace

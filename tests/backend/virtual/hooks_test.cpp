@@ -109,6 +109,12 @@ TEST_CASE("a contraction alone is a plain kernel of its terms", "[hooks][threads
                  {{"rows", 4}, {"cols", 50}, {"out", 6}});
   REQUIRE(product);
   check_accepted(*product, "rowwise", {{"TEAM", 16}, {"VECTOR", 2}});
+  // Axes that are named as the operator's coordinates are.
+  const auto alike =
+      graph_task({input("a", {"m", "k"}), input("b", {"k", "n"}), output("y", {"m", "n"})},
+                 {{"mm", "matmul", {"a", "b"}, {"y"}}}, {{"m", 4}, {"n", 6}, {"k", 50}});
+  REQUIRE(alike);
+  check_accepted(*alike, "rowwise", {{"TEAM", 16}, {"VECTOR", 2}});
 }
 
 TEST_CASE("a graph that no hooks serve has no template", "[hooks][threads]") {
@@ -127,7 +133,8 @@ TEST_CASE("a graph that no hooks serve has no template", "[hooks][threads]") {
   CHECK(served_by(templates_of(builtin_families(), *down), *down) == nullptr);
 }
 
-TEST_CASE("a task of a family with templates of its own is served by them alone", "[hooks][threads]") {
+TEST_CASE("a task of a family with templates of its own is served by them alone",
+          "[hooks][threads]") {
   const auto task = task_from_words({"softmax", "rows=4", "cols=8"});
   REQUIRE(task);
   for (const Tunable& tunable : templates_of(builtin_families(), *task)) {
