@@ -381,7 +381,8 @@ class Composer {
     }
     stage.constants.insert(stage.constants.end(), from_rule.begin(), from_rule.end());
     for (const StageAxis& size : rule_.sizes) {
-      if (uses(all, size.name)) stage.sizes.push_back(size);
+      const bool other = size.name == "count" && !count_.empty();
+      if (uses(all, size.name) && !other) stage.sizes.push_back(size);
     }
     if (!count_.empty() && uses(all, "count")) stage.sizes.push_back({"count", product_of(count_)});
   }

@@ -95,7 +95,8 @@ Result<RuleResult> lines(const RuleCall& call) {
   return out;
 }
 
-// x as rows of its last `dims` dimensions: coordinates r, n; smaller inputs have those dimensions.
+// x as rows of its last `dims` dimensions: coordinates r, n; smaller inputs have
+// those dimensions, for every r.
 Result<RuleResult> last(const RuleCall& call) {
   if (call.inputs.empty()) return unfit("there is no input");
   const ExprShape& x = call.inputs[0].shape;
@@ -112,7 +113,7 @@ Result<RuleResult> last(const RuleCall& call) {
   out.whole = {"r", "n"};
   out.parts["r"] = ExprShape(x.begin(), x.begin() + static_cast<long>(first));
   for (const RuleInput& input : call.inputs)
-    out.called[input.name] = input.shape == x ? ExprShape{rows, row} : ExprShape{row};
+    out.called[input.name] = input.shape == x ? ExprShape{rows, row} : ExprShape{1, row};
   out.sizes = {{"size_n", row}};
   return out;
 }
