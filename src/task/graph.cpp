@@ -110,7 +110,7 @@ class Composer {
       if (shape == shapes_.end())
         return fail(fmt::format("'{}' is no tensor and no output of an earlier operation", source),
                     "list operations in the order in which they run");
-      call_.inputs.push_back({names[i], shape->second});
+      call_.inputs.push_back({names[i], shape->second, optional});
       sources_[names[i]] = source;
     }
     return {};
