@@ -99,7 +99,7 @@ struct Verbs {
   ReplayFlags replay;
   PlanFlags plan;
   TasksFlags tasks;
-  CommonFlags techniques, doctor;
+  CommonFlags techniques, operators, doctor;
   std::function<int()> chosen;
 };
 
@@ -401,6 +401,11 @@ void add_lists(CLI::App& app, Verbs& verbs) {
   add_families(*techniques, verbs.techniques);
   techniques->callback(
       [&verbs] { verbs.chosen = [&verbs] { return techniques_command(verbs.techniques); }; });
+  CLI::App* operators =
+      app.add_subcommand("operators", "the operators that a task's graph is made of");
+  add_common(*operators, verbs.operators, false);
+  operators->callback(
+      [&verbs] { verbs.chosen = [&verbs] { return operators_command(verbs.operators); }; });
   CLI::App* doctor =
       app.add_subcommand("doctor", "what this machine has, and what each lack costs");
   add_common(*doctor, verbs.doctor, false);

@@ -151,6 +151,7 @@ int task_new_command(const TaskFlags& flags);
 int tunable_import_command();
 int tasks_command(const TasksFlags& flags);
 int techniques_command(const CommonFlags& flags);
+int operators_command(const CommonFlags& flags);
 int doctor_command(const CommonFlags& flags);
 
 }  // namespace cupilot::cli
