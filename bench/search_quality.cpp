@@ -9,28 +9,15 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include <cupilot/search.hpp>
+#include <cupilot/parts/evaluator.hpp>
 
+#include "agents/write/values_writer.hpp"
 #include "rivals.hpp"
 #include "strategy/build_space.hpp"
 
 namespace {
 
 using namespace cupilot;
-
-Constants constants_of(const Space& space, const Strategy& strategy) {
-  Constants constants;
-  for (const Use& use : strategy.uses) {
-    constants[use.technique] = 1;
-    for (const Knob& knob : space.knobs()) {
-      if (knob.technique != use.technique) continue;
-      const auto found = use.values.find(knob.parameter);
-      constants[knob.technique + "." + knob.parameter] =
-          found == use.values.end() ? knob.fallback : found->second;
-    }
-  }
-  return constants;
-}
 
 // The search with its defaults, as `evolve` runs it but for the budget; one proposal at a time.
 std::int64_t our_search(const Landscape& landscape, const Space& space, const RaceRules& rules,
@@ -42,18 +29,18 @@ std::int64_t our_search(const Landscape& landscape, const Space& space, const Ra
   const auto strategist = rule_strategist();
   Search search(options, space, *strategist, Zone::middle,
                 landscape.spec().best_us * std::exp2(landscape.spec().octaves));
-  for (std::int64_t count = 1; count < rules.cap; ++count) {
-    auto asked = search.ask(1);
-    if (!asked || !std::holds_alternative<std::vector<Proposal>>(*asked)) break;
-    const Proposal& proposal = std::get<std::vector<Proposal>>(*asked).front();
-    const auto point = landscape.point_of(constants_of(space, proposal.strategy));
-    Score score;
-    score.accepted = score.evaluated = true;
-    score.time_us = landscape.time_us(point);
-    if (score.time_us <= goal) return count;
-    search.tell(proposal.id, score);
-  }
-  return rules.cap;
+  std::int64_t count = 0;
+  bool reached = false;
+  FunctionEvaluator evaluator([&](const EvaluationJob& job) -> Result<Candidate> {
+    const auto point = landscape.point_of(values_of(space, job.proposal.strategy));
+    return timed_candidate(job.proposal, landscape.time_us(point));
+  });
+  const auto ended = run_search(search, evaluator, [&](const Evaluated& done) {
+    ++count;
+    reached = std::get<Accepted>(done.candidate->outcome).measurement.time_us <= goal;
+    return !reached && count < rules.cap;
+  });
+  return ended && reached ? count : rules.cap;
 }
 
 std::int64_t median(std::vector<std::int64_t> counts) {

@@ -99,7 +99,7 @@ struct Verbs {
   ReplayFlags replay;
   PlanFlags plan;
   TasksFlags tasks;
-  CommonFlags techniques, doctor;
+  CommonFlags techniques, operators, doctor;
   std::function<int()> chosen;
 };
 
@@ -162,7 +162,12 @@ void add_evolve(CLI::App& app, Verbs& verbs) {
   verb->add_option("--run", flags.run_dir, "run directory to make (default runs/<time>-<task>)");
   verb->add_option("--tunable", flags.tunables,
                    "a tunable .cu of your own, beside the built-in ones");
-  verb->add_flag("--random", flags.random, "propose uniformly at random: a baseline for research");
+  verb->add_option("--policy", flags.policy,
+                   "who proposes: evolution, or random as a baseline for research")
+      ->check(CLI::IsMember({"evolution", "random"}))
+      ->capture_default_str();
+  verb->add_flag_callback(
+      "--random", [&flags] { flags.policy = "random"; }, "the same as --policy random");
   add_seats(*verb, flags.seats);
   add_steering(*verb, flags);
   verb->add_flag("!--no-screen", flags.screen,
@@ -396,6 +401,11 @@ void add_lists(CLI::App& app, Verbs& verbs) {
   add_families(*techniques, verbs.techniques);
   techniques->callback(
       [&verbs] { verbs.chosen = [&verbs] { return techniques_command(verbs.techniques); }; });
+  CLI::App* operators =
+      app.add_subcommand("operators", "the operators that a task's graph is made of");
+  add_common(*operators, verbs.operators, false);
+  operators->callback(
+      [&verbs] { verbs.chosen = [&verbs] { return operators_command(verbs.operators); }; });
   CLI::App* doctor =
       app.add_subcommand("doctor", "what this machine has, and what each lack costs");
   add_common(*doctor, verbs.doctor, false);

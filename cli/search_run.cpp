@@ -43,7 +43,7 @@ EvolveOptions options_from(const EvolveFlags& flags, const Task& task, const Bac
                                                         fmt::gmtime(std::time(nullptr)), task.name)
                                           : flags.run_dir;
   options.tunables = flags.tunables;
-  options.random_search = flags.random;
+  options.search.policy = flags.policy == "random" ? SearchPolicy::random : SearchPolicy::evolution;
   options.search.steering = flags.steering;
   options.pool = pool_anywhere(pool_of(flags));
   options.pool_tags = flags.pool_guard;

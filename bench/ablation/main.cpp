@@ -35,7 +35,8 @@ const Arm arms[] = {{"full", {}},
                     {"no-pool, no-verdict", {.pool = false}, false},
                     {"no-pool, no-model", {.pool = false, .model = false}},
                     {"no-pool, no-crossover", {.pool = false, .crossover = false}},
-                    {"no-pool, no-surrogate", {.pool = false, .surrogate = false}}};
+                    {"no-pool, no-surrogate", {.pool = false, .surrogate = false}},
+                    {"random policy", {}, true, SearchPolicy::random}};
 
 struct Seeds {
   int count = 0;

@@ -43,6 +43,7 @@ World rest_of(const World& world, const Table& other) {
 Race race(const World& world, const Arm& arm, const SearchOptions& options, double goal_us) {
   SearchOptions own = options;
   own.steering = arm.steering;
+  own.policy = arm.policy;
   const auto strategist = rule_strategist();
   const Zone zone = arm.verdicts ? world.zone : Zone::middle;
   Search search(own, *world.space, *strategist, zone, world.table.plain_us, world.knowledge);

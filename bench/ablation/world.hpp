@@ -23,6 +23,7 @@ struct Arm {
   const char* name;
   SearchFeatures steering;
   bool verdicts = true;  // false: the strategist gets neither verdicts nor the zone; forecasts stay
+  SearchPolicy policy = SearchPolicy::evolution;
 };
 
 struct Race {

@@ -84,7 +84,7 @@ int explain_command(const ExplainFlags& flags) {
   ExplainOptions options;
   options.rounds = flags.rounds;
   std::unique_ptr<Backend> screen;
-  if (flags.screen && (*backend)->traits().techniques.empty()) {
+  if (flags.screen) {
     auto opened = open_screen(**backend, backend_options());
     if (!opened) return fail(opened.error(), flags.common.json);
     screen = std::move(*opened);

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cupilot/backend.hpp>
 #include <cupilot/family.hpp>
+#include <cupilot/parts/operators.hpp>
 #include <cupilot/parts/suite.hpp>
 #include <cupilot/parts/technique.hpp>
 
@@ -104,6 +106,28 @@ int techniques_command(const CommonFlags& flags) {
     for (const Resource resource : technique.targets)
       targets += (targets.empty() ? "" : " ") + std::string(name_of(resource));
     rows.push_back({technique.name, parameters, targets, technique.summary});
+  }
+  say(table(rows));
+  return 0;
+}
+
+int operators_command(const CommonFlags& flags) {
+  const std::vector<OperatorInfo> all = operators();
+  if (flags.json) {
+    say(operators_json(all));
+    return 0;
+  }
+  const auto joined = [](const std::vector<std::string>& words) {
+    return fmt::format("{}", fmt::join(words, " "));
+  };
+  std::vector<std::vector<std::string>> rows = {
+      {"operator", "inputs", "attributes (default)", "in PyTorch"}};
+  for (const OperatorInfo& one : all) {
+    std::string attributes;
+    for (const auto& [name, fallback] : one.attributes)
+      attributes += (attributes.empty() ? "" : " ") + name +
+                    (fallback.empty() ? "" : fmt::format("={}", fallback));
+    rows.push_back({one.name, joined(one.inputs), attributes, joined(one.aten)});
   }
   say(table(rows));
   return 0;

@@ -48,11 +48,12 @@ void print_json(const ReplayReport& report) {
 
 int replay_command(const ReplayFlags& flags) {
   ReplayOptions options;
-  if (flags.policy != "run") options.random_search = flags.policy == "random";
-  if (flags.seed >= 0)
-    options.change = [&](SearchOptions& search) {
-      search.seed = static_cast<std::uint64_t>(flags.seed);
-    };
+  if (flags.policy != "run") options.random_search = false;
+  options.change = [&](SearchOptions& search) {
+    if (flags.seed >= 0) search.seed = static_cast<std::uint64_t>(flags.seed);
+    if (flags.policy == "rules") search.policy = SearchPolicy::evolution;
+    if (flags.policy == "random") search.policy = SearchPolicy::random;
+  };
   std::unique_ptr<ChatClient> tape;
   if (flags.policy == "run" && real_host().exists(tape_path(flags.dir))) {
     const auto run = read_beginning(flags.dir);

@@ -38,7 +38,7 @@ struct EvolveFlags {
   int threads = 0;                    // 0: as many as the device can use
   std::string run_dir;                // empty: runs/<time>-<task>
   std::vector<std::string> tunables;  // the user's own templates
-  bool random = false;
+  std::string policy = "evolution";   // evolution, random
   SeatFlags seats;
   bool screen = true;  // on a virtual device before a real one
   bool plain = true;   // time the task's reference as a baseline
@@ -151,6 +151,7 @@ int task_new_command(const TaskFlags& flags);
 int tunable_import_command();
 int tasks_command(const TasksFlags& flags);
 int techniques_command(const CommonFlags& flags);
+int operators_command(const CommonFlags& flags);
 int doctor_command(const CommonFlags& flags);
 
 }  // namespace cupilot::cli

@@ -267,6 +267,25 @@ std::string techniques_json(const std::vector<Technique>& techniques) {
   return dump({{"techniques", json}});
 }
 
+std::string operators_json(const std::vector<OperatorInfo>& operators) {
+  Json json = Json::array();
+  for (const OperatorInfo& one : operators) {
+    Json attributes = Json::object();
+    for (const auto& [name, fallback] : one.attributes)
+      attributes[name] = fallback.empty() ? Json() : Json(fallback);
+    json.push_back({{"name", one.name},
+                    {"group", one.group},
+                    {"rule", one.rule},
+                    {"inputs", one.inputs},
+                    {"outputs", one.outputs},
+                    {"attributes", attributes},
+                    {"aten", one.aten},
+                    {"onnx", one.onnx},
+                    {"flops", one.flops}});
+  }
+  return dump({{"operators", json}});
+}
+
 std::string tasks_json(const Families& families) {
   Json tasks = Json::array();
   for (const Family& family : families) {

@@ -9,6 +9,7 @@
 #include <cupilot/evolve.hpp>
 #include <cupilot/family.hpp>
 #include <cupilot/parts/checker_power.hpp>
+#include <cupilot/parts/operators.hpp>
 #include <cupilot/parts/suite.hpp>
 
 #include "screens/model_report.hpp"
@@ -28,6 +29,7 @@ std::string error_json(const Error& error);
 std::string recorded_json(std::int64_t count, const std::string& dir);
 std::string findings_json(const std::vector<Finding>& findings);
 std::string techniques_json(const std::vector<Technique>& techniques);
+std::string operators_json(const std::vector<OperatorInfo>& operators);
 std::string tasks_json(const Families& families);
 std::string suite_json(const Suite& suite);
 

@@ -25,6 +25,8 @@
 CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
 
+class Evaluator;
+
 // State of a search after a generation.
 struct Progress {
   int epoch = 0, generation = 0;
@@ -100,6 +102,12 @@ struct EvolveOptions {
   // Proposes strategies, deterministically in (brief, rng). default: the built-in strategist.
   Strategist* strategist = nullptr;
   KernelWriter* writer = nullptr;  // Writes kernels, on any thread. default: the template writer.
+  // Makes the policy of the search (parts/policy.hpp), deterministic in its arguments. default: by
+  // SearchOptions::policy.
+  std::function<std::unique_ptr<Policy>(const SearchOptions&, const Space&)> policy{};
+  // Evaluates the candidates (parts/evaluator.hpp); the backend still times the baselines and
+  // confirms the champion. default: the pipe over the backend, on threads of this process.
+  Evaluator* evaluator = nullptr;
   // A model beside strategist and writer, called from any thread. default: none.
   ChatClient* chat = nullptr;
   SeatOptions seats{};                 // for `chat`
@@ -179,9 +187,10 @@ struct EvolveReport {
 // budget (no valid candidate by the end), no_candidate, the machine's.
 Result<EvolveReport> evolve(const Task& task, Backend& backend, const EvolveOptions& options = {});
 // Continues a run directory; the result equals an uninterrupted run's. It reads these options,
-// which no journal holds: observer, cancel, stop, strategist, writer, chat, seats, screen, host,
-// search.parallel, max_seconds (a new budget; 0: as recorded), raise_evaluations, pool and
-// pool_tags (empty: as recorded). A run that ended without a valid candidate ends in its error.
+// which no journal holds: observer, cancel, stop, strategist, writer, policy, evaluator, chat,
+// seats, screen, host, search.parallel, max_seconds (a new budget; 0: as recorded),
+// raise_evaluations, pool and pool_tags (empty: as recorded). A run that ended without a valid
+// candidate ends in its error.
 Result<EvolveReport> resume(const std::string& run_dir, Backend& backend,
                             const EvolveOptions& options = {});
 

@@ -19,6 +19,7 @@ CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
 
 class CUPILOT_HIDDEN Driver;
+class Policy;  // parts/policy.hpp
 
 // Parts of a search that can be switched off, for ablations.
 struct SearchFeatures {
@@ -32,8 +33,14 @@ struct SearchFeatures {
   bool operator==(const SearchFeatures&) const = default;
 };
 
+// Decides what is tried next. evolution: breeds from a population; random: draws uniformly, the
+// baseline of other policies.
+enum class SearchPolicy { evolution, random };
+std::string_view name_of(SearchPolicy policy);
+
 struct SearchOptions {
   std::uint64_t seed = 1;
+  SearchPolicy policy = SearchPolicy::evolution;
   int population = 24;            // individuals kept
   int initial = 32;               // slots of generation 0, spread over strategy space
   int children = 16;              // slots of each later generation
@@ -114,6 +121,8 @@ class Search {
   // of fitness.
   Search(const SearchOptions& options, const Space& space, Strategist& strategist, Zone zone,
          double plain_us, Knowledge knowledge = {});
+  // Searches by any policy; `options.policy` has no meaning.
+  Search(const SearchOptions& options, double plain_us, std::unique_ptr<Policy> policy);
   ~Search();
   Search(Search&&) noexcept;
 

@@ -35,7 +35,7 @@ struct Tree {
       sum = any ? Combine::of(sums[level], sum) : sums[level];
       any = true;
     }
-    return sum;
+    return Combine::whole(sum);
   }
 
  private:
@@ -50,37 +50,49 @@ struct Tree {
   }
 };
 
+// What is left as it is when all items are combined.
+struct CombineAny {
+  template <class Real>
+  CUPILOT_HD static Real whole(Real a) {
+    return a;
+  }
+};
 struct CombineSum {
+  // A sum begins with 0: of negative zeros it is 0.
+  template <class Real>
+  CUPILOT_HD static Real whole(Real a) {
+    return a + Real(0.0);
+  }
   template <class Real>
   CUPILOT_HD static Real of(Real a, Real b) {
     return a + b;
   }
 };
-struct CombineProd {
+struct CombineProd : CombineAny {
   template <class Real>
   CUPILOT_HD static Real of(Real a, Real b) {
     return a * b;
   }
 };
-struct CombineMax {
+struct CombineMax : CombineAny {
   template <class Real>
   CUPILOT_HD static Real of(Real a, Real b) {
     return max_(a, b);
   }
 };
-struct CombineMin {
+struct CombineMin : CombineAny {
   template <class Real>
   CUPILOT_HD static Real of(Real a, Real b) {
     return min_(a, b);
   }
 };
-struct CombineMaxn {
+struct CombineMaxn : CombineAny {
   template <class Real>
   CUPILOT_HD static Real of(Real a, Real b) {
     return maxn_(a, b);
   }
 };
-struct CombineMinn {
+struct CombineMinn : CombineAny {
   template <class Real>
   CUPILOT_HD static Real of(Real a, Real b) {
     return minn_(a, b);

@@ -125,6 +125,23 @@ std::string canonical_json(const Strategy& strategy) {
   return out + "]}";
 }
 
+std::string canonical_json(const ProgramStrategy& program) {
+  if (program.parts.size() == 1) return canonical_json(program.parts.front().strategy);
+  std::string out = "{\"parts\":[";
+  for (std::size_t i = 0; i < program.parts.size(); ++i) {
+    out += i > 0 ? ",{" : "{";
+    std::string operations;
+    append_operations(operations, program.parts[i].on);
+    if (!operations.empty()) out += operations.substr(1) + ",";
+    out += canonical_json(program.parts[i].strategy).substr(1);
+  }
+  return out + "]}";
+}
+
+std::string strategy_id(const ProgramStrategy& program) {
+  return sha256_hex(canonical_json(program));
+}
+
 std::string strategy_id(const Strategy& strategy) { return sha256_hex(canonical_json(strategy)); }
 
 }  // namespace cupilot

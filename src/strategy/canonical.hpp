@@ -3,11 +3,14 @@
 
 #include <string>
 
+#include <cupilot/parts/program_strategy.hpp>
 #include <cupilot/strategy.hpp>
 
 namespace cupilot {
 
 // Canonical JSON: techniques sorted; default parameters, empty fields, prose and parents left out.
 std::string canonical_json(const Strategy& strategy);
+// Of one part, that of its strategy.
+std::string canonical_json(const ProgramStrategy& program);
 
 }  // namespace cupilot

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cupilot/parts/program_strategy.hpp>
 #include <cupilot/parts/technique.hpp>
 #include <cupilot/strategy.hpp>
 
@@ -168,14 +169,128 @@ Result<std::vector<Use>> read_uses(const Json& json) {
 }
 
 template <class Written>
+Written write_uses(const std::vector<Use>& uses) {
+  Written techniques = Written::array();
+  for (const Use& use : uses) techniques.push_back(write_use<Written>(use));
+  return techniques;
+}
+
+// Prose and origin of a strategy or of a program's.
+template <class Written, class Of>
+void write_origin(Written& json, const Of& of) {
+  if (!of.rationale.empty()) json["rationale"] = of.rationale;
+  if (!of.parents.empty()) json["parents"] = of.parents;
+  if (!of.origin.empty()) json["origin"] = of.origin;
+}
+
+template <class Written>
 Written write(const Strategy& strategy) {
-  Written json = {{"format", format_mark}, {"techniques", Written::array()}};
-  Written& techniques = json["techniques"];
-  for (const Use& use : strategy.uses) techniques.push_back(write_use<Written>(use));
-  if (!strategy.rationale.empty()) json["rationale"] = strategy.rationale;
-  if (!strategy.parents.empty()) json["parents"] = strategy.parents;
-  if (!strategy.origin.empty()) json["origin"] = strategy.origin;
+  Written json = {{"format", format_mark}, {"techniques", write_uses<Written>(strategy.uses)}};
+  write_origin(json, strategy);
   return json;
+}
+
+template <class Of>
+Result<void> read_origin(const Json& json, const std::string& where, Of& of) {
+  Result<std::string> rationale = read_text(json, "rationale", where);
+  if (!rationale) return rationale.error();
+  Result<std::vector<std::string>> parents = read_texts(json, "parents", where);
+  if (!parents) return parents.error();
+  Result<std::string> origin = read_text(json, "origin", where);
+  if (!origin) return origin.error();
+  of.rationale = std::move(*rationale);
+  of.parents = std::move(*parents);
+  of.origin = std::move(*origin);
+  return {};
+}
+
+Result<PartStrategy> read_part(const Json& json, std::size_t position) {
+  const std::string where = fmt::format("parts[{}]", position);
+  if (auto keys = allow_keys(json, {"on", "techniques"}, where); !keys) return keys.error();
+  auto on = read_texts(json, "on", where);
+  if (!on) return on.error();
+  auto uses = read_uses(json);
+  if (!uses) return std::move(uses.error()).while_doing(where);
+  return PartStrategy{std::move(*on), {std::move(*uses)}};
+}
+
+Error not_the_partition(std::size_t position) {
+  return malformed(fmt::format("'on' of parts[{}] is not 'partition'[{}]", position, position));
+}
+
+// An operation is a part's for good: maps that several parts clone are not told apart here.
+Result<void> check_partition(const Json& json, const std::vector<PartStrategy>& parts) {
+  const Json& partition = json["partition"];
+  if (!partition.is_array()) return malformed("'partition' is not a list");
+  if (partition.size() != parts.size()) {
+    return malformed(
+        fmt::format("'partition' has {} parts, 'parts' has {}", partition.size(), parts.size()));
+  }
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (!partition[i].is_array()) return malformed("'partition' holds something that is no list");
+    if (partition[i] != Json(parts[i].on)) return not_the_partition(i);
+  }
+  return {};
+}
+
+Result<ProgramStrategy> read_program(const Json& json) {
+  const std::string where = "the strategy";
+  if (auto keys = allow_keys(
+          json, {"format", "partition", "parts", "rationale", "parents", "origin"}, where);
+      !keys)
+    return keys.error();
+  if (!json["parts"].is_array() || json["parts"].empty())
+    return malformed("'parts' is not a list of at least one part");
+  ProgramStrategy program;
+  std::set<std::string> placed;
+  for (const Json& item : json["parts"]) {
+    auto part = read_part(item, program.parts.size());
+    if (!part) return part.error();
+    for (const std::string& operation : part->on) {
+      if (!placed.insert(operation).second)
+        return malformed(fmt::format("operation {} stands in two parts", operation));
+    }
+    if (part->on.empty() && json["parts"].size() > 1)
+      return malformed(fmt::format("parts[{}] names no operation", program.parts.size()));
+    program.parts.push_back(std::move(*part));
+  }
+  if (json.contains("partition")) {
+    if (auto fits = check_partition(json, program.parts); !fits) return fits.error();
+  }
+  if (auto origin = read_origin(json, where, program); !origin) return origin.error();
+  return program;
+}
+
+Result<Strategy> read_strategy(const Json& json) {
+  const std::string where = "the strategy";
+  if (auto keys =
+          allow_keys(json, {"format", "techniques", "rationale", "parents", "origin"}, where);
+      !keys)
+    return keys.error();
+  Strategy strategy;
+  auto uses = read_uses(json);
+  if (!uses) return uses.error();
+  strategy.uses = std::move(*uses);
+  if (auto origin = read_origin(json, where, strategy); !origin) return origin.error();
+  return strategy;
+}
+
+// The text as JSON of the format.
+Result<Json> read_format(std::string_view text) {
+  Result<Json> json = parse_strictly(text);
+  if (!json) return json;
+  const std::string where = "the strategy";
+  if (!json->is_object()) return malformed(where + " is not an object");
+  const Result<std::string> format = read_text(*json, "format", where);
+  if (!format) return format.error();
+  if (*format != format_mark)
+    return malformed(fmt::format("'format' is '{}', expected '{}'", *format, format_mark));
+  return json;
+}
+
+// One part is a strategy of its own.
+Strategy strategy_of(const ProgramStrategy& program) {
+  return {program.parts.front().strategy.uses, program.rationale, program.parents, program.origin};
 }
 
 }  // namespace
@@ -187,31 +302,43 @@ std::string strategy_to_json(const Strategy& strategy) {
 }
 
 Result<Strategy> strategy_from_json(std::string_view text) {
-  const Result<Json> json = parse_strictly(text);
+  const Result<Json> json = read_format(text);
   if (!json) return json.error();
-  const std::string where = "the strategy";
-  if (Result<void> keys =
-          allow_keys(*json, {"format", "techniques", "rationale", "parents", "origin"}, where);
-      !keys)
-    return keys.error();
-  const Result<std::string> format = read_text(*json, "format", where);
-  if (!format) return format.error();
-  if (*format != format_mark)
-    return malformed(fmt::format("'format' is '{}', expected '{}'", *format, format_mark));
-  Strategy strategy;
-  Result<std::vector<Use>> uses = read_uses(*json);
-  if (!uses) return uses.error();
-  strategy.uses = std::move(*uses);
-  const Result<std::string> rationale = read_text(*json, "rationale", where);
-  if (!rationale) return rationale.error();
-  strategy.rationale = *rationale;
-  const Result<std::vector<std::string>> parents = read_texts(*json, "parents", where);
-  if (!parents) return parents.error();
-  strategy.parents = *parents;
-  const Result<std::string> origin = read_text(*json, "origin", where);
-  if (!origin) return origin.error();
-  strategy.origin = *origin;
-  return strategy;
+  if (!json->contains("parts")) return read_strategy(*json);
+  const Result<ProgramStrategy> program = read_program(*json);
+  if (!program) return program.error();
+  if (program->parts.size() == 1) return strategy_of(*program);
+  return Error{ErrorCode::usage,
+               fmt::format("strategy: it has {} parts, and programs of several kernels are not "
+                           "executed yet",
+                           program->parts.size()),
+               "give the strategy of one part"};
+}
+
+std::string program_strategy_to_json(const ProgramStrategy& program) {
+  if (program.parts.size() == 1) return strategy_to_json(strategy_of(program));
+  Json json = {{"format", format_mark}, {"partition", Json::array()}, {"parts", Json::array()}};
+  for (const PartStrategy& part : program.parts) {
+    json["partition"].push_back(part.on);
+    json["parts"].push_back(
+        {{"on", part.on}, {"techniques", write_uses<Json>(part.strategy.uses)}});
+  }
+  write_origin(json, program);
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<ProgramStrategy> program_strategy_from_json(std::string_view text) {
+  const Result<Json> json = read_format(text);
+  if (!json) return json.error();
+  if (json->contains("parts")) return read_program(*json);
+  auto strategy = read_strategy(*json);
+  if (!strategy) return strategy.error();
+  ProgramStrategy program;
+  program.parts.push_back({{}, {strategy->uses}});
+  program.rationale = std::move(strategy->rationale);
+  program.parents = std::move(strategy->parents);
+  program.origin = std::move(strategy->origin);
+  return program;
 }
 
 }  // namespace cupilot

@@ -83,8 +83,12 @@ ContentKind content_of(const Task& task, const Tensor& tensor, ContentKind kind)
   if (kind != ContentKind::special) return kind;
   const auto keeps_finite = [&](const Operation& operation) {
     const OperatorRow* row = find_operator(operation.kind);
-    return row != nullptr &&
-           std::find(row->finite.begin(), row->finite.end(), tensor.name) != row->finite.end();
+    if (row == nullptr || row->finite.empty()) return false;
+    std::string role = tensor.name;  // a family's tensors have the names of the row
+    const auto at = std::find(operation.inputs.begin(), operation.inputs.end(), tensor.name);
+    const auto place = static_cast<std::size_t>(at - operation.inputs.begin());
+    if (!row->rule.empty()) role = place < row->inputs.size() ? row->inputs[place] : "";
+    return std::find(row->finite.begin(), row->finite.end(), role) != row->finite.end();
   };
   return std::any_of(task.operations.begin(), task.operations.end(), keeps_finite)
              ? ContentKind::ordinary

@@ -110,7 +110,7 @@ class Composer {
       if (shape == shapes_.end())
         return fail(fmt::format("'{}' is no tensor and no output of an earlier operation", source),
                     "list operations in the order in which they run");
-      call_.inputs.push_back({names[i], shape->second});
+      call_.inputs.push_back({names[i], shape->second, optional});
       sources_[names[i]] = source;
     }
     return {};
@@ -381,7 +381,8 @@ class Composer {
     }
     stage.constants.insert(stage.constants.end(), from_rule.begin(), from_rule.end());
     for (const StageAxis& size : rule_.sizes) {
-      if (uses(all, size.name)) stage.sizes.push_back(size);
+      const bool other = size.name == "count" && !count_.empty();
+      if (uses(all, size.name) && !other) stage.sizes.push_back(size);
     }
     if (!count_.empty() && uses(all, "count")) stage.sizes.push_back({"count", product_of(count_)});
   }

@@ -5,6 +5,10 @@
 
 #include <fmt/format.h>
 
+#include <fmt/ranges.h>
+
+#include <cupilot/parts/operators.hpp>
+
 #include "base/embedded.hpp"
 #include "task/json_reader.hpp"
 #include "task/shape_rules.hpp"
@@ -115,7 +119,34 @@ std::vector<OperatorRow> embedded_operators() {
   return all;
 }
 
+std::string default_text(const Attribute& value) {
+  return std::visit([](const auto& one) { return Json(one).dump(); }, value);
+}
+
+OperatorInfo info_of(const OperatorRow& row) {
+  OperatorInfo info{.name = row.name, .group = row.group, .rule = row.rule};
+  info.inputs = row.inputs;
+  info.outputs = row.outputs;
+  info.aten = row.aten;
+  info.onnx = row.onnx;
+  info.flops = row.work.flops.text;
+  for (const std::string& name : row.required) info.attributes.emplace_back(name, "");
+  for (const auto& [name, value] : row.defaults) {
+    const auto words = row.options.find(name);
+    info.attributes.emplace_back(name, words == row.options.end()
+                                           ? default_text(value)
+                                           : fmt::format("{}", fmt::join(words->second, "|")));
+  }
+  return info;
+}
+
 }  // namespace
+
+std::vector<OperatorInfo> operators() {
+  std::vector<OperatorInfo> out;
+  for (const OperatorRow& row : all_operators()) out.push_back(info_of(row));
+  return out;
+}
 
 Result<std::vector<OperatorRow>> operators_from(std::string_view json, const std::string& origin,
                                                 const std::string& group) {

@@ -20,6 +20,7 @@ using ExprShape = std::vector<Expr>;  // outermost first
 struct RuleInput {
   std::string name{};
   ExprShape shape{};
+  bool optional = false;  // "bias?"
 };
 
 struct RuleCall {

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """A checkout without one family's folder still configures, and nothing else names the family: without_family.py ROOT FAMILY
 
-What is committed may name it in the family's own folder, its reference, tests, documents and scripts alone: one commit that only
-adds files makes a family. The copy is configured and its kernels are embedded; that takes seconds."""
+The family's own folder, its reference, tests, documents, examples and scripts alone may name it: one commit that only adds
+files makes a family. The copy is configured and its kernels are embedded; that takes seconds."""
 import json, os, re, shutil, subprocess, sys, tempfile
 
 ROOT, FAMILY = sys.argv[1], sys.argv[2]
 OWN = (f"kernels/families/{FAMILY}/", f"kernels/reference/{FAMILY}/")
-MAY_NAME = OWN + ("tests/", "docs/", "scripts/")
+MAY_NAME = OWN + ("tests/", "docs/", "scripts/", "examples/")
 
 
 def names():

@@ -390,7 +390,7 @@ TEST_CASE("a task with neither tunable nor model is exit 2 and says so", "[cli]"
 TEST_CASE("output that finds no room is told and ends in exit 1", "[cli]") {
   const Scratch scratch;
   scratch.file("full.sh", "\"$@\" > /dev/full\n");
-  for (const char* verb : {"techniques", "tasks --json", "doctor"}) {
+  for (const char* verb : {"techniques", "operators", "tasks --json", "doctor"}) {
     const Ran ran = run(verb, scratch, "bash full.sh");
     INFO(verb << ": " << ran.err);
     CHECK(ran.exit == 1);

@@ -6,6 +6,7 @@
 #include <cupilot/parts/expr.hpp>
 #include <cupilot/parts/host.hpp>
 #include <cupilot/parts/models.hpp>
+#include <cupilot/parts/program_strategy.hpp>
 #include <cupilot/parts/tunable.hpp>
 #include <cupilot/wisdom.hpp>
 
@@ -141,10 +142,14 @@ std::string wrong_standalone(const std::string& text) {
       });
 }
 
-Texts strategies() { return {file("tests/data/strategy/example.json")}; }
-bool takes_strategy(const std::string& text) { return static_cast<bool>(strategy_from_json(text)); }
+Texts strategies() {
+  return {file("tests/data/strategy/example.json"), file("tests/data/strategy/program.json")};
+}
+bool takes_strategy(const std::string& text) {
+  return static_cast<bool>(program_strategy_from_json(text));
+}
 std::string wrong_strategy(const std::string& text) {
-  return wrong_when_written(text, strategy_from_json, strategy_to_json);
+  return wrong_when_written(text, program_strategy_from_json, program_strategy_to_json);
 }
 Texts landscapes() {
   return {file("tests/data/landscapes/small.json"), file("bench/landscapes/nk.json")};

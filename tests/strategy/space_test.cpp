@@ -6,7 +6,6 @@
 #include <cupilot/parts/space.hpp>
 
 #include "catch.hpp"
-#include "strategy/places.hpp"
 #include "strategy/toy_space.hpp"
 
 using namespace cupilot;
@@ -471,23 +470,4 @@ TEST_CASE("a space that cannot hold is refused with the reason", "[space]") {
     INFO(space.error().message);
     CHECK(space.error().message.find(bad.says) != std::string::npos);
   }
-}
-
-TEST_CASE("places tell the distance to the nearest of many", "[strategy]") {
-  const auto space = toy_space();
-  REQUIRE(space);
-  std::vector<Strategy> all;
-  CHECK(std::isinf(Places(*space, all).nearest(Strategy())));
-  for (std::uint64_t i = 0; i < 12; ++i) all.push_back(sample(*space, Rng(i)));
-  all[3].uses.push_back({"a thing of its own", {}, "told in prose", {}});
-  all[4].uses.push_back(all[4].uses.front());
-  const Places places(*space, all);
-  for (std::uint64_t i = 100; i < 200; ++i) {
-    Strategy one = sample(*space, Rng(i));
-    if (i % 10 == 0) one.uses.push_back({"a thing of its own", {}, "told otherwise", {}});
-    double least = INFINITY;
-    for (const Strategy& other : all) least = std::min(least, distance(*space, one, other));
-    CHECK(places.nearest(one) == least);
-  }
-  CHECK(places.nearest(all[5]) == 0);
 }

@@ -195,3 +195,109 @@ TEST_CASE("a strategy inside of other JSON says what its own text says", "[strat
     CHECK(text == SortedJson::parse(strategy_to_json(strategy)).dump());
   }
 }
+
+namespace {
+
+ProgramStrategy two_parts() {
+  ProgramStrategy program;
+  program.parts = {
+      {{"relu", "conv"},
+       {{{"simt_core", {}, "", {}}, {"block_tile", {{"block_m", 64}, {"block_n", 128}}, "", {}}}}},
+      {{"norm"}, {}}};
+  program.parts[0].strategy.uses[1].values.erase("block_n");  // 128 is its default
+  program.rationale = "fused";
+  program.origin = "user";
+  return program;
+}
+
+}  // namespace
+
+TEST_CASE("a program's written form, canonical form and id are fixed", "[strategy]") {
+  CHECK(program_strategy_to_json(two_parts()) == golden("program.json"));
+  CHECK(canonical_json(two_parts()) == golden("program.canonical.json"));
+  CHECK(strategy_id(two_parts()) == golden("program.id"));
+  const auto back = program_strategy_from_json(golden("program.json"));
+  REQUIRE(back);
+  CHECK(back->parts == two_parts().parts);
+  CHECK(back->rationale == "fused");
+  CHECK(back->origin == "user");
+}
+
+TEST_CASE("of one part a program is written as the strategy, with its id", "[strategy]") {
+  ProgramStrategy program;
+  program.parts = {{{"gemm"}, {example().uses}}};
+  program.rationale = example().rationale;
+  program.parents = example().parents;
+  program.origin = example().origin;
+  CHECK(program_strategy_to_json(program) == golden("example.json"));
+  CHECK(canonical_json(program) == golden("example.canonical.json"));
+  CHECK(strategy_id(program) == golden("example.id"));
+  const auto plain = program_strategy_from_json(golden("example.json"));
+  REQUIRE(plain);
+  REQUIRE(plain->parts.size() == 1);
+  CHECK(plain->parts[0].on.empty());
+  CHECK(plain->parts[0].strategy.uses == example().uses);
+  CHECK(plain->parents == example().parents);
+  const auto by_part =
+      strategy_from_json(R"({"format":"cupilot strategy 1","partition":[["gemm"]],"origin":"user",)"
+                         R"("parts":[{"on":["gemm"],"techniques":[{"name":"simt_core"}]}]})");
+  REQUIRE(by_part);
+  CHECK(by_part->uses.size() == 1);
+  CHECK(by_part->origin == "user");
+}
+
+TEST_CASE("of two parts the order and who computes what are the identity", "[strategy]") {
+  const std::string id = strategy_id(two_parts());
+  ProgramStrategy same = two_parts();
+  std::reverse(same.parts[0].on.begin(), same.parts[0].on.end());
+  std::reverse(same.parts[0].strategy.uses.begin(), same.parts[0].strategy.uses.end());
+  same.rationale.clear();
+  CHECK(strategy_id(same) == id);
+  const std::vector<void (*)(ProgramStrategy&)> changes = {
+      [](ProgramStrategy& p) { std::swap(p.parts[0], p.parts[1]); },
+      [](ProgramStrategy& p) {
+        p.parts[1].on.push_back("relu"), p.parts[0].on.erase(p.parts[0].on.begin());
+      },
+      [](ProgramStrategy& p) { p.parts[0].strategy.uses.pop_back(); },
+      [](ProgramStrategy& p) { p.parts.pop_back(); }};
+  for (const auto& change : changes) {
+    ProgramStrategy other = two_parts();
+    change(other);
+    CHECK(strategy_id(other) != id);
+  }
+}
+
+TEST_CASE("a program that is no partition, or that nothing executes yet, is refused by name",
+          "[strategy]") {
+  const auto executed = strategy_from_json(golden("program.json"));
+  REQUIRE_FALSE(executed);
+  CHECK(executed.error().message.find("2 parts") != std::string::npos);
+  CHECK(executed.error().message.find("not executed yet") != std::string::npos);
+  const std::string head = R"({"format":"cupilot strategy 1",)",
+                    one = R"({"on":["a"],"techniques":[]})",
+                    two = R"({"on":["b"],"techniques":[]})";
+  struct Bad {
+    std::string text, says;
+  };
+  const std::vector<Bad> table = {
+      {head + R"("parts":[]})", "at least one"},
+      {head + R"("parts":{}})", "at least one"},
+      {head + R"("parts":[)" + one + R"(],"techniques":[]})", "'techniques'"},
+      {head + R"("parts":[)" + one + "," + one + "]}", "a stands in two parts"},
+      {head + R"("parts":[)" + one + R"(,{"techniques":[]}]})", "parts[1] names no operation"},
+      {head + R"("parts":[)" + one + R"(,{"on":["b"]}]})", "'techniques'"},
+      {head + R"("parts":[)" + one + R"(,{"on":["b"],"technique":[]}]})", "'technique'"},
+      {head + R"("partition":[["a"]],"parts":[)" + one + "," + two + "]}", "1 parts"},
+      {head + R"("partition":[["a"],["c"]],"parts":[)" + one + "," + two + "]}", "parts[1]"},
+      {head + R"("partition":[["a"],3],"parts":[)" + one + "," + two + "]}", "no list"},
+      {head + R"("partition":3,"parts":[)" + one + "]}", "'partition'"},
+      {head + R"("partition":[["a"]],"techniques":[]})", "'partition'"}};
+  for (const Bad& bad : table) {
+    INFO(bad.text);
+    const auto program = program_strategy_from_json(bad.text);
+    REQUIRE_FALSE(program);
+    INFO(program.error().message);
+    CHECK(program.error().code == ErrorCode::usage);
+    CHECK(program.error().message.find(bad.says) != std::string::npos);
+  }
+}

@@ -1,6 +1,8 @@
 // Rows of operators: what is read, what is refused, what they say of a task.
 #include "task/operators.hpp"
 
+#include <set>
+
 #include "catch.hpp"
 
 namespace cupilot {
@@ -52,6 +54,14 @@ TEST_CASE("built-in operators have their references", "[operators]") {
       CHECK_FALSE(operator_reference(row->group + "/" + file).empty());
   }
   CHECK(find_operator("transmogrify") == nullptr);
+}
+
+TEST_CASE("built-in operators have names of their own", "[operators]") {
+  std::set<std::string> names;
+  for (const OperatorRow& row : all_operators()) {
+    INFO(row.name);
+    CHECK(names.insert(row.name).second);
+  }
 }
 
 TEST_CASE("a task is like a matrix product where it or its operator says so", "[operators]") {

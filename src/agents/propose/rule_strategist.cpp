@@ -6,7 +6,6 @@
 #include "agents/propose/untried.hpp"
 #include "strategy/edit.hpp"
 #include "strategy/genome.hpp"
-#include "strategy/places.hpp"
 #include "strategy/skeleton_plan.hpp"
 
 namespace cupilot {
@@ -123,8 +122,15 @@ double core_share(const StrategyBrief& brief, const Strategy& strategy) {
   return most > 0 ? own / most : 1;
 }
 
+// Distance to the nearest of the population; infinite where there is none.
+double nearest_distance(const StrategyBrief& brief, const Strategy& strategy) {
+  double least = INFINITY;
+  for (const Strategy& other : brief.population)
+    least = std::min(least, distance(*brief.space, strategy, other));
+  return least;
+}
+
 std::optional<Strategy> far_sample(const StrategyBrief& brief, const Rng& rng) {
-  const Places population(*brief.space, brief.population);
   std::optional<Strategy> best;
   double most = -1;
   for (int draw = 0; draw < spread_draws; ++draw) {
@@ -133,7 +139,7 @@ std::optional<Strategy> far_sample(const StrategyBrief& brief, const Rng& rng) {
     Strategy strategy =
         informed ? informed_sample(brief, own.fork(1)) : sample(*brief.space, own.fork(2));
     if (was_tried(brief, strategy)) continue;
-    const double apart = population.nearest(strategy) * core_share(brief, strategy);
+    const double apart = nearest_distance(brief, strategy) * core_share(brief, strategy);
     if (apart <= most) continue;
     most = apart;
     best = std::move(strategy);

@@ -16,7 +16,7 @@
 namespace cupilot {
 
 // Raised whenever what a checkpoint holds, or what a search makes of it, changes.
-inline constexpr int checkpoint_format = 4;
+inline constexpr int checkpoint_format = 5;
 
 struct Checkpoint {
   RecordMark mark;                    // of the journal

@@ -44,7 +44,6 @@ double rank_correlation(const std::vector<double>& a, const std::vector<double>&
 
 ForecastScore::ForecastScore(const RunState& state) {
   learnt_ = state.header.learnt.size();
-  if (!state.header.techniques.empty()) return;
   const auto task = task_from_json(state.header.task_json, "the journal's task");
   if (task)
     forecaster_ =

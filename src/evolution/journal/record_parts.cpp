@@ -255,27 +255,30 @@ SearchFeatures steering_of(const Json& json) {
 }  // namespace
 
 Json put(const SearchOptions& o) {
-  return {{"seed", o.seed},
-          {"population", o.population},
-          {"initial", o.initial},
-          {"children", o.children},
-          {"elites", o.elites},
-          {"tournament", o.tournament},
-          {"generations_per_epoch", o.generations_per_epoch},
-          {"lookahead", o.lookahead},
-          {"utilisation_weight", o.utilisation_weight},
-          {"tune_share", o.tune_share},
-          {"brood", o.offspring_per_slot},
-          {"repairs", o.repairs},
-          {"max_evaluations", o.max_evaluations},
-          {"max_generations", o.max_generations},
-          {"target_us", o.target_us},
-          {"steering", put(o.steering)}};
+  Json json = {{"seed", o.seed},
+               {"population", o.population},
+               {"initial", o.initial},
+               {"children", o.children},
+               {"elites", o.elites},
+               {"tournament", o.tournament},
+               {"generations_per_epoch", o.generations_per_epoch},
+               {"lookahead", o.lookahead},
+               {"utilisation_weight", o.utilisation_weight},
+               {"tune_share", o.tune_share},
+               {"brood", o.offspring_per_slot},
+               {"repairs", o.repairs},
+               {"max_evaluations", o.max_evaluations},
+               {"max_generations", o.max_generations},
+               {"target_us", o.target_us},
+               {"steering", put(o.steering)}};
+  if (o.policy != SearchPolicy::evolution) json["policy"] = name_of(o.policy);
+  return json;
 }
 
 SearchOptions search_options_of(const Json& json) {
   SearchOptions o;
   json.at("seed").get_to(o.seed);
+  o.policy = enum_of<SearchPolicy>(json.value("policy", "evolution"), 2);
   json.at("population").get_to(o.population);
   json.at("initial").get_to(o.initial);
   json.at("children").get_to(o.children);

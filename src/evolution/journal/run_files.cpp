@@ -85,8 +85,7 @@ Result<void> write_best(Host& host, const std::string& run_dir, const Task& task
   struct File {
     std::string name, text;
   };
-  const bool launches =
-      backend.traits().techniques.empty();  // a device that spans its own space runs no kernel
+  const bool launches = !best.candidate.source.plan.launches.empty();
   std::vector<File> files = {
       {"kernel.cu",
        standalone_text(best.candidate.source, launches ? words_in_best(task_words) : task_words)},

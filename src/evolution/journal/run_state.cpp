@@ -7,8 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "evolution/search/known_kernels.hpp"
-
 namespace cupilot {
 namespace {
 
@@ -110,22 +108,6 @@ Result<RunState> fold(const ReadRecords& read, Evidence evidence) {
   return state;
 }
 
-Score score_of(const Candidate& candidate) {
-  Score score;
-  score.evaluated = candidate.evaluated;
-  score.kernel_hash = candidate.kernel_hash;
-  if (const auto* accepted = std::get_if<Accepted>(&candidate.outcome)) {
-    score.accepted = true;
-    score.time_us = accepted->measurement.time_us;
-    score.verdict = accepted->verdict;
-  } else if (const auto* rejected = std::get_if<Rejected>(&candidate.outcome)) {
-    score.rejection = rejected->code;
-    score.repairable = is_repairable(candidate);
-  }
-  if (score.accepted && is_free_form(candidate)) score.realised = candidate.strategy;
-  return score;
-}
-
 Best best_of(const FinalRecord& record) {
   return {record.candidate,  record.baselines, record.ratio_low,
           record.ratio_high, record.gain,      record.gain_noise};
@@ -143,15 +125,6 @@ std::vector<std::string> drift_alarms(const Best& best) {
                     baseline.name, 100 * baseline.drift));
   }
   return alarms;
-}
-
-double counting_seconds(const PhaseSeconds& phases) {
-  double sum = 0;
-  for (const auto& [path, seconds] : phases) {
-    const bool counting = ("/" + path + "/").find("/counters/") != std::string::npos;
-    if (counting && !path.ends_with(waiting_phase)) sum += seconds;
-  }
-  return sum;
 }
 
 void tell_cpu(EvolveReport& report, CpuSpent cpu) {

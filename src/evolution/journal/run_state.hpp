@@ -48,13 +48,8 @@ class Folding {
   RunState state_;
 };
 
-// Of these phases, those in which hardware counters were read; who waits for a device loses nothing
-// by them.
-double counting_seconds(const PhaseSeconds& phases);
-
 void tell_cpu(EvolveReport& report, CpuSpent cpu);
 
-Score score_of(const Candidate& candidate);
 Best best_of(const FinalRecord& record);
 // A sentence for each baseline whose time beside the champion is not its time before the search.
 std::vector<std::string> drift_alarms(const Best& best);

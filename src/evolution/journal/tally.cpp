@@ -4,6 +4,7 @@
 
 #include <cupilot/parts/run_report.hpp>
 
+#include "base/counting_seconds.hpp"
 #include "base/guard.hpp"
 #include "evolution/journal/run_files.hpp"
 

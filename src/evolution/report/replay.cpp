@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include <cupilot/parts/evaluator.hpp>
 #include <cupilot/parts/model_agents.hpp>
 
 #include "evolution/journal/run_files.hpp"
@@ -95,32 +96,30 @@ ModelSeat seat_of(const RunState& state, const SearchComponents& components,
   return seat;
 }
 
-void settle(Search& search, const Outcomes& outcomes, const Proposal& proposal,
-            ReplayReport& report) {
+// Answers from the journal, and keeps count of what it does not know.
+Result<Candidate> answered(const Outcomes& outcomes, const Proposal& proposal,
+                           ReplayReport& report) {
   ++report.proposed;
   if (outcomes.made(proposal)) {
     ++report.same;
   } else if (report.first_other_slot < 0) {
     report.first_other_slot = proposal.slot;
   }
-  if (const Candidate* candidate = outcomes.of(proposal)) {
-    search.tell(proposal.id, score_of(*candidate));
-    return;
-  }
+  if (const Candidate* candidate = outcomes.of(proposal)) return *candidate;
   ++report.unknown;
-  search.forget(proposal.id);
+  return Candidate{};  // lost
 }
 
 Result<ReplayReport> search_again(Search& search, const Outcomes& outcomes) {
   ReplayReport report;
   report.recorded = outcomes.count();
   report.run_best_us = outcomes.best_us();
-  while (report.proposed < report.recorded) {
-    auto asked = search.ask(1);
-    if (!asked) return asked.error();
-    const auto* proposals = std::get_if<std::vector<Proposal>>(&*asked);
-    if (proposals == nullptr) break;  // nothing is ever open here: the search is finished
-    for (const Proposal& proposal : *proposals) settle(search, outcomes, proposal, report);
+  FunctionEvaluator journal(
+      [&](const EvaluationJob& job) { return answered(outcomes, job.proposal, report); });
+  if (report.recorded > 0) {
+    auto ended = run_search(search, journal,
+                            [&](const Evaluated&) { return report.proposed < report.recorded; });
+    if (!ended) return ended.error();
   }
   if (const auto best = search.best()) {
     report.best_us = best->time_us;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <cupilot/parts/prediction.hpp>
 
+#include "agents/write/values_writer.hpp"
 #include "evolution/run/timely_chat.hpp"
 #include "evolution/search/knowledge.hpp"
 #include "kernel/tunable_check.hpp"
@@ -13,43 +14,6 @@
 
 namespace cupilot {
 namespace {
-
-// Writes for a device that spans its own space: the "kernel" is the strategy, its values are the
-// constants.
-class PlainWriter : public KernelWriter {
- public:
-  explicit PlainWriter(const Space& space) : space_(space) {}
-
-  std::optional<std::string> lacks(const Task&, const Strategy& strategy) const override {
-    for (const Use& use : strategy.uses) {
-      bool known = false;
-      for (const Technique& technique : space_.techniques())
-        known = known || technique.name == use.technique;
-      if (!known) return use.technique;
-    }
-    return std::nullopt;
-  }
-
-  Attempt<KernelSource> write(const WriterBrief& brief) override {
-    KernelSource source;
-    source.text = "// " + describe(*brief.strategy) + "\n";
-    source.template_name = "landscape";
-    source.strategy_id = strategy_id(*brief.strategy);
-    for (const Use& use : brief.strategy->uses) {
-      source.constants[use.technique] = 1;
-      for (const Knob& knob : space_.knobs()) {
-        if (knob.technique != use.technique) continue;
-        const auto found = use.values.find(knob.parameter);
-        source.constants[knob.technique + "." + knob.parameter] =
-            found == use.values.end() ? knob.fallback : found->second;
-      }
-    }
-    return source;
-  }
-
- private:
-  const Space& space_;
-};
 
 const Families& known_families(const Families& given) {
   return given.empty() ? builtin_families() : given;
@@ -145,7 +109,7 @@ void seat_models(RunContext& context, const EvolveOptions& options) {
   context.chat = std::make_unique<TimelyChat>(*options.chat, host, options.cancel, end);
   ModelSeat seat;
   seat.client = context.chat.get();
-  seat.task = context.task;
+  seat.task = context.task.get();
   seat.device = &context.backend->device();
   seat.options = options.seats;
   if (!context.templates) seat.options.share = 1;
@@ -269,7 +233,7 @@ Result<SearchComponents> find_components(const Task& task, const DeviceSpec& dev
     auto space = build_space(std::move(model));
     if (!space) return space.error();
     components.space = std::move(*space);
-    components.own_writer = std::make_unique<PlainWriter>(*components.space);
+    components.own_writer = values_writer(*components.space);
     components.zone = Zone::middle;
   } else {
     if (auto valid = validate(task); !valid) return valid.error();
@@ -305,31 +269,44 @@ Result<void> learn(SearchComponents& components, const Task& task, const DeviceS
   return {};
 }
 
-Result<RunContext> open_context(const Task& task, Backend& backend, const EvolveOptions& options) {
-  const std::vector<Technique> techniques = backend.traits().techniques;
-  const bool others_write = options.chat != nullptr || options.writer != nullptr;
-  auto components = find_components(task, backend.device(), techniques, options.tunables,
-                                    options.families, options.random_search, others_write);
-  if (!components) return components.error();
-  RunContext context;
-  static_cast<SearchComponents&>(context) = std::move(*components);
-  context.task = &task;
-  context.backend = &backend;
-  if (options.strategist != nullptr) context.strategist = options.strategist;
-  if (options.writer != nullptr) context.writer = options.writer;
-  if (options.chat != nullptr && techniques.empty()) seat_models(context, options);
-  if (!techniques.empty()) return context;
+namespace {
+
+// Adds models, screen and pool to a run on kernels.
+Result<void> add_company(RunContext& context, const EvolveOptions& options) {
+  Backend& backend = *context.backend;
+  if (options.chat != nullptr) seat_models(context, options);
   context.notices = context.ignored;
   if (context.templates && options.plain_first && options.writer == nullptr &&
       backend.traits().runs) {
     const Families families = known_families(options.families);
-    auto loaded = load_tunables(task, backend.device(), families, options.tunables);
+    auto loaded = load_tunables(*context.task, backend.device(), families, options.tunables);
     if (!loaded) return loaded.error();
-    context.plain = plain_settings(task, backend.device(), families, *loaded);
+    context.plain = plain_settings(*context.task, backend.device(), families, *loaded);
   }
-  if (auto added = add_screen(context, options); !added) return added.error();
+  if (auto added = add_screen(context, options); !added) return added;
+  context.checker = context.screen != nullptr ? context.screen : &backend;
+  context.pool = options.pool;
   consult_pool(context, options);
   add_practice(context, options);
+  return {};
+}
+
+}  // namespace
+
+Result<RunContext> open_context(const Task& task, Backend& backend, const EvolveOptions& options) {
+  const std::vector<Technique>& own = backend.traits().techniques;
+  RunContext context;
+  context.task = std::make_shared<const Task>(own.empty() ? task : landscape_task());
+  context.backend = &backend;
+  const bool others_write = options.chat != nullptr || options.writer != nullptr;
+  auto components = find_components(*context.task, backend.device(), own, options.tunables,
+                                    options.families, options.random_search, others_write);
+  if (!components) return components.error();
+  static_cast<SearchComponents&>(context) = std::move(*components);
+  if (options.strategist != nullptr) context.strategist = options.strategist;
+  if (options.writer != nullptr) context.writer = options.writer;
+  if (!own.empty()) return context;
+  if (auto added = add_company(context, options); !added) return added.error();
   return context;
 }
 

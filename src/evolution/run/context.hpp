@@ -52,10 +52,13 @@ struct PlainSetting {
 struct RunContext : SearchComponents {
   // Of the user's own templates; none where kernels have another origin.
   std::vector<PlainSetting> plain;
-  const Task* task = nullptr;
+  std::shared_ptr<const Task>
+      task;  // of a device that spans its own space: the one that stands for it
   Backend* backend = nullptr;
   Backend* screen = nullptr;            // Pipe::screen
   std::unique_ptr<Backend> own_screen;  // it, where the caller gave none
+  Backend* checker = nullptr;           // tries the task's own check; null: there is none to try
+  std::string pool;                     // is read and told of the champion; "": there is none
   std::unique_ptr<ChatClient>
       chat;  // the caller's, which hears of the end; before those who ask it
   std::unique_ptr<Strategist> model_strategist;

@@ -4,28 +4,25 @@
 
 #include <fmt/format.h>
 
+#include <cupilot/parts/policy.hpp>
 #include <cupilot/parts/rejection.hpp>
 #include <cupilot/version.hpp>
 
 #include "base/guard.hpp"
+#include "evolution/evaluate/local_evaluator.hpp"
 #include "evolution/evaluate/timing.hpp"
 #include "evolution/journal/run_files.hpp"
+#include "evolution/run/baselines.hpp"
 #include "evolution/search/state.hpp"
 
 namespace cupilot {
 namespace {
 
-constexpr int baseline_rounds = 7;
-constexpr std::int64_t candidates_a_count = 10;
-
-// Half as many again as compile wait for a device, so that it never waits for them.
-int with_waiting(int compiles) { return compiles + compiles / 2; }
-
 SearchOptions resolved(SearchOptions options, const Backend& backend) {
   if (options.lookahead != 0) return options;
   const bool real = backend.provenance() == Provenance::measured;
-  options.lookahead =
-      std::max(least_lookahead, real ? with_waiting(backend.traits().parallel_compiles) : 0);
+  const int compiles = backend.traits().parallel_compiles;
+  options.lookahead = std::max(least_lookahead, real ? compiles + compiles / 2 : 0);
   return options;
 }
 
@@ -34,25 +31,26 @@ int places_on(const Backend& backend) {
   return backend.traits().parallel_trials + (backend.provenance() == Provenance::measured ? 1 : 0);
 }
 
-}  // namespace
-
-int width_of(const Backend& backend, const SearchOptions& options) {
-  const int compiles = backend.traits().parallel_compiles;
-  const int width = options.parallel > 0 ? options.parallel
-                                         : std::max(with_waiting(compiles),
-                                                    compiles + backend.traits().parallel_trials);
-  return std::clamp(width, 1, std::max(1, options.lookahead));
+// Proposals in flight.
+int width_of(const EvolveOptions& options, const Backend& backend) {
+  const int worth =
+      options.evaluator != nullptr ? options.evaluator->capacity() : capacity_of(backend);
+  const int width = options.search.parallel > 0 ? options.search.parallel : worth;
+  return std::clamp(width, 1, std::max(1, options.search.lookahead));
 }
 
-Driver::Driver(const Task& task, RunContext context, const EvolveOptions& options,
-               std::optional<Journal> journal, double began)
-    : task_(task),
-      context_(std::move(context)),
+}  // namespace
+
+Driver::Driver(RunContext context, const EvolveOptions& options, std::optional<Journal> journal,
+               double began)
+    : context_(std::move(context)),
       options_(options),
       host_(options.host != nullptr ? *options.host : real_host()),
       journal_(std::move(journal)),
+      task_(*context_.task),
       pipe_{&task_, context_.backend, context_.writer, options.search.seed, context_.screen},
       started_(began),
+      counting_(host_, context_.backend->provenance(), began),
       heartbeat_(host_, options.observer),
       ledger_(options.search.max_evaluations),
       known_(options.search.steering.code_crossover),
@@ -62,7 +60,7 @@ Driver::Driver(const Task& task, RunContext context, const EvolveOptions& option
               [this] { return host_.monotonic_seconds() >= last_call_.load(); }) {
   part_seconds_["beginning"] = host_.monotonic_seconds() - began;
   options_.search = resolved(options.search, *context_.backend);
-  width_ = width_of(*context_.backend, options_.search);
+  width_ = width_of(options_, *context_.backend);
 }
 
 Result<void> Driver::commit() {
@@ -72,42 +70,12 @@ Result<void> Driver::commit() {
 }
 
 Result<void> Driver::measure_baselines() {
-  const Phase phase("baselines");
   const double began = host_.monotonic_seconds();
-  auto floor = mean_floor(task_, context_.backend->device(), task_.precision);
-  if (!floor) return floor.error();
-  baselines_.floor_us = *floor;
-  baselines_.notices = context_.backend->traits().notices;
-  baselines_.notices.insert(baselines_.notices.end(), context_.notices.begin(),
-                            context_.notices.end());
-  std::vector<Subject> contestants;
-  if (options_.plain_baseline) contestants.push_back({Subject::Kind::plain, "plain", nullptr});
-  contestants.push_back({Subject::Kind::library, library_name(task_), nullptr});
-  MeasureOptions rules;
-  rules.rounds = baseline_rounds;
-  rules.seed = measure_seed();
-  auto reports = measure_all(task_, *context_.backend, contestants, rules);
-  if (!reports && options_.plain_baseline) {
-    baselines_.notices.push_back("no plain baseline: " + reports.error().message);
-    contestants.erase(contestants.begin());
-    reports = measure_all(task_, *context_.backend, contestants, rules);
-  }
-  if (!reports) return std::move(reports.error()).while_doing("timing the baselines");
-  for (Timed& timed : *reports) {
-    SubjectReport& report = timed.report;
-    if (report.measurement.is_error())
-      return std::move(report.measurement.error()).while_doing("timing baseline " + report.name);
-    if (report.measurement.is_rejected()) {
-      const bool plain = report.name == "plain";
-      baselines_.notices.push_back(fmt::format("no {} baseline: {}", plain ? "plain" : "library",
-                                               report.measurement.rejected().message));
-      continue;
-    }
-    baselines_.baselines.push_back(
-        {report.name, report.measurement->time_us, report.measurement->provenance, {}});
-  }
-  if (options_.plain_baseline && plain_time_us(baselines_.baselines) <= 0)
-    baselines_.notices.emplace_back("without a plain baseline no speed-up over it is told");
+  std::vector<std::string> notices = context_.backend->traits().notices;
+  notices.insert(notices.end(), context_.notices.begin(), context_.notices.end());
+  auto timed = time_baselines(pipe_, options_.plain_baseline, std::move(notices));
+  if (!timed) return timed.error();
+  baselines_ = std::move(*timed);
   baselines_seconds_ = host_.monotonic_seconds() - began;
   return {};
 }
@@ -165,56 +133,18 @@ Error Driver::explain(Error error) const {
 
 void Driver::dispatch(const Proposal& proposal) {
   ++in_flight_;
-  EvaluationOptions rules;
-  rules.proof_seed = options_.search.seed;
-  rules.measure.seed = measure_seed();
-  rules.elite_below_us = search_->known_best_us(proposal.slot);
-  rules.brief = known_.brief_for(proposal);
   const auto stage = std::make_shared<std::atomic<const char*>>("waiting for a place");
   stages_[proposal.id] = stage;
-  rules.places = &places_;
-  rules.begins = [stage](const char* begun) { stage->store(begun); };
-  workers_->submit([this, proposal, rules]() mutable {
-    const PhaseLog phases([this] { return host_.monotonic_seconds(); },
-                          [this] { return host_.thread_cpu_seconds(); });
-    const double began = host_.monotonic_seconds();
-    bool granted = false;
-    rules.count = [&](bool leads) {
-      return leads ? plan_count(proposal.slot, granted) : std::nullopt;
-    };
-    rules.admit = [this,
-                   slot = proposal.slot](const CompiledKernel& kernel) -> std::optional<Rejected> {
-      const std::lock_guard lock(owners_mutex_);
-      if (search_->known_banned(kernel.facts.normalized_hash, slot)) {
-        return reject("floor.banned", "a kernel with the same PTX had a time below the floor");
-      }
-      const std::int64_t owner = search_->known_owner(kernel.facts.normalized_hash, slot);
-      if (owner < 0) return std::nullopt;
-      return reject("gate.duplicate", "slot " + std::to_string(owner) + " had the same PTX");
-    };
-    auto passed = guarded([&] {
-      const Phase phase("search");
-      return pass(pipe_, proposal.strategy, rules);
-    });
-    counting_.settle(counting_seconds(phases.seconds()), granted);
-    return Done{proposal, std::move(passed), host_.monotonic_seconds() - began, phases.seconds(),
-                phases.cpu()};
-  });
-}
-
-// Counting runs a kernel several times more: those that take the lead, at most one candidate in
-// ten, and a share of the time.
-std::optional<CountPlan> Driver::plan_count(std::int64_t slot, bool& granted) {
-  if (context_.backend->provenance() != Provenance::measured) return std::nullopt;
-  if (counted_.load() * candidates_a_count > slot) return std::nullopt;
-  ++counted_;
-  if (std::string why = counting_.lost(); !why.empty())
-    return CountPlan{CountDepth::few, std::move(why)};
-  granted = counting_.grant(host_.monotonic_seconds() - started_, CountBudget::while_searching);
-  if (granted)
-    return CountPlan{CountDepth::few, "", [this](const std::string& why) { counting_.lose(why); }};
-  return CountPlan{CountDepth::few, fmt::format("they have had their {:.0f} % of the time",
-                                                100 * CountBudget::while_searching)};
+  EvaluationJob job;
+  job.proposal = proposal;
+  job.brief = known_.brief_for(proposal);
+  job.elite_below_us = search_->known_best_us(proposal.slot);
+  job.begins = [stage](const char* begun) { stage->store(begun); };
+  job.refuse = [this, slot = proposal.slot](const std::string& hash) {
+    const std::lock_guard lock(owners_mutex_);
+    return had_before(*search_, hash, slot);
+  };
+  evaluator_->submit(std::move(job));
 }
 
 Result<bool> Driver::fill() {
@@ -258,27 +188,29 @@ Result<bool> Driver::fill() {
   return more;
 }
 
-Result<void> Driver::take(Done done) {
+Result<void> Driver::take(Evaluated done) {
   const Phase phase("tell");
   --in_flight_;
   stages_.erase(done.proposal.id);
-  if (!done.passed && cancelled())
+  if (!done.candidate && cancelled())
     return {};  // it may have been cut short, and stays open for whoever resumes
-  if (done.passed && done.passed->given_up) {
+  if (done.given_up) {
     ++given_up_;
     return {};  // as above
   }
-  if (!done.passed)
-    return std::move(done.passed.error()).while_doing(fmt::format("slot {}", done.proposal.slot));
+  if (!done.candidate) {
+    return std::move(done.candidate.error())
+        .while_doing(fmt::format("slot {}", done.proposal.slot));
+  }
   ResultRecord record;
   record.epoch = done.proposal.epoch;
   record.generation = done.proposal.generation;
   record.slot = done.proposal.slot;
-  record.candidate = std::move(done.passed->candidate);
+  record.candidate = std::move(*done.candidate);
   record.candidate.id = done.proposal.id;
-  record.seconds = done.seconds;
-  record.phases = std::move(done.phases);
-  record.cpu = std::move(done.cpu);
+  record.seconds = done.cost.seconds;
+  record.phases = std::move(done.cost.phase_seconds);
+  record.cpu = {std::move(done.cost.cpu_seconds), done.cost.device_cpu_seconds};
   if (!options_.run_dir.empty()) {
     const Phase writing("journal");
     auto kept = keep_source(host_, options_.run_dir, record.candidate, options_.task_words);
@@ -289,11 +221,7 @@ Result<void> Driver::take(Done done) {
   open_.erase(record.candidate.id);
   {
     const std::lock_guard lock(owners_mutex_);
-    if (std::holds_alternative<Lost>(record.candidate.outcome)) {
-      search_->forget(record.candidate.id);
-    } else {
-      search_->tell(record.candidate.id, score_of(record.candidate));
-    }
+    cupilot::tell(*search_, record.candidate);
   }
   forget_digests();
   const bool fresh = ledger_.settle(record);
@@ -328,8 +256,9 @@ std::string Driver::in_flight() const {
   return text.empty() ? "breeding" : text;
 }
 
+// The caller's evaluator has jobs until it hands them back.
 bool Driver::only_late_ones() const {
-  if (!places_.is_over()) return false;
+  if (options_.evaluator != nullptr || !places_.is_over()) return false;
   return std::all_of(stages_.begin(), stages_.end(), [](const auto& one) {
     const std::string_view stage = one.second->load();
     return stage != "proving" && stage != "timing";
@@ -360,10 +289,10 @@ std::string Driver::due() const {
 
 // Nothing that a turn of the search does comes to anything new before a job ends, unless the search
 // itself is to end.
-std::vector<Driver::Done> Driver::next_done(bool more) {
+std::vector<Evaluated> Driver::next_done(bool more) {
   while (true) {
     set_last_call();
-    std::vector<Done> done = workers_->collect(in_flight_ > 0 ? wait_seconds : 0);
+    std::vector<Evaluated> done = evaluator_->collect(in_flight_ > 0 ? wait_seconds : 0);
     if (heartbeat_.is_due())
       heartbeat_.tell(in_flight(), search_began_, again_seconds(2) + confirm_seconds());
     if (!done.empty() || in_flight_ == 0 || cancelled() || (!more && only_late_ones()) ||
@@ -374,7 +303,9 @@ std::vector<Driver::Done> Driver::next_done(bool more) {
 
 Result<void> Driver::search() {
   search_began_ = host_.monotonic_seconds();
-  workers_ = std::make_unique<Workers<Done>>(host_, width_);
+  if (options_.evaluator == nullptr)
+    local_ = std::make_unique<LocalEvaluator>(pipe_, host_, counting_, places_, width_);
+  evaluator_ = local_ != nullptr ? local_.get() : options_.evaluator;
   std::optional<Error> failed;
   const auto note = [&](Result<void> result) {
     if (!result && !failed) failed = result.error();
@@ -393,7 +324,7 @@ Result<void> Driver::search() {
       more = more && filled && *filled;
     }
     if (!failed && !cut_short) write_checkpoint();
-    for (Done& done : next_done(more)) note(take(std::move(done)));
+    for (Evaluated& done : next_done(more)) note(take(std::move(done)));
     if (!failed) note(commit());
     if (failed) more = false;
     report_generations(false);
@@ -402,7 +333,7 @@ Result<void> Driver::search() {
       break;
     }
   }
-  if (in_flight_ == 0) workers_.reset();  // else what compiles ends beside what follows
+  if (in_flight_ == 0) local_.reset();  // else what compiles ends beside what follows
   if (given_up_ > 0 && stopped_ != time_spent) note(stop(time_spent));
   part_seconds_["search"] += host_.monotonic_seconds() - search_began_;
   // Even after a failure elsewhere, what was told is written if it can be.
@@ -412,8 +343,13 @@ Result<void> Driver::search() {
 }
 
 void Driver::begin_search() {
-  search_.emplace(options_.search, *context_.space, *context_.strategist, context_.zone,
-                  plain_time_us(baselines_.baselines), context_.knowledge);
+  const double plain_us = plain_time_us(baselines_.baselines);
+  if (options_.policy) {
+    search_.emplace(options_.search, plain_us, options_.policy(options_.search, *context_.space));
+    return;
+  }
+  search_.emplace(options_.search, *context_.space, *context_.strategist, context_.zone, plain_us,
+                  context_.knowledge);
 }
 
 Result<void> Driver::run_search() {

@@ -9,17 +9,19 @@
 #include <optional>
 #include <span>
 
+#include <cupilot/parts/evaluator.hpp>
+
 #include "base/phases.hpp"
-#include "evolution/evaluate/count_budget.hpp"
+#include "evolution/evaluate/counting.hpp"
+#include "evolution/evaluate/local_evaluator.hpp"
 #include "evolution/evaluate/pipe.hpp"
-#include "evolution/evaluate/places.hpp"
 #include "evolution/evaluate/timing.hpp"
-#include "evolution/evaluate/workers.hpp"
 #include "evolution/journal/checkpoint.hpp"
 #include "evolution/journal/events.hpp"
 #include "evolution/journal/ledger.hpp"
 #include "evolution/journal/run_state.hpp"
 #include "evolution/run/context.hpp"
+#include "evolution/run/finals.hpp"
 #include "evolution/run/waiting.hpp"
 #include "evolution/search/known_kernels.hpp"
 
@@ -28,8 +30,8 @@ namespace cupilot {
 class Driver {
  public:
   // `began`: the beginning of the run's seconds, by the host's clock.
-  Driver(const Task& task, RunContext context, const EvolveOptions& options,
-         std::optional<Journal> journal, double began);
+  Driver(RunContext context, const EvolveOptions& options, std::optional<Journal> journal,
+         double began);
 
   // Before run(): either measures the baselines anew or takes what a journal holds.
   Result<void> begin();
@@ -47,22 +49,14 @@ class Driver {
  private:
   static constexpr double never = 1e300;
   static constexpr const char* time_spent = "time spent";
-  struct Done {
-    Proposal proposal;
-    Result<Passed> passed;
-    double seconds = 0;
-    PhaseSeconds phases;
-    CpuSpent cpu;
-  };
 
   // driver.cpp
   Result<void> measure_baselines();
   Result<void> search();
-  std::vector<Done> next_done(bool more);
+  std::vector<Evaluated> next_done(bool more);
   void dispatch(const Proposal& proposal);
   Result<bool> fill();  // false: the search is finished
-  std::optional<CountPlan> plan_count(std::int64_t slot, bool& granted);
-  Result<void> take(Done done);
+  Result<void> take(Evaluated done);
   void note_refusal(const Candidate& candidate, bool fresh);
   std::string in_flight() const;  // "proving 3, compiling 1"
   // The time is over, and what is in flight will be given up before it comes to the device.
@@ -114,17 +108,8 @@ class Driver {
   void tell_what_is_to_come(std::size_t finalists);
 
   // finish.cpp
-  struct Finalist {
-    std::int64_t slot = 0;
-    Strategy strategy;
-    double time_us = 0;
-    std::optional<CompiledKernel> kernel;  // once timed again
-  };
   std::vector<Finalist> finalists() const;
-  Attempt<KernelSource> written(const Finalist& finalist) const;
-  Attempt<std::vector<CompiledKernel>> compile_all(std::span<const Finalist> finalists);
   Result<void> time_again(std::vector<Finalist>& finalists);
-  CountPlan plan_last_count();
   Result<FinalRecord> confirm(const Finalist& finalist, CompiledKernel& kernel);
   struct Confirmed {
     Best best;
@@ -144,13 +129,14 @@ class Driver {
   void tell_phases(EvolveReport& report) const;
   void tell_cpu(EvolveReport& report) const;
 
-  const Task& task_;
   RunContext context_;
   EvolveOptions options_;
   Host& host_;
   std::optional<Journal> journal_;
+  const Task& task_;  // context_'s
   Pipe pipe_;
   double started_ = 0;
+  Counting counting_;
   Heartbeat heartbeat_;
   Spending asides_;            // of errands on other threads
   PhaseSeconds part_seconds_;  // EvolveReport::part_seconds
@@ -166,8 +152,6 @@ class Driver {
   std::string stopped_;
   PhaseLog phases_;  // of the driver's thread
   int in_flight_ = 0, width_ = 1;
-  std::atomic<std::int64_t> counted_ = 0;  // candidates whose work was counted
-  CountBudget counting_;
   std::atomic<double> last_call_ = never;  // by the host's clock
   DevicePlaces places_;
   std::int64_t given_up_ = 0;               // candidates that the time did not reach for
@@ -175,13 +159,14 @@ class Driver {
   std::map<std::uint64_t, Proposal> open_;  // proposed, not settled
   // What each proposal in flight is at.
   std::map<std::uint64_t, std::shared_ptr<std::atomic<const char*>>> stages_;
-  FirstRefusals final_refusals_;            // of finalists and plain settings
-  std::map<std::string, Refusal> told_;     // by code, with the kernel's text
-  std::int64_t checkpointed_ = 0;           // slots at the last checkpoint
-  bool checkpoint_failed_ = false;          // the last one
-  std::int64_t remembered_ = 0;             // results since digests were forgotten
-  std::mutex owners_mutex_;                 // of search_: workers ask it for owners of hashes
-  std::unique_ptr<Workers<Done>> workers_;  // last: its threads end first
+  FirstRefusals final_refusals_;           // of finalists and plain settings
+  std::map<std::string, Refusal> told_;    // by code, with the kernel's text
+  std::int64_t checkpointed_ = 0;          // slots at the last checkpoint
+  bool checkpoint_failed_ = false;         // the last one
+  std::int64_t remembered_ = 0;            // results since digests were forgotten
+  std::mutex owners_mutex_;                // of search_: jobs ask it for owners of hashes
+  Evaluator* evaluator_ = nullptr;         // the caller's, or local_
+  std::unique_ptr<LocalEvaluator> local_;  // last: its threads end first
 };
 
 // EvolveReport::stopped of a run that ended before its first candidate.
@@ -189,8 +174,5 @@ inline constexpr const char* plain_refused = "the plain setting is refused";
 
 // What a search that ended without a valid candidate ends in.
 Error nothing_valid(const EvolveReport& report);
-
-// How many proposals are worth having in flight.
-int width_of(const Backend& backend, const SearchOptions& options);
 
 }  // namespace cupilot

@@ -25,15 +25,10 @@ Result<bool> Driver::restore(const RunState& state, const Checkpoint* checkpoint
       ledger_.propose(*proposal);
       open_.emplace(proposal->id, *proposal);
     } else if (const auto* result = std::get_if<ResultRecord>(&event)) {
-      const auto id = static_cast<std::uint64_t>(result->slot) + 1;
-      if (std::holds_alternative<Lost>(result->candidate.outcome)) {
-        search_->forget(id);
-      } else {
-        search_->tell(id, score_of(result->candidate));
-      }
+      cupilot::tell(*search_, result->candidate);
       ledger_.settle(*result);
       if (auto kept = remember(*result); !kept) return kept.error();
-      open_.erase(id);
+      open_.erase(result->candidate.id);
     } else {
       const auto& decision = std::get<DecisionRecord>(event);
       if (decision.kind == "stop") {

@@ -13,6 +13,7 @@
 #include "evolution/journal/run_state.hpp"
 #include "evolution/run/context.hpp"
 #include "evolution/run/evolution_text.hpp"
+#include "evolution/search/known_kernels.hpp"
 #include "evolution/search/options.hpp"
 
 namespace cupilot {
@@ -143,7 +144,6 @@ struct Evolution::State {
     return told;
   }
 
-  std::optional<Rejected> had_before(std::uint64_t id, const std::string& kernel_hash) const;
   Receipt settle_accepted(std::uint64_t id, Score score, std::optional<Rejected> refused);
   Attempt<Job> job_of(const Proposal& proposal) const;
   std::vector<ResolvedPlan> plans_of(const KernelSource& source) const;
@@ -151,22 +151,10 @@ struct Evolution::State {
   static Result<std::unique_ptr<State>> open(EvolutionRecord record, Strategist* strategist);
 };
 
-// What evolve() asks before it runs a kernel.
-std::optional<Rejected> Evolution::State::had_before(std::uint64_t id,
-                                                     const std::string& kernel_hash) const {
-  if (kernel_hash.empty()) return std::nullopt;
-  const auto slot = static_cast<std::int64_t>(id) - 1;
-  if (search->known_banned(kernel_hash, slot)) {
-    return reject("floor.banned", "an equal kernel had a time below the floor");
-  }
-  const std::int64_t owner = search->known_owner(kernel_hash, slot);
-  if (owner < 0) return std::nullopt;
-  return reject("gate.duplicate", fmt::format("job {} had the same kernel", owner + 1));
-}
-
 Receipt Evolution::State::settle_accepted(std::uint64_t id, Score score,
                                           std::optional<Rejected> refused) {
-  if (auto had = had_before(id, score.kernel_hash)) refused = std::move(had);
+  if (auto had = had_before(*search, score.kernel_hash, static_cast<std::int64_t>(id) - 1))
+    refused = std::move(had);
   if (refused) {
     score.accepted = false;
     score.time_us = 0;
@@ -179,6 +167,7 @@ Receipt Evolution::State::settle_accepted(std::uint64_t id, Score score,
 
 std::vector<ResolvedPlan> Evolution::State::plans_of(const KernelSource& source) const {
   std::vector<ResolvedPlan> plans;
+  if (source.plan.launches.empty()) return plans;
   for (const Workload& workload : record.task.time_shapes) {
     auto resolution = resolve(source, record.task, workload, record.device, nullptr);
     if (!resolution || !std::holds_alternative<ResolvedPlan>(*resolution)) return {};
@@ -198,7 +187,7 @@ Attempt<Job> Evolution::State::job_of(const Proposal& proposal) const {
   auto written = components.writer->write({&record.task, &proposal.strategy, &record.device, {}});
   if (!written) return written.failure();
   job.source = std::move(*written);
-  if (record.options.techniques.empty()) job.plans = plans_of(*job.source);
+  job.plans = plans_of(*job.source);
   return job;
 }
 

@@ -68,13 +68,12 @@ EvolveOptions without_a_pool_named_off(EvolveOptions options) {
 }
 
 // A task whose own check cannot tell right from wrong is not searched.
-Result<void> prove_the_check(const Task& task, RunContext& context, const EvolveOptions& options) {
-  if (!context.backend->traits().techniques.empty()) return {};
-  Backend& judge = context.screen != nullptr ? *context.screen : *context.backend;
+Result<void> prove_the_check(RunContext& context, const EvolveOptions& options) {
+  if (context.checker == nullptr) return {};
   Heartbeat heartbeat(host_of(options), options.observer);
   Spending spent;
   auto power = aside(host_of(options), heartbeat, "trying the task's own check", spent,
-                     [&] { return check_power(task, judge); });
+                     [&] { return check_power(*context.task, *context.checker); });
   if (power) return {};
   if (power.error().code != ErrorCode::no_device) return power.error();
   context.notices.push_back("the task's own check was not put to the test: " +
@@ -89,10 +88,9 @@ double beginning(const EvolveOptions& options) {
 
 Result<EvolveReport> begin_run(const Task& task, Backend& backend, const EvolveOptions& options) {
   const double began = beginning(options);
-  const Task searched = backend.traits().techniques.empty() ? task : landscape_task();
-  auto context = open_context(searched, backend, options);
+  auto context = open_context(task, backend, options);
   if (!context) return context.error();
-  if (auto able = prove_the_check(searched, *context, options); !able) return able.error();
+  if (auto able = prove_the_check(*context, options); !able) return able.error();
   std::optional<Journal> journal;
   if (!options.run_dir.empty()) {
     auto created = Journal::create(host_of(options), options.run_dir);
@@ -103,7 +101,7 @@ Result<EvolveReport> begin_run(const Task& task, Backend& backend, const EvolveO
     if (auto kept = keep_families(host_of(options), options.run_dir, options.families); !kept)
       return kept.error();
   }
-  Driver driver(searched, std::move(*context), options, std::move(journal), began);
+  Driver driver(std::move(*context), options, std::move(journal), began);
   if (auto begun = driver.begin(); !begun) return begun.error();
   return driver.run();
 }
@@ -196,10 +194,6 @@ Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint
     state->finals.clear();
     state->end.reset();
   }
-  if (options.chat != nullptr && !state->models && backend.traits().techniques.empty()) {
-    opened->journal.add(RecordType::decision, to_json(DecisionRecord{"models", "", 0, 0}));
-    if (auto done = opened->journal.commit(); !done) return done.error();
-  }
   EvolveOptions all = as_recorded(host, state->header, options, run_dir);
   auto families = kept_families(host, run_dir, options.families);
   if (!families) return families.error();
@@ -208,6 +202,10 @@ Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint
   all.search.steering.pool = false;
   auto context = open_context(state->task, backend, all);
   if (!context) return context.error();
+  if (context->chat != nullptr && !state->models) {
+    opened->journal.add(RecordType::decision, to_json(DecisionRecord{"models", "", 0, 0}));
+    if (auto done = opened->journal.commit(); !done) return done.error();
+  }
   all.search.steering = state->header.search.steering;
   context->knowledge.remembered = state->header.remembered;
   context->knowledge.effects = state->header.remembered_effects;
@@ -216,7 +214,7 @@ Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint
   if (!learnt) return learnt.error();
   state->events.erase(state->events.begin(), state->events.begin() + static_cast<std::ptrdiff_t>(
                                                                          opened->decisions_before));
-  Driver driver(state->task, std::move(*context), all, std::move(opened->journal), began);
+  Driver driver(std::move(*context), all, std::move(opened->journal), began);
   auto restored = driver.restore(*state, opened->matches ? &*checkpoint : nullptr);
   if (!restored) return std::move(restored.error()).while_doing(run_dir);
   if (!*restored) return std::optional<EvolveReport>();

@@ -1,15 +1,11 @@
 // What follows a search: the fastest are timed again beside one another, and the best is confirmed
 // by fresh processes.
 #include <algorithm>
-#include <cmath>
 #include <span>
-#include <tuple>
 
 #include <fmt/format.h>
 
-#include <cupilot/parts/rejection.hpp>
-
-#include "base/guard.hpp"
+#include "base/counting_seconds.hpp"
 #include "evolution/evaluate/timing.hpp"
 #include "evolution/journal/run_files.hpp"
 #include "evolution/run/driver.hpp"
@@ -19,101 +15,16 @@ namespace cupilot {
 namespace {
 
 constexpr int finalists_considered = 12, timed_again = 4, again_rounds = 9, confirm_rounds = 15;
-constexpr double full_set = 2;  // what the champion's counters cost, of what a leader's do
-
-// `before`: what the baselines took before the search.
-Baseline baseline_from(const SubjectReport& report, const std::vector<Baseline>& before) {
-  Baseline now{report.name, report.measurement->time_us, report.measurement->provenance,
-               report.ratio};
-  for (const Baseline& earlier : before) {
-    if (earlier.name == now.name && earlier.time_us > 0)
-      now.drift = now.time_us / earlier.time_us - 1;
-  }
-  return now;
-}
-
-// The champion against the strongest of the baselines beside it. A gain is claimed above twice its
-// noise only: the standard error of the median ratio, from the ratios' median absolute deviation;
-// of one measured round, the champion's own spread.
-void compare(FinalRecord& record) {
-  const auto strongest =
-      std::min_element(record.baselines.begin(), record.baselines.end(),
-                       [](const Baseline& a, const Baseline& b) { return a.time_us < b.time_us; });
-  if (strongest == record.baselines.end() || strongest->ratio.empty()) return;
-  std::tie(record.ratio_low, record.ratio_high) = median_interval(strongest->ratio);
-  const double middle = median_of(strongest->ratio);
-  std::vector<double> deviations;
-  for (const double ratio : strongest->ratio) deviations.push_back(std::abs(ratio - middle));
-  constexpr double mad_to_sigma = 1.4826, mean_to_median = 1.2533;
-  record.gain_noise = mean_to_median * mad_to_sigma * median_of(deviations) /
-                      std::sqrt(static_cast<double>(deviations.size()));
-  const auto* accepted = std::get_if<Accepted>(&record.candidate.outcome);
-  if (deviations.size() == 1 && accepted != nullptr && accepted->measurement.time_us > 0) {
-    record.gain_noise =
-        mad_to_sigma * middle * accepted->measurement.spread_us / accepted->measurement.time_us;
-  }
-  if (middle - 1 > 2 * record.gain_noise) record.gain = middle - 1;
-}
 
 }  // namespace
 
-std::vector<Driver::Finalist> Driver::finalists() const {
+std::vector<Finalist> Driver::finalists() const {
   std::vector<Finalist> all;
   for (const Individual& individual : search_->fastest(finalists_considered)) {
-    all.push_back({static_cast<std::int64_t>(individual.id) - 1,
-                   individual.strategy,
-                   individual.time_us,
-                   {}});
+    all.push_back({static_cast<std::int64_t>(individual.id) - 1, individual.strategy,
+                   individual.time_us, known_.source_of(individual.id)});
   }
   return all;
-}
-
-Attempt<KernelSource> Driver::written(const Finalist& finalist) const {
-  if (const KernelSource* source = known_.source_of(static_cast<std::uint64_t>(finalist.slot) + 1))
-    return *source;
-  WriterBrief brief;
-  brief.task = &task_;
-  brief.strategy = &finalist.strategy;
-  brief.device = &context_.backend->device();
-  return context_.writer->write(brief);
-}
-
-// Finalists anew, by processes of their own, side by side.
-Attempt<std::vector<CompiledKernel>> Driver::compile_all(std::span<const Finalist> finalists) {
-  const Phase phase("compile");
-  struct Compiled {
-    std::size_t place = 0;
-    Attempt<CompiledKernel> kernel;
-    CpuSpent cpu;
-  };
-  const auto compile_anew = [this](const Finalist& finalist) -> Attempt<CompiledKernel> {
-    auto source = written(finalist);
-    if (!source) return source.failure();
-    return context_.backend->compile(*source, Fresh::yes);
-  };
-  const double began = host_.monotonic_seconds();
-  Workers<Compiled> workers(host_, static_cast<int>(finalists.size()));
-  for (std::size_t place = 0; place < finalists.size(); ++place) {
-    workers.submit([&compile_anew, place, &finalist = finalists[place]] {
-      const PhaseLog log;
-      auto kernel = guarded([&] { return compile_anew(finalist); });
-      return Compiled{place, std::move(kernel), log.cpu()};
-    });
-  }
-  std::vector<Compiled> all;
-  while (all.size() < finalists.size()) {
-    for (Compiled& one : workers.collect(wait_seconds)) all.push_back(std::move(one));
-    if (heartbeat_.is_due()) heartbeat_.tell("compiling the fastest anew", began);
-  }
-  std::sort(all.begin(), all.end(),
-            [](const Compiled& a, const Compiled& b) { return a.place < b.place; });
-  std::vector<CompiledKernel> kernels;
-  for (const Compiled& one : all) credit(one.cpu);
-  for (Compiled& one : all) {
-    if (!one.kernel) return one.kernel.failure();
-    kernels.push_back(std::move(*one.kernel));
-  }
-  return kernels;
 }
 
 // The fastest of many noisy times is a lucky one; a second look at a few, interleaved, is not
@@ -126,41 +37,17 @@ Result<void> Driver::time_again(std::vector<Finalist>& all) {
     tell("the fastest are not timed again: the time that is left is for the confirmation");
     return {};
   }
-  auto compiled = compile_all(std::span(all).first(count));
+  const double began = host_.monotonic_seconds();
+  auto compiled = compile_finalists(pipe_, host_, std::span(all).first(count), [&] {
+    if (heartbeat_.is_due()) heartbeat_.tell("compiling the fastest anew", began);
+  });
   if (compiled.is_error()) return compiled.error();
   if (compiled.is_rejected()) return {};
-  std::vector<Subject> contestants;
-  for (std::size_t i = 0; i < count; ++i) {
-    all[i].kernel = std::move((*compiled)[i]);
-    contestants.push_back(
-        {Subject::Kind::candidate, "slot " + std::to_string(all[i].slot), &*all[i].kernel});
-  }
+  for (std::size_t i = 0; i < count; ++i) all[i].kernel = std::move((*compiled)[i]);
   // Contents whose reference values the device keeps; the confirmation meets its own.
   const MeasureOptions rules{again_rounds, 4.0, true, measure_seed()};
-  const auto time = [&] {
-    const Phase timing("again");
-    return measure_all(task_, *context_.backend, contestants, rules);
-  };
-  auto reports = aside(host_, heartbeat_, "timing the fastest again", asides_, time);
-  if (!reports) return reports.error();
-  for (std::size_t i = 0; i < count; ++i) {
-    const SubjectReport& report = (*reports)[i].report;
-    if (report.measurement) all[i].time_us = report.measurement->time_us;
-    if (!report.measurement) all[i].time_us = HUGE_VAL;
-  }
-  std::stable_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count),
-                   [](const Finalist& a, const Finalist& b) { return a.time_us < b.time_us; });
-  return {};
-}
-
-// Everything, or what every leader had, or nothing, as time allows.
-CountPlan Driver::plan_last_count() {
-  const double elapsed = host_.monotonic_seconds() - started_;
-  if (std::string why = counting_.lost(); !why.empty()) return {CountDepth::few, std::move(why)};
-  if (counting_.grant(elapsed, CountBudget::at_the_end, full_set)) return {CountDepth::all};
-  if (counting_.grant(elapsed, CountBudget::at_the_end)) return {CountDepth::few};
-  return {CountDepth::few,
-          fmt::format("they have had their {:.0f} % of the time", 100 * CountBudget::at_the_end)};
+  const auto time = [&] { return time_finalists(pipe_, std::span(all).first(count), rules); };
+  return aside(host_, heartbeat_, "timing the fastest again", asides_, time);
 }
 
 Result<FinalRecord> Driver::confirm(const Finalist& finalist, CompiledKernel& kernel) {
@@ -169,42 +56,17 @@ Result<FinalRecord> Driver::confirm(const Finalist& finalist, CompiledKernel& ke
   EvaluationOptions rules;
   rules.level = ProofLevel::finalist;
   rules.screened_before = context_.screen != nullptr;
-  rules.source = known_.source_of(static_cast<std::uint64_t>(finalist.slot) + 1);
   rules.compiled = finalist.kernel ? &*finalist.kernel : nullptr;
   rules.anew = true;
   rules.proof_seed =
       Rng::of(options_.search.seed, "finalist", static_cast<std::uint64_t>(finalist.slot)).next();
   rules.measure = {confirm_rounds, 8.0, true, rules.proof_seed + 1};
   if (context_.backend->provenance() == Provenance::measured) {
-    rules.count = [this](bool) { return plan_last_count(); };
+    rules.count = [this](bool) { return counting_.plan_last(); };
     if (options_.max_seconds > 0)
       rules.measure.max_seconds = std::clamp(0.5 * seconds_left(), 1.0, rules.measure.max_seconds);
   }
-  for (const Baseline& baseline : baselines_.baselines) {
-    const bool plain = baseline.name == "plain";
-    rules.others.push_back(
-        {plain ? Subject::Kind::plain : Subject::Kind::library, baseline.name, nullptr});
-  }
-  auto passed = pass(pipe_, finalist.strategy, rules);
-  if (!passed) return passed.error();
-  FinalRecord record;
-  record.stage = "confirm";
-  record.slot = finalist.slot;
-  record.candidate = std::move(passed->candidate);
-  record.candidate.id = static_cast<std::uint64_t>(finalist.slot) + 1;
-  kernel = std::move(passed->kernel);
-  if (auto* rejected = std::get_if<Rejected>(&record.candidate.outcome)) {
-    record.candidate.outcome =
-        reject("confirm.failed", rejected->code + ": " + rejected->message, rejected->where);
-    return record;
-  }
-  if (auto* accepted = std::get_if<Accepted>(&record.candidate.outcome))
-    accepted->verification.processes = 2;
-  for (const SubjectReport& report : passed->others) {
-    if (report.measurement) record.baselines.push_back(baseline_from(report, baselines_.baselines));
-  }
-  compare(record);
-  return record;
+  return confirm_finalist(pipe_, finalist, rules, baselines_.baselines, kernel);
 }
 
 EvolveReport Driver::report_so_far() const {
@@ -333,7 +195,7 @@ Error nothing_valid(const EvolveReport& report) {
 // What worked goes to the pool. One that cannot be written costs later runs its advice, not this
 // run.
 void Driver::keep_lessons(EvolveReport& report) {
-  if (options_.pool.empty() || !context_.backend->traits().techniques.empty()) return;
+  if (context_.pool.empty()) return;
   const Candidate& champion = report.best->candidate;
   const auto* accepted = std::get_if<Accepted>(&champion.outcome);
   if (accepted == nullptr) return;
@@ -344,10 +206,10 @@ void Driver::keep_lessons(EvolveReport& report) {
   const Backend& backend = *context_.backend;
   const auto lessons = lessons_of(task_, backend.device(), backend.provenance(), plain_us, fastest,
                                   options_.pool_tags);
-  auto kept = keep_in_pool(options_.pool, lessons);
+  auto kept = keep_in_pool(context_.pool, lessons);
   const std::string kind = kind_of_times(task_, backend.device(), backend.provenance());
   if (kept && options_.pool_tags.empty())
-    kept = keep_outcomes(options_.pool, kind, outcomes_of(task_, fastest));
+    kept = keep_outcomes(context_.pool, kind, outcomes_of(task_, fastest));
   if (!kept) {
     report.notices.push_back("nothing was kept in the " + kept.error().message);
     tell(report.notices.back());

@@ -171,12 +171,11 @@ Result<std::int64_t> record_landscape(const Task& task, Backend& backend, const 
   options.observer = &table;
   EveryStrategist every;
   if (wanted.count == 0) options.strategist = &every;
-  const Task searched = backend.traits().techniques.empty() ? task : landscape_task();
-  auto context = open_context(searched, backend, options);
+  auto context = open_context(task, backend, options);
   if (!context) return context.error();
-  auto begun = begin_or_go_on(dir, searched, backend, options);
+  auto begun = begin_or_go_on(dir, *context->task, backend, options);
   if (!begun) return begun.error();
-  Driver driver(searched, std::move(*context), options, std::move(begun->journal),
+  Driver driver(std::move(*context), options, std::move(begun->journal),
                 real_host().monotonic_seconds());
   if (!begun->earlier) {
     if (auto done = driver.begin(); !done) return done.error();

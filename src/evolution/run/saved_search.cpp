@@ -10,7 +10,7 @@
 namespace cupilot {
 namespace {
 
-enum Part : std::uint32_t { state_part, tried_part, owners_part, slot_part };
+enum Part : std::uint32_t { state_part, policy_part, tried_part, owners_part, slot_part };
 
 parts::Json put_saved(const Score& score) {
   parts::Json json = {{"accepted", score.accepted},   {"evaluated", score.evaluated},
@@ -39,59 +39,13 @@ parts::Json put_saved(const SearchSlot& slot) {
   return {{"proposal", parts::put(slot.proposal)},
           {"strategy_id", slot.strategy_id},
           {"status", static_cast<int>(slot.status)},
-          {"score", put_saved(slot.score)},
-          {"fitness", slot.fitness},
-          {"prior", slot.prior},
-          {"repairs", slot.repairs}};
+          {"score", put_saved(slot.score)}};
 }
 
 SearchSlot saved_slot(const parts::Json& json) {
-  return {parts::proposal_of(json.at("proposal")),
-          json.at("strategy_id").get<std::string>(),
+  return {parts::proposal_of(json.at("proposal")), json.at("strategy_id").get<std::string>(),
           static_cast<SearchSlot::Status>(std::clamp(json.at("status").get<int>(), 0, 2)),
-          score_of(json.at("score")),
-          json.at("fitness").get<double>(),
-          json.at("prior").get<double>(),
-          json.at("repairs").get<int>()};
-}
-
-parts::Json put_saved(const Population& population) {
-  parts::Json members = parts::Json::array();
-  for (const Member& member : population.members()) {
-    const Individual& one = member.individual;
-    members.push_back({{"id", one.id},
-                       {"strategy", parts::put(one.strategy)},
-                       {"time_us", one.time_us},
-                       {"fitness", one.fitness},
-                       {"verdict", parts::put(one.verdict)},
-                       {"strategy_id", member.strategy_id}});
-  }
-  return members;
-}
-
-std::vector<Member> members_of(const parts::Json& json) {
-  std::vector<Member> members;
-  for (const parts::Json& one : json) {
-    members.push_back({{one.at("id").get<std::uint64_t>(), parts::strategy_of(one.at("strategy")),
-                        one.at("time_us").get<double>(), one.at("fitness").get<double>(),
-                        parts::verdict_of(one.at("verdict"))},
-                       one.at("strategy_id").get<std::string>()});
-  }
-  return members;
-}
-
-parts::Json put_ancestors(const std::unordered_map<std::string, Ancestor>& ancestors) {
-  parts::Json all = parts::Json::object();
-  for (const auto& [id, one] : ancestors)
-    all[id] = {{"strategy", parts::put(one.strategy)}, {"time_us", one.time_us}};
-  return all;
-}
-
-parts::Json put_failures(const std::deque<StrategyBrief::Failure>& failures) {
-  parts::Json all = parts::Json::array();
-  for (const StrategyBrief::Failure& one : failures)
-    all.push_back({{"strategy", parts::put(one.strategy)}, {"code", one.code}});
-  return all;
+          score_of(json.at("score"))};
 }
 
 }  // namespace
@@ -108,22 +62,15 @@ Pieces Search::State::saved() const {
                              {"evaluated", evaluated},
                              {"absorbed", absorbed},
                              {"absorbed_evaluated", absorbed_evaluated},
-                             {"population", put_saved(population)},
-                             {"effects", effects.sums()},
-                             {"repairable", repairable},
                              {"best_us", best_us},
                              {"banned", banned},
-                             {"ancestors", put_ancestors(ancestors)},
-                             {"failures", put_failures(failures)},
                              {"best_so_far", best_so_far},
-                             {"best_ranked", best_ranked},
-                             {"ranked", ranked},
                              {"swift", fastest_times},
-                             {"chain", chain},
-                             {"usual_prior", usual_prior}};
+                             {"chain", chain}};
   std::uint64_t part = 0;
   Pieces bytes(
       frame(state_part, part++, state.dump(-1, ' ', false, parts::Json::error_handler_t::replace)));
+  add_frames(bytes, policy_part, part, Pieces(policy->save()));
   const auto add_table = [&](Part type, const DigestTable& table) {
     add_frames(bytes, type, part, Pieces::looking_at(table.bytes()));
   };
@@ -147,27 +94,16 @@ bool Search::State::take_saved(std::vector<FramedRecord>& parts) {
   state.at("evaluated").get_to(evaluated);
   state.at("absorbed").get_to(absorbed);
   state.at("absorbed_evaluated").get_to(absorbed_evaluated);
-  population.restore(members_of(state.at("population")));
-  effects.restore(state.at("effects").get<EffectBook::Sums>());
-  state.at("repairable").get_to(repairable);
   state.at("best_us").get_to(best_us);
   state.at("banned").get_to(banned);
-  for (const auto& [id, one] : state.at("ancestors").items()) {
-    ancestors[id] = {parts::strategy_of(one.at("strategy")), one.at("time_us").get<double>()};
-  }
-  for (const parts::Json& one : state.at("failures")) {
-    failures.push_back({parts::strategy_of(one.at("strategy")), one.at("code").get<std::string>()});
-  }
   state.at("best_so_far").get_to(best_so_far);
-  state.at("best_ranked").get_to(best_ranked);
-  state.at("ranked").get_to(ranked);
   state.at("swift").get_to(fastest_times);
   state.at("chain").get_to(chain);
-  state.at("usual_prior").get_to(usual_prior);
   std::size_t next = 1;
-  const auto tried_bytes = take_frames(parts, next, tried_part),
+  const auto of_policy = take_frames(parts, next, policy_part),
+             tried_bytes = take_frames(parts, next, tried_part),
              owners_bytes = take_frames(parts, next, owners_part);
-  if (!tried_bytes || !owners_bytes) return false;
+  if (!of_policy || !tried_bytes || !owners_bytes || !policy->load(*of_policy)) return false;
   auto all_tried = DigestTable::from_bytes(*tried_bytes, tried.room());
   auto all_owners = DigestTable::from_bytes(*owners_bytes, owners.room());
   if (!all_tried || !all_owners) return false;
@@ -187,9 +123,6 @@ bool Search::State::take_saved(std::vector<FramedRecord>& parts) {
     if (slot.status == SearchSlot::Status::open) open_ids.push_back(slot.proposal.id);
     slots.append(std::move(slot));
   }
-  const SearchSlot* last = slots.find(slots.size() - 1);
-  if (last != nullptr && last->proposal.silent)
-    strategist.set_unavailable_since(last->proposal.generation);
   return true;
 }
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "evolution/search/state.hpp"
+#include "evolution/search/evolution_policy.hpp"
 
 namespace cupilot {
 namespace {
@@ -41,52 +41,44 @@ void add(std::vector<StrategyBrief::Effect>& effects,
 
 }  // namespace
 
-bool Search::State::was_tried(const std::string& id) const { return tried.contains(id); }
-
-// What is on its way: proposed, not yet absorbed.
-std::vector<Strategy> Search::State::recent(std::int64_t slot) const {
-  std::vector<Strategy> all;
-  for (std::int64_t i = absorbed; i < slot; ++i) all.push_back(slots[i].proposal.strategy);
-  return all;
-}
-
-StrategyBrief Search::State::brief_for(std::int64_t slot, bool of_parents) const {
+StrategyBrief EvolutionPolicy::brief_for(const PolicyView& view, bool of_parents) const {
   StrategyBrief brief;
-  brief.space = &space;
-  brief.zone = options.steering.roofline ? zone : Zone::middle;
-  brief.tried = [this](const std::string& id) { return was_tried(id); };
+  brief.space = &space_;
+  brief.zone = options_.steering.roofline ? zone_ : Zone::middle;
+  brief.tried = view.tried;
   if (!of_parents) {
-    for (const Member& member : population.members())
+    for (const Member& member : population_.members())
       brief.population.push_back(member.individual.strategy);
-    for (Strategy& strategy : recent(slot)) brief.population.push_back(std::move(strategy));
+    for (std::int64_t i = observed_; i < view.slot; ++i)
+      brief.population.push_back(slots_[i].strategy);  // on their way
   }
-  brief.effects = effects.effects();
-  brief.slot = slot;
-  brief.generation = generation_of(slot);
-  brief.failures.assign(failures.begin(), failures.end());
-  brief.forecast = knowledge.forecast;
-  if (options.steering.pool) {
-    brief.remembered = knowledge.remembered;
-    add(brief.effects, knowledge.effects);
+  brief.effects = effects_.effects();
+  brief.slot = view.slot;
+  brief.generation = view.generation;
+  brief.failures.assign(failures_.begin(), failures_.end());
+  brief.forecast = knowledge_.forecast;
+  if (options_.steering.pool) {
+    brief.remembered = knowledge_.remembered;
+    add(brief.effects, knowledge_.effects);
   }
-  brief.roofline = options.steering.roofline;
+  brief.roofline = options_.steering.roofline;
   return brief;
 }
 
-std::vector<std::string> Search::State::choose_parents(StrategyBrief& brief, BreedKind kind,
-                                                       const std::string& core,
-                                                       const Rng& rng) const {
+std::vector<std::string> EvolutionPolicy::choose_parents(StrategyBrief& brief, BreedKind kind,
+                                                         const std::string& core,
+                                                         const Rng& rng) const {
   std::vector<const Member*> parents;
   if (kind == BreedKind::mutate || kind == BreedKind::cross)
-    parents.push_back(&population.select(rng.fork(1), core));
+    parents.push_back(&population_.select(rng.fork(1), core));
   if (kind == BreedKind::cross) {
     // Of a few winners the one that differs most: its techniques complement the first one's.
     const Member* second = nullptr;
     double farthest = 0;
     for (std::uint64_t draw = 0; draw < 3; ++draw) {
-      const Member& other = population.select(rng.fork(2, draw), core);
+      const Member& other = population_.select(rng.fork(2, draw), core);
       const double apart =
-          distance(space, parents.front()->individual.strategy, other.individual.strategy);
+          distance(space_, parents.front()->individual.strategy, other.individual.strategy);
       if (apart > farthest) {
         farthest = apart;
         second = &other;
@@ -106,34 +98,34 @@ std::vector<std::string> Search::State::choose_parents(StrategyBrief& brief, Bre
   return ids;
 }
 
-Proposal Search::State::repair() {
-  const SearchSlot& refused = slots[repairable.front()];
+Proposal EvolutionPolicy::repair() const {
+  const std::int64_t refused = repairable_.front();
   Proposal proposal;
   proposal.kind = BreedKind::repair;
-  proposal.strategy = refused.proposal.strategy;
-  proposal.strategy.parents = {refused.strategy_id};
-  proposal.failed = refused.proposal.id;
+  proposal.strategy = slots_[refused].strategy;
+  proposal.strategy.parents = {slots_[refused].strategy_id};
+  proposal.failed = static_cast<std::uint64_t>(refused) + 1;
   return proposal;
 }
 
 // The likeliest untried neighbour of the fastest kernels: numeric tuning.
-std::optional<Strategy> Search::State::tuned(Rng rng) {
+std::optional<Strategy> EvolutionPolicy::tuned(const PolicyView& view, Rng rng) {
   std::vector<const Member*> by_speed;
-  for (const Member& member : population.members()) by_speed.push_back(&member);
+  for (const Member& member : population_.members()) by_speed.push_back(&member);
   std::sort(by_speed.begin(), by_speed.end(),
             [](const Member* a, const Member* b) { return faster(a->individual, b->individual); });
-  if (neighbourhood.size() > neighbourhoods_kept) neighbourhood.clear();
+  if (neighbourhood_.size() > neighbourhoods_kept) neighbourhood_.clear();
   for (std::size_t rank = 0; rank < by_speed.size() && rank < 3; ++rank) {
     const Member& champion = *by_speed[rank];
-    auto found = neighbourhood.find(champion.strategy_id);
-    if (found == neighbourhood.end()) {
-      found = neighbourhood
-                  .emplace(champion.strategy_id, neighbours(space, champion.individual.strategy))
+    auto found = neighbourhood_.find(champion.strategy_id);
+    if (found == neighbourhood_.end()) {
+      found = neighbourhood_
+                  .emplace(champion.strategy_id, neighbours(space_, champion.individual.strategy))
                   .first;
     }
     std::vector<const Strategy*> open;
     for (const Strategy& strategy : found->second) {
-      if (!was_tried(strategy_id(strategy))) open.push_back(&strategy);
+      if (!view.tried(strategy_id(strategy))) open.push_back(&strategy);
     }
     if (open.empty()) continue;
     const Strategy* pick =
@@ -155,15 +147,17 @@ std::optional<Strategy> Search::State::tuned(Rng rng) {
 }
 
 // Small changes while the surrogate sees a gain: cheap next to an evaluation.
-Strategy Search::State::local_search(Strategy pick, double value, const Rng& rng) const {
+Strategy EvolutionPolicy::local_search(const PolicyView& view, Strategy pick, double value,
+                                       const Rng& rng) const {
   std::vector<std::vector<Use>>
       met;  // what was passed over once is again, for the mark never falls
-  for (int draw = 0; draw < 2 * options.offspring_per_slot; ++draw) {
-    Strategy changed = mutate(space, pick, 1, {}, rng.fork(1000, static_cast<std::uint64_t>(draw)));
+  for (int draw = 0; draw < 2 * options_.offspring_per_slot; ++draw) {
+    Strategy changed =
+        mutate(space_, pick, 1, {}, rng.fork(1000, static_cast<std::uint64_t>(draw)));
     if (std::find(met.begin(), met.end(), changed.uses) != met.end()) continue;
     met.push_back(changed.uses);
     const double better = promise(changed, value);
-    if (better <= value || was_tried(strategy_id(changed))) continue;
+    if (better <= value || view.tried(strategy_id(changed))) continue;
     changed.parents = pick.parents;
     value = better;
     pick = std::move(changed);
@@ -173,9 +167,10 @@ Strategy Search::State::local_search(Strategy pick, double value, const Rng& rng
 
 // How a slot's child is chosen. Seeds spread a search that knows nothing; with forecasts they are
 // chosen as all children are, and what came of the first ones is bred from at once.
-Search::State::OffspringPlan Search::State::offspring_plan(std::int64_t slot, Rng& rng) const {
-  const bool forecasts = static_cast<bool>(knowledge.forecast);
-  const bool first = generation_of(slot) == 0, empty = population.members().empty();
+EvolutionPolicy::OffspringPlan EvolutionPolicy::offspring_plan(const PolicyView& view,
+                                                               Rng& rng) const {
+  const bool forecasts = static_cast<bool>(knowledge_.forecast);
+  const bool first = view.generation == 0, empty = population_.members().empty();
   OffspringPlan offspring;
   offspring.seeds = empty || (first && !forecasts) ? 1
                     : !forecasts                   ? 0
@@ -184,22 +179,22 @@ Search::State::OffspringPlan Search::State::offspring_plan(std::int64_t slot, Rn
   offspring.spreading = offspring.seeds >= 1 && !forecasts;
   // What earlier runs found is tried once whatever is expected of it.
   const bool recalled =
-      forecasts && slot == 0 && options.steering.pool && !knowledge.remembered.empty();
-  const bool judged = !strategist.is_expensive(slot, generation_of(slot)) && !recalled &&
-                      options.offspring_per_slot > 1 && foresees();
+      forecasts && view.slot == 0 && options_.steering.pool && !knowledge_.remembered.empty();
+  const bool judged = !strategist_.is_expensive(view.slot, view.generation) && !recalled &&
+                      options_.offspring_per_slot > 1 && foresees();
   const bool screened =
       judged && !rng.chance(offspring.spreading ? unscreened_seeds : unscreened_share);
-  offspring.size = screened ? options.offspring_per_slot : 1;
+  offspring.size = screened ? options_.offspring_per_slot : 1;
   return offspring;
 }
 
-Result<std::optional<Strategy>> Search::State::child(std::int64_t slot, BreedKind& kind) {
-  Rng rng = Rng::of(options.seed, "breed", static_cast<std::uint64_t>(slot));
-  const OffspringPlan offspring = offspring_plan(slot, rng);
-  const std::string core =
-      offspring.spreading
-          ? ""
-          : population.draw_core(Rng::of(options.seed, "core", static_cast<std::uint64_t>(slot)));
+Result<std::optional<Strategy>> EvolutionPolicy::child(const PolicyView& view, Rng rng,
+                                                       BreedKind& kind) {
+  const OffspringPlan offspring = offspring_plan(view, rng);
+  const std::string core = offspring.spreading
+                               ? ""
+                               : population_.draw_core(Rng::of(
+                                     options_.seed, "core", static_cast<std::uint64_t>(view.slot)));
   std::optional<Strategy> pick;
   std::string pick_id;
   double pick_value = -1e300;
@@ -207,23 +202,23 @@ Result<std::optional<Strategy>> Search::State::child(std::int64_t slot, BreedKin
   for (int draw = 0; draw < offspring.size; ++draw) {
     Rng own = rng.fork(static_cast<std::uint64_t>(draw));
     const bool seed = offspring.seeds >= 1 || (offspring.seeds > 0 && own.chance(offspring.seeds));
-    const BreedKind asked = seed ? BreedKind::seed : draw_kind(own, options.steering.crossover);
+    const BreedKind asked = seed ? BreedKind::seed : draw_kind(own, options_.steering.crossover);
     const bool of_parents = asked == BreedKind::mutate || asked == BreedKind::cross;
     std::optional<StrategyBrief>& told = briefs[of_parents ? 1 : 0];
-    if (!told) told = brief_for(slot, of_parents);
+    if (!told) told = brief_for(view, of_parents);
     StrategyBrief& brief = *told;
     std::vector<std::string> parents = choose_parents(brief, asked, core, own.fork(1));
-    auto proposed = strategist.propose(brief, own.fork(2));
+    auto proposed = strategist_.propose(brief, own.fork(2));
     if (!proposed) return proposed.error();
     if (!*proposed) continue;
     std::string id = strategy_id(**proposed);
-    if (was_tried(id)) continue;
+    if (view.tried(id)) continue;
     // Of another core only when nothing else came.
-    if (!core.empty() && population.core_of(**proposed) != core &&
+    if (!core.empty() && population_.core_of(**proposed) != core &&
         (pick || draw + 1 < offspring.size))
       continue;
     if (pick && id == pick_id) {
-      if (!knowledge.forecast) break;
+      if (!knowledge_.forecast) break;
       continue;
     }
     Strategy strategy = std::move(**proposed);
@@ -236,41 +231,41 @@ Result<std::optional<Strategy>> Search::State::child(std::int64_t slot, BreedKin
     pick_id = std::move(id);
   }
   if (!pick || offspring.size == 1 || offspring.spreading) return pick;
-  return std::optional(local_search(std::move(*pick), pick_value, rng));
+  return std::optional(local_search(view, std::move(*pick), pick_value, rng));
 }
 
 // When a strategist has nothing new: draws, then whatever lies beside what was tried.
-std::optional<Strategy> Search::State::random_untried(std::int64_t slot) const {
+std::optional<Strategy> EvolutionPolicy::random_untried(const PolicyView& view) const {
   for (int draw = 0; draw < tries; ++draw) {
     Strategy strategy =
-        sample(space, Rng::of(options.seed, "anything", static_cast<std::uint64_t>(slot),
-                              static_cast<std::uint64_t>(draw)));
-    if (!was_tried(strategy_id(strategy))) return strategy;
+        sample(space_, Rng::of(options_.seed, "anything", static_cast<std::uint64_t>(view.slot),
+                               static_cast<std::uint64_t>(draw)));
+    if (!view.tried(strategy_id(strategy))) return strategy;
   }
-  for (std::int64_t at = slots.size() - 1; at >= std::max<std::int64_t>(0, slots.size() - tries);
-       --at) {
-    for (Strategy& strategy : neighbours(space, slots[at].proposal.strategy)) {
-      if (!was_tried(strategy_id(strategy))) return std::move(strategy);
+  const std::int64_t size = slots_.size();
+  for (std::int64_t at = size - 1; at >= std::max<std::int64_t>(0, size - tries); --at) {
+    for (Strategy& strategy : neighbours(space_, slots_[at].strategy)) {
+      if (!view.tried(strategy_id(strategy))) return std::move(strategy);
     }
   }
   return std::nullopt;
 }
 
 // A new strategy for this slot, of whatever kind; without one the space is exhausted.
-Result<std::optional<Proposal>> Search::State::fresh(std::int64_t slot) {
+Result<std::optional<Proposal>> EvolutionPolicy::fresh(const PolicyView& view, Rng rng) {
   Proposal proposal;
   std::optional<Strategy> strategy;
-  if (tuning(slot) && generation_of(slot) > 0) {
-    strategy = tuned(Rng::of(options.seed, "tune", static_cast<std::uint64_t>(slot)));
+  if (tuning(view) && view.generation > 0) {
+    strategy = tuned(view, Rng::of(options_.seed, "tune", static_cast<std::uint64_t>(view.slot)));
     if (strategy) proposal.kind = BreedKind::tune;
   }
   if (!strategy) {
-    auto bred = child(slot, proposal.kind);
+    auto bred = child(view, std::move(rng), proposal.kind);
     if (!bred) return bred.error();
     strategy = std::move(*bred);
   }
   if (!strategy) {
-    strategy = random_untried(slot);
+    strategy = random_untried(view);
     proposal.kind = BreedKind::explore;
   }
   if (!strategy) return std::optional<Proposal>();
@@ -278,20 +273,19 @@ Result<std::optional<Proposal>> Search::State::fresh(std::int64_t slot) {
   return std::optional(std::move(proposal));
 }
 
-Result<std::optional<Proposal>> Search::State::breed(std::int64_t slot) {
-  if (options.offspring_per_slot > 1 && options.steering.surrogate) {
-    fit_surrogate(slot);
-    surrogate.update();
+Result<std::optional<Proposal>> EvolutionPolicy::propose(const PolicyView& view, Rng rng) {
+  begin_slot(view.slot);
+  if (options_.offspring_per_slot > 1 && options_.steering.surrogate) {
+    fit_surrogate(view.slot);
+    surrogate_.update();
   }
-  Result<std::optional<Proposal>> bred = repairable.empty() ? fresh(slot) : std::optional(repair());
-  if (!bred || !*bred) return bred;
-  Proposal& proposal = **bred;
-  proposal.strategy.origin = std::string(name_of(proposal.kind));
-  proposal.id = static_cast<std::uint64_t>(slot) + 1;
-  proposal.epoch = epoch_of(slot);
-  proposal.generation = generation_of(slot);
-  proposal.slot = slot;
-  proposal.silent = strategist.unavailable_since() == proposal.generation;
+  if (!repairable_.empty()) {
+    Proposal mended = repair();
+    mended.silent = strategist_.unavailable_since() == view.generation;
+    return std::optional(std::move(mended));
+  }
+  auto bred = fresh(view, rng);
+  if (bred && *bred) (*bred)->silent = strategist_.unavailable_since() == view.generation;
   return bred;
 }
 

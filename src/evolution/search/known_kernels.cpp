@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <cupilot/parts/rejection.hpp>
+
 #include "base/json.hpp"
 
 namespace cupilot {
@@ -24,6 +26,40 @@ bool is_repairable(const Candidate& candidate) {
     if (rejected->code == code) return false;
   }
   return rejected->stage <= Stage::verify;
+}
+
+Score score_of(const Candidate& candidate) {
+  Score score;
+  score.evaluated = candidate.evaluated;
+  score.kernel_hash = candidate.kernel_hash;
+  if (const auto* accepted = std::get_if<Accepted>(&candidate.outcome)) {
+    score.accepted = true;
+    score.time_us = accepted->measurement.time_us;
+    score.verdict = accepted->verdict;
+  } else if (const auto* rejected = std::get_if<Rejected>(&candidate.outcome)) {
+    score.rejection = rejected->code;
+    score.repairable = is_repairable(candidate);
+  }
+  if (score.accepted && is_free_form(candidate)) score.realised = candidate.strategy;
+  return score;
+}
+
+void tell(Search& search, const Candidate& candidate) {
+  if (std::holds_alternative<Lost>(candidate.outcome)) {
+    search.forget(candidate.id);
+  } else {
+    search.tell(candidate.id, score_of(candidate));
+  }
+}
+
+std::optional<Rejected> had_before(const Search& search, const std::string& kernel_hash,
+                                   std::int64_t slot) {
+  if (kernel_hash.empty()) return std::nullopt;
+  if (search.known_banned(kernel_hash, slot))
+    return reject("floor.banned", "a kernel with the same PTX had a time below the floor");
+  const std::int64_t owner = search.known_owner(kernel_hash, slot);
+  if (owner < 0) return std::nullopt;
+  return reject("gate.duplicate", fmt::format("slot {} had the same PTX", owner));
 }
 
 void KnownKernels::keep(const Candidate& candidate) {

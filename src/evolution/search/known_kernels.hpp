@@ -19,6 +19,15 @@ bool is_free_form(const Candidate& candidate);
 // Whether it was refused for what a free-form text says: worth handing back to its writer.
 bool is_repairable(const Candidate& candidate);
 
+// The part of a candidate that a search needs.
+Score score_of(const Candidate& candidate);
+// Tells a search the candidate's outcome, or forgets its slot where it was lost.
+void tell(Search& search, const Candidate& candidate);
+// The reason not to run a kernel: the search knows the hash of its PTX from a slot that `slot` may
+// see.
+std::optional<Rejected> had_before(const Search& search, const std::string& kernel_hash,
+                                   std::int64_t slot);
+
 // One thread at a time.
 class KnownKernels {
  public:

@@ -6,6 +6,10 @@
 
 namespace cupilot {
 
+std::string_view name_of(SearchPolicy policy) {
+  return policy == SearchPolicy::random ? "random" : "evolution";
+}
+
 Result<void> check(const SearchOptions& options) {
   struct Whole {
     const char* name;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/hash.hpp"
+#include "evolution/search/population.hpp"
 #include "evolution/search/state.hpp"
 
 namespace cupilot {
@@ -11,9 +12,21 @@ namespace {
 
 // Proposals refused before the compiler cost nothing of the budget; this bounds them.
 constexpr std::int64_t proposals_per_evaluation = 20;
-// How far, in octaves, forecasts of one search lie from outcomes once their common error is known
-// (bench/landscapes/h200).
-constexpr double forecasts_within = 0.5;
+
+std::string line_of(const SearchSlot& slot) {
+  return slot.strategy_id + " " + std::string(name_of(slot.proposal.kind)) + " " +
+         std::to_string(static_cast<int>(slot.status)) + " " + std::to_string(slot.score.time_us) +
+         " " + slot.score.rejection + " " + slot.score.kernel_hash + "\n";
+}
+
+std::unique_ptr<Policy> policy_of(const SearchOptions& options, const Space& space,
+                                  Strategist& strategist, Zone zone, double plain_us,
+                                  Knowledge knowledge) {
+  if (options.policy == SearchPolicy::random) return random_policy(space);
+  return evolution_policy(options, space, strategist, zone, plain_us, std::move(knowledge));
+}
+
+}  // namespace
 
 SearchOptions sane(SearchOptions o) {
   o.population = std::max(1, o.population);
@@ -30,78 +43,71 @@ SearchOptions sane(SearchOptions o) {
   return o;
 }
 
-// The model is the roofline's: without the one there is none of the other.
-bool forecasts(const SearchOptions& options, const Knowledge& knowledge) {
-  return options.steering.model && options.steering.roofline && knowledge.forecast;
-}
+double unit_of_fitness(double plain_us) { return plain_us > 0 ? plain_us : 1; }
 
-}  // namespace
-
-Search::State::State(const SearchOptions& o, const Space& s, Strategist& g, Zone z, double plain,
-                     Knowledge k)
-    : options(sane(o)),
-      space(s),
-      strategist(g),
-      zone(z),
-      plain_us(plain > 0 ? plain : 1),
-      knowledge(std::move(k)),
-      tried(o.max_evaluations),
-      population(space, {options.population, options.elites, options.tournament}),
-      surrogate(s, forecasts(options, knowledge) ? forecasts_within : 0),
-      owners(o.max_evaluations) {
-  if (!forecasts(options, knowledge)) knowledge.forecast = {};
-  if (!options.steering.surrogate && !knowledge.forecast) options.offspring_per_slot = 1;
-}
-
-double Search::State::prior_of(const Strategy& strategy) const {
-  if (!knowledge.forecast) return 0;
-  const std::optional<Prediction> forecast = knowledge.forecast(strategy);
-  return forecast ? std::log2(plain_us) - forecast->log2_us : usual_prior;
-}
-
-bool Search::State::foresees() const {
-  return (options.steering.surrogate && surrogate.ready()) || static_cast<bool>(knowledge.forecast);
-}
-
-int Search::State::generation_of(std::int64_t slot) const {
+int generation_of(const SearchOptions& options, std::int64_t slot) {
   return slot < options.initial ? 0
                                 : 1 + static_cast<int>((slot - options.initial) / options.children);
 }
 
-int Search::State::epoch_of(std::int64_t slot) const {
-  return generation_of(slot) / options.generations_per_epoch;
+int epoch_of(const SearchOptions& options, std::int64_t slot) {
+  return generation_of(options, slot) / options.generations_per_epoch;
 }
 
-bool Search::State::starts_epoch(std::int64_t slot) const {
-  return slot > 0 && epoch_of(slot) != epoch_of(slot - 1);
+Individual individual_of(const SearchOptions& options, double plain_us, const Proposal& proposal,
+                         const Score& score) {
+  const double fitness =
+      std::log2(plain_us / score.time_us) + options.utilisation_weight * score.verdict.utilisation;
+  return {proposal.id, score.realised ? *score.realised : proposal.strategy, score.time_us, fitness,
+          score.verdict};
 }
 
-// An evaluated slot costs one of the budget whether or not it ended well; slots not yet absorbed
-// are taken as evaluated, so that the answer depends on nothing a slot may not see.
-bool Search::State::tuning(std::int64_t slot) const {
-  if (options.max_evaluations <= 0 || best_us <= 0) return false;
-  const std::int64_t spent = absorbed_evaluated + (slot - absorbed);
-  return static_cast<double>(spent) >=
-         (1 - options.tune_share) * static_cast<double>(options.max_evaluations);
+Search::State::State(const SearchOptions& o, double plain, std::unique_ptr<Policy> p)
+    : options(sane(o)),
+      plain_us(unit_of_fitness(plain)),
+      policy(std::move(p)),
+      tried(o.max_evaluations),
+      owners(o.max_evaluations) {}
+
+Result<std::optional<Proposal>> Search::State::propose(std::int64_t slot) {
+  PolicyView view;
+  view.slot = slot;
+  view.epoch = epoch_of(options, slot);
+  view.generation = generation_of(options, slot);
+  // Slots that are not absorbed are taken as evaluated, so that the view shows nothing that a slot
+  // may not see.
+  view.spent = absorbed_evaluated + (slot - absorbed);
+  view.max_evaluations = options.max_evaluations;
+  view.best_us = best_us;
+  view.tried = [this](const std::string& id) { return tried.contains(id); };
+  auto proposed =
+      policy->propose(view, Rng::of(options.seed, "breed", static_cast<std::uint64_t>(slot)));
+  if (!proposed || !*proposed) return proposed;
+  Proposal& proposal = **proposed;
+  proposal.strategy.origin = std::string(name_of(proposal.kind));
+  proposal.id = static_cast<std::uint64_t>(slot) + 1;
+  proposal.epoch = view.epoch;
+  proposal.generation = view.generation;
+  proposal.slot = slot;
+  return proposed;
 }
 
 void Search::State::append(Proposal proposal) {
   SearchSlot slot;
   slot.strategy_id = strategy_id(proposal.strategy);
-  if (proposal.failed != 0) {
-    const auto refused = static_cast<std::int64_t>(proposal.failed) - 1;
-    std::erase(repairable, refused);
-    if (const SearchSlot* before = slots.find(refused)) slot.repairs = before->repairs + 1;
-  }
-  slot.prior = prior_of(proposal.strategy);
-  usual_prior += (slot.prior - usual_prior) / static_cast<double>(slots.size() + 1);
   slot.proposal = std::move(proposal);
   tried.insert(slot.strategy_id, slot.proposal.slot);
-  if (surrogate_generation == generation_of(slot.proposal.slot))
-    surrogate.add_pending(slot.proposal.slot, slot.proposal.strategy, slot.prior);
   open_ids.push_back(slot.proposal.id);
+  policy->accept(slot.proposal);
   slots.append(std::move(slot));
   forget_old();
+}
+
+void Search::State::forget_old() {
+  if (absorbed < slots.first() + worth_forgetting) return;
+  std::set<std::int64_t> needed;
+  for (const auto& [us, slot] : fastest_times) needed.insert(slot);
+  slots.forget(absorbed, needed);
 }
 
 void Search::State::settle(SearchSlot& slot) {
@@ -112,88 +118,22 @@ void Search::State::settle(SearchSlot& slot) {
 }
 
 void Search::State::absorb_next() {
-  SearchSlot& slot = slots[absorbed];
+  const SearchSlot& slot = slots[absorbed];
   const std::int64_t number = absorbed++;
-  if (slot.score.evaluated) ++absorbed_evaluated;
-  note_absorbed(slot);
-  const bool duplicate =
-      !slot.score.kernel_hash.empty() && !owners.insert(slot.score.kernel_hash, number);
-  if (slot.score.rejection == below_the_floor) banned.emplace(slot.score.kernel_hash, number);
-  if (!slot.score.accepted || slot.score.time_us <= 0) {
-    surrogate.settle(number, std::nullopt);
-    if (slot.score.repairable && slot.repairs < options.repairs) repairable.push_back(number);
-    return;
+  const Score& score = slot.score;
+  if (score.evaluated) ++absorbed_evaluated;
+  chain = sha256_hex(chain + line_of(slot));
+  const bool duplicate = !score.kernel_hash.empty() && !owners.insert(score.kernel_hash, number);
+  if (score.rejection == below_the_floor) banned.emplace(score.kernel_hash, number);
+  if (score.accepted && score.time_us > 0 && !duplicate) {
+    fastest_times.emplace(score.time_us, number);
+    if (fastest_times.size() > fastest_kept) fastest_times.erase(std::prev(fastest_times.end()));
+    if (best_us == 0 || score.time_us < best_us) {
+      best_us = score.time_us;
+      best_so_far.emplace_back(best_us, number);
+    }
   }
-  const Individual individual = individual_of(slot);
-  slot.fitness = individual.fitness;
-  surrogate.settle(number, slot.fitness);
-  if (duplicate) return;
-  fastest_times.emplace(slot.score.time_us, number);
-  if (fastest_times.size() > fastest_kept) fastest_times.erase(std::prev(fastest_times.end()));
-  const std::string id = slot.score.realised ? strategy_id(individual.strategy) : slot.strategy_id;
-  ancestors.insert_or_assign(id, Ancestor{individual.strategy, slot.score.time_us});
-  for (const std::string& parent_id : individual.strategy.parents) {
-    const auto parent = ancestors.find(parent_id);
-    if (parent == ancestors.end()) continue;
-    effects.note(individual.strategy, slot.score.time_us, parent->second.strategy,
-                 parent->second.time_us);
-  }
-  if (best_us == 0 || slot.score.time_us < best_us) {
-    best_us = slot.score.time_us;
-    best_so_far.emplace_back(best_us, number);
-  }
-  population.add({individual, id},
-                 Rng::of(options.seed, "survive", static_cast<std::uint64_t>(number)));
-}
-
-void Search::State::reseed_at(std::int64_t slot) {
-  if (starts_epoch(slot))
-    population.keep_fastest(
-        static_cast<std::size_t>(std::max(options.elites, options.population / 3)));
-}
-
-std::vector<std::int64_t> Search::State::best_below(std::int64_t end, std::size_t count) {
-  const auto better = [&](std::int64_t a, std::int64_t b) {
-    const double fa = slots[a].fitness, fb = slots[b].fitness;
-    return fa != fb ? fa > fb : a < b;
-  };
-  for (; ranked < end; ++ranked) {
-    if (slots[ranked].score.accepted) best_ranked.push_back(ranked);
-  }
-  std::sort(best_ranked.begin(), best_ranked.end(), better);
-  if (best_ranked.size() > surrogate_points / 2) best_ranked.resize(surrogate_points / 2);
-  std::vector<std::int64_t> best(
-      best_ranked.begin(),
-      best_ranked.begin() + static_cast<std::ptrdiff_t>(std::min(count, best_ranked.size())));
-  std::sort(best.begin(), best.end());
-  return best;
-}
-
-void Search::State::fit_surrogate(std::int64_t slot) {
-  const int generation = generation_of(slot);
-  if (surrogate_generation == generation) return;
-  surrogate_generation = generation;
-  const std::int64_t first = first_of_generation(generation);
-  const std::int64_t seen = std::max<std::int64_t>(0, first - options.lookahead + 1);
-  // The latest half for what happens now, the best of the older ones for what is known to be good.
-  const std::int64_t half = (first < late ? surrogate_points : surrogate_points_late) / 2;
-  const std::int64_t latest = std::max<std::int64_t>(0, first - half);
-  std::vector<std::int64_t> chosen =
-      best_below(std::min(latest, seen), static_cast<std::size_t>(half));
-  for (std::int64_t i = latest; i < first; ++i) chosen.push_back(i);
-  std::vector<Observation> points;
-  const auto fitness_of = [&](const SearchSlot& s) {
-    return s.score.accepted ? std::optional<double>(s.fitness) : std::nullopt;
-  };
-  for (const std::int64_t i : chosen) {
-    const SearchSlot& s = slots[i];
-    points.push_back(
-        {i, &s.proposal.strategy, i < seen, i < seen ? fitness_of(s) : std::nullopt, s.prior});
-  }
-  surrogate.fit(points);
-  for (std::int64_t i = first; i < slots.size(); ++i)
-    surrogate.add_pending(i, slots[i].proposal.strategy, slots[i].prior);
-  for (std::int64_t i = seen; i < absorbed; ++i) surrogate.settle(i, fitness_of(slots[i]));
+  policy->observe({slot.proposal, slot.strategy_id, score, duplicate});
 }
 
 void Search::State::absorb_below(std::int64_t end) {
@@ -202,8 +142,10 @@ void Search::State::absorb_below(std::int64_t end) {
 
 Search::Search(const SearchOptions& options, const Space& space, Strategist& strategist, Zone zone,
                double plain_us, Knowledge knowledge)
-    : state_(std::make_unique<State>(options, space, strategist, zone, plain_us,
-                                     std::move(knowledge))) {}
+    : Search(options, plain_us,
+             policy_of(options, space, strategist, zone, plain_us, std::move(knowledge))) {}
+Search::Search(const SearchOptions& options, double plain_us, std::unique_ptr<Policy> policy)
+    : state_(std::make_unique<State>(options, plain_us, std::move(policy))) {}
 Search::~Search() = default;
 Search::Search(Search&&) noexcept = default;
 
@@ -213,7 +155,8 @@ Search::Search(Search&&) noexcept = default;
 Search::State::Room Search::State::room_for(std::int64_t next) {
   if (options.target_us > 0 && best_us > 0 && best_us <= options.target_us) {
     finished = "target reached";
-  } else if (options.max_generations > 0 && generation_of(next) >= options.max_generations) {
+  } else if (options.max_generations > 0 &&
+             generation_of(options, next) >= options.max_generations) {
     finished = "generations spent";
   } else if (options.max_evaluations > 0) {
     if (evaluated >= options.max_evaluations) {
@@ -244,15 +187,14 @@ Result<Ask> Search::ask(int count) {
     const State::Room room = s.room_for(next);
     if (room == State::Room::wait) waiting.ids = s.open_ids;
     if (room != State::Room::yes) break;
-    s.reseed_at(next);
-    auto bred = s.breed(next);
-    if (!bred) return bred.error();
-    if (!*bred) {
+    auto proposed = s.propose(next);
+    if (!proposed) return proposed.error();
+    if (!*proposed) {
       s.finished = "the strategy space is exhausted";
       break;
     }
-    s.append(**bred);
-    fresh.push_back(std::move(**bred));
+    s.append(**proposed);
+    fresh.push_back(std::move(**proposed));
   }
   if (!fresh.empty()) return Ask(std::move(fresh));
   if (s.finished.empty()) return Ask(std::move(waiting));
@@ -276,8 +218,6 @@ Result<void> Search::replay(const Proposal& proposal) {
                  "the journal was not written by this search; start a new run directory"};
   }
   s.absorb_below(visible);
-  s.reseed_at(next);
-  if (proposal.silent) s.strategist.set_unavailable_since(proposal.generation);
   s.append(proposal);
   return {};
 }
@@ -339,8 +279,7 @@ std::optional<Individual> Search::best() const {
 }
 
 std::vector<Individual> Search::archive() const {
-  std::vector<Individual> all;
-  for (const Member& member : state_->population.members()) all.push_back(member.individual);
+  std::vector<Individual> all = state_->policy->population();
   std::stable_sort(all.begin(), all.end(), faster);
   return all;
 }
@@ -367,7 +306,43 @@ std::int64_t Search::evaluations() const { return state_->evaluated; }
 std::int64_t Search::proposed() const { return state_->slots.size(); }
 
 int Search::generation() const {
-  return state_->slots.size() == 0 ? 0 : state_->generation_of(state_->slots.size() - 1);
+  return state_->slots.size() == 0 ? 0 : generation_of(state_->options, state_->slots.size() - 1);
+}
+
+std::vector<Individual> Search::fastest(int count) const {
+  const State& s = *state_;
+  std::set<std::string> hashes;  // met or quarantined among what is not absorbed
+  for (std::int64_t i = s.absorbed; i < s.slots.size(); ++i) {
+    if (s.slots[i].score.rejection == below_the_floor) hashes.insert(s.slots[i].score.kernel_hash);
+  }
+  std::vector<Individual> all;
+  for (const auto& [us, i] : s.fastest_times) {
+    const SearchSlot& slot = s.slots[i];
+    const std::string& hash = slot.score.kernel_hash;
+    if (hash.empty() || (!s.banned.contains(hash) && !hashes.contains(hash)))
+      all.push_back(s.individual(slot));
+  }
+  for (std::int64_t i = s.absorbed; i < s.slots.size(); ++i) {
+    const SearchSlot& slot = s.slots[i];
+    if (slot.status != SearchSlot::Status::told) continue;
+    const std::string& hash = slot.score.kernel_hash;
+    const bool fresh = hash.empty() || (!s.owners.contains(hash) && hashes.insert(hash).second);
+    if (fresh && slot.score.accepted && slot.score.time_us > 0) all.push_back(s.individual(slot));
+  }
+  const auto keep = std::min(all.size(), static_cast<std::size_t>(std::max(0, count)));
+  std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(keep), all.end(),
+                    faster);
+  all.resize(keep);
+  return all;
+}
+
+std::string Search::fingerprint() const {
+  const State& s = *state_;
+  std::string text = s.finished + "|" + std::to_string(s.absorbed) + "|" +
+                     std::to_string(s.evaluated) + "|" + s.chain + "\n";
+  for (std::int64_t i = s.absorbed; i < s.slots.size(); ++i) text += line_of(s.slots[i]);
+  for (const Individual& one : s.policy->population()) text += std::to_string(one.id) + " ";
+  return sha256_hex(text);
 }
 
 }  // namespace cupilot

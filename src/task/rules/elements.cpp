@@ -111,8 +111,11 @@ Result<RuleResult> last(const RuleCall& call) {
   out.over = {"n"};
   out.whole = {"r", "n"};
   out.parts["r"] = ExprShape(x.begin(), x.begin() + static_cast<long>(first));
-  for (const RuleInput& input : call.inputs)
-    out.called[input.name] = input.shape == x ? ExprShape{rows, row} : ExprShape{row};
+  for (const RuleInput& input : call.inputs) {
+    // Of a single row, what may be left out (a weight) still has no coordinate r.
+    const bool whole = input.shape == x && !(first == 0 && input.optional);
+    out.called[input.name] = whole ? ExprShape{rows, row} : ExprShape{row};
+  }
   out.sizes = {{"size_n", row}};
   return out;
 }

@@ -2,16 +2,16 @@
 // when they are refused.
 #include <thread>
 
+#include "base/counting_seconds.hpp"
 #include "catch.hpp"
-#include "evolution/evaluate/count_budget.hpp"
+#include "evolution/evaluate/counting.hpp"
 #include "evolution/hooked.hpp"
-#include "evolution/journal/run_state.hpp"
 
 using namespace cupilot;
 using namespace cupilot::testing;
 
 TEST_CASE("counting keeps to its share of the time once its price is known") {
-  CountBudget budget;
+  Counting budget(real_host(), Provenance::measured, 0);
   CHECK(budget.grant(0.1, 0.1));  // nobody knows what it costs
   budget.settle(0.5, true);
   CHECK_FALSE(budget.grant(9.9, 0.1));

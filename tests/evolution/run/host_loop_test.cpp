@@ -5,6 +5,7 @@
 #include "catch.hpp"
 #include "evolution/jobs_of.hpp"
 #include "evolution/journal/run_state.hpp"
+#include "evolution/search/known_kernels.hpp"
 #include "evolution/support.hpp"
 #include "support/gemm.hpp"
 #include "support/kept_images.hpp"

@@ -1,0 +1,153 @@
+#include "evolution/run/finals.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include <cupilot/parts/rejection.hpp>
+
+#include "base/guard.hpp"
+#include "base/phases.hpp"
+#include "evolution/evaluate/timing.hpp"
+#include "evolution/evaluate/workers.hpp"
+#include "evolution/run/waiting.hpp"
+
+namespace cupilot {
+namespace {
+
+// `before`: what the baselines took before the search.
+Baseline baseline_from(const SubjectReport& report, const std::vector<Baseline>& before) {
+  Baseline now{report.name, report.measurement->time_us, report.measurement->provenance,
+               report.ratio};
+  for (const Baseline& earlier : before) {
+    if (earlier.name == now.name && earlier.time_us > 0)
+      now.drift = now.time_us / earlier.time_us - 1;
+  }
+  return now;
+}
+
+// The champion against the strongest of the baselines beside it. A gain is claimed above twice its
+// noise only: the standard error of the median ratio, from the ratios' median absolute deviation;
+// of one measured round, the champion's own spread.
+void compare(FinalRecord& record) {
+  const auto strongest =
+      std::min_element(record.baselines.begin(), record.baselines.end(),
+                       [](const Baseline& a, const Baseline& b) { return a.time_us < b.time_us; });
+  if (strongest == record.baselines.end() || strongest->ratio.empty()) return;
+  std::tie(record.ratio_low, record.ratio_high) = median_interval(strongest->ratio);
+  const double middle = median_of(strongest->ratio);
+  std::vector<double> deviations;
+  for (const double ratio : strongest->ratio) deviations.push_back(std::abs(ratio - middle));
+  constexpr double mad_to_sigma = 1.4826, mean_to_median = 1.2533;
+  record.gain_noise = mean_to_median * mad_to_sigma * median_of(deviations) /
+                      std::sqrt(static_cast<double>(deviations.size()));
+  const auto* accepted = std::get_if<Accepted>(&record.candidate.outcome);
+  if (deviations.size() == 1 && accepted != nullptr && accepted->measurement.time_us > 0) {
+    record.gain_noise =
+        mad_to_sigma * middle * accepted->measurement.spread_us / accepted->measurement.time_us;
+  }
+  if (middle - 1 > 2 * record.gain_noise) record.gain = middle - 1;
+}
+
+Attempt<KernelSource> written(const Pipe& pipe, const Finalist& finalist) {
+  if (finalist.source != nullptr) return *finalist.source;
+  WriterBrief brief;
+  brief.task = pipe.task;
+  brief.strategy = &finalist.strategy;
+  brief.device = &pipe.backend->device();
+  return pipe.writer->write(brief);
+}
+
+Attempt<CompiledKernel> compile_anew(const Pipe& pipe, const Finalist& finalist) {
+  auto source = written(pipe, finalist);
+  if (!source) return source.failure();
+  return pipe.backend->compile(*source, Fresh::yes);
+}
+
+}  // namespace
+
+Attempt<std::vector<CompiledKernel>> compile_finalists(const Pipe& pipe, Host& host,
+                                                       std::span<const Finalist> finalists,
+                                                       const std::function<void()>& waiting) {
+  const Phase phase("compile");
+  struct Compiled {
+    std::size_t place = 0;
+    Attempt<CompiledKernel> kernel;
+    CpuSpent cpu;
+  };
+  Workers<Compiled> workers(host, static_cast<int>(finalists.size()));
+  for (std::size_t place = 0; place < finalists.size(); ++place) {
+    workers.submit([&pipe, place, &finalist = finalists[place]] {
+      const PhaseLog log;
+      auto kernel = guarded([&] { return compile_anew(pipe, finalist); });
+      return Compiled{place, std::move(kernel), log.cpu()};
+    });
+  }
+  std::vector<Compiled> all;
+  while (all.size() < finalists.size()) {
+    for (Compiled& one : workers.collect(wait_seconds)) all.push_back(std::move(one));
+    waiting();
+  }
+  std::sort(all.begin(), all.end(),
+            [](const Compiled& a, const Compiled& b) { return a.place < b.place; });
+  std::vector<CompiledKernel> kernels;
+  for (const Compiled& one : all) credit(one.cpu);
+  for (Compiled& one : all) {
+    if (!one.kernel) return one.kernel.failure();
+    kernels.push_back(std::move(*one.kernel));
+  }
+  return kernels;
+}
+
+Result<void> time_finalists(const Pipe& pipe, std::span<Finalist> finalists,
+                            const MeasureOptions& rules) {
+  const Phase timing("again");
+  std::vector<Subject> subjects;
+  for (const Finalist& one : finalists)
+    subjects.push_back({Subject::Kind::candidate, fmt::format("slot {}", one.slot), &*one.kernel});
+  auto reports = measure_all(*pipe.task, *pipe.backend, subjects, rules);
+  if (!reports) return reports.error();
+  for (std::size_t i = 0; i < finalists.size(); ++i) {
+    const SubjectReport& report = (*reports)[i].report;
+    finalists[i].time_us = report.measurement ? report.measurement->time_us : HUGE_VAL;
+  }
+  std::stable_sort(finalists.begin(), finalists.end(),
+                   [](const Finalist& a, const Finalist& b) { return a.time_us < b.time_us; });
+  return {};
+}
+
+Result<FinalRecord> confirm_finalist(const Pipe& pipe, const Finalist& finalist,
+                                     EvaluationOptions rules,
+                                     const std::vector<Baseline>& baselines,
+                                     CompiledKernel& kernel) {
+  rules.source = finalist.source;
+  for (const Baseline& baseline : baselines) {
+    const bool plain = baseline.name == "plain";
+    rules.others.push_back(
+        {plain ? Subject::Kind::plain : Subject::Kind::library, baseline.name, nullptr});
+  }
+  auto passed = pass(pipe, finalist.strategy, rules);
+  if (!passed) return passed.error();
+  FinalRecord record;
+  record.stage = "confirm";
+  record.slot = finalist.slot;
+  record.candidate = std::move(passed->candidate);
+  record.candidate.id = static_cast<std::uint64_t>(finalist.slot) + 1;
+  kernel = std::move(passed->kernel);
+  if (auto* rejected = std::get_if<Rejected>(&record.candidate.outcome)) {
+    record.candidate.outcome =
+        reject("confirm.failed", rejected->code + ": " + rejected->message, rejected->where);
+    return record;
+  }
+  if (auto* accepted = std::get_if<Accepted>(&record.candidate.outcome))
+    accepted->verification.processes = 2;
+  for (const SubjectReport& report : passed->others) {
+    if (report.measurement) record.baselines.push_back(baseline_from(report, baselines));
+  }
+  compare(record);
+  return record;
+}
+
+}  // namespace cupilot

@@ -1,0 +1,144 @@
+// Work of operators against counts by hand: a multiply-add is two operations.
+#include <numeric>
+
+#include "catch.hpp"
+#include "task/operators.hpp"
+#include "task/shape_rules.hpp"
+
+namespace cupilot {
+namespace {
+
+using Shapes = std::vector<std::vector<std::int64_t>>;
+
+struct Counted {
+  const char* op;
+  Shapes in, out;
+  Attributes attributes;
+  std::int64_t flops;
+};
+
+std::int64_t elements(const Shapes& shapes) {
+  std::int64_t sum = 0;
+  for (const auto& shape : shapes)
+    sum += std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+  return sum;
+}
+
+Task task_of(const Counted& row) {
+  Task task;
+  task.name = row.op;
+  task.axes = {{"one", AxisKind::free}};
+  task.time_shapes = {{.sizes = {{"one", 1}}}};
+  Operation operation{.name = "op", .kind = row.op, .attributes = row.attributes};
+  const auto add = [&](const Shapes& shapes, Role role, std::vector<std::string>& names) {
+    for (const auto& shape : shapes) {
+      Tensor tensor{.name = (role == Role::in ? "in" : "out") + std::to_string(names.size()),
+                    .role = role};
+      for (const std::int64_t extent : shape) tensor.shape.emplace_back(extent);
+      names.push_back(tensor.name);
+      task.tensors.push_back(std::move(tensor));
+    }
+  };
+  add(row.in, Role::in, operation.inputs);
+  add(row.out, Role::out, operation.outputs);
+  task.operations = {operation};
+  return task;
+}
+
+using List = std::vector<std::int64_t>;
+using Word = std::string;
+constexpr std::int64_t one = 1;
+
+TEST_CASE("work and bytes of operators are those counted by hand", "[operators]") {
+  const Counted row = GENERATE(from_range(std::vector<Counted>{
+      {"relu", {{4, 5}}, {{4, 5}}, {}, 20},
+      {"add", {{4, 5}, {5}}, {{4, 5}}, {}, 20},
+      {"mul", {{4, 5}}, {{4, 5}}, {{"other", 2.0}}, 20},
+      {"sigmoid", {{7}}, {{7}}, {}, 28},
+      {"gelu", {{7}}, {{7}}, {}, 35},
+      {"hardtanh", {{7}}, {{7}}, {}, 14},
+      {"where", {{6}, {6}, {6}}, {{6}}, {}, 6},
+      {"lerp", {{6}, {6}, {6}}, {{6}}, {}, 18},
+      {"identity", {{6}}, {{6}}, {}, 0},
+      {"prelu", {{2, 3, 4}, {3}}, {{2, 3, 4}}, {}, 48},
+      {"matmul", {{3, 4}, {4, 5}}, {{3, 5}}, {}, 2 * 3 * 4 * 5},
+      {"matmul", {{6, 3, 4}, {4, 5}}, {{6, 3, 5}}, {}, 2 * 6 * 3 * 4 * 5},
+      {"matmul", {{4}, {4}}, {{1}}, {}, 8},
+      {"addmm", {{3, 4}, {4, 5}, {5}}, {{3, 5}}, {}, 2 * 60 + 3 * 15},
+      {"linear", {{2, 3, 4}, {5, 4}, {5}}, {{2, 3, 5}}, {}, 2 * 6 * 5 * 4},
+      {"einsum", {{2, 3}, {3, 4}}, {{2, 4}}, {{"equation", Word("ij,jk->ik")}}, 2 * 2 * 3 * 4},
+      // q k and p v of 6 x 7 in 4 and 5 numbers, and five operations an element of softmax.
+      {"attention", {{2, 6, 4}, {2, 7, 4}, {2, 7, 5}}, {{2, 6, 5}}, {}, 2 * 6 * 7 * (8 + 10 + 5)},
+      {"conv1d", {{2, 3, 10}, {4, 3, 3}}, {{2, 4, 8}}, {}, 2 * 2 * 4 * 8 * 3 * 3},
+      {"conv2d",
+       {{2, 3, 8, 8}, {4, 3, 3, 3}, {4}},
+       {{2, 4, 8, 8}},
+       {{"padding", one}},
+       2 * 2 * 4 * 64 * 27},
+      {"conv2d",
+       {{1, 6, 5, 5}, {6, 1, 3, 3}},
+       {{1, 6, 3, 3}},
+       {{"groups", std::int64_t{6}}},
+       2 * 6 * 9 * 9},
+      {"conv3d", {{1, 2, 4, 4, 4}, {3, 2, 2, 2, 2}}, {{1, 3, 3, 3, 3}}, {}, 2 * 3 * 27 * 2 * 8},
+      {"conv_transpose2d", {{1, 2, 3, 3}, {2, 4, 2, 2}}, {{1, 4, 4, 4}}, {}, 2 * 9 * 2 * 4 * 4},
+      {"max_pool2d", {{1, 2, 4, 4}}, {{1, 2, 2, 2}}, {{"kernel_size", std::int64_t{2}}}, 8 * 4},
+      {"avg_pool1d", {{1, 2, 6}}, {{1, 2, 3}}, {{"kernel_size", std::int64_t{2}}}, 6 * 2 + 6},
+      {"adaptive_avg_pool2d", {{1, 2, 4, 4}}, {{1, 2, 1, 1}}, {{"output_size", one}}, 2 * 16 + 2},
+      {"batch_norm", {{2, 3, 4}, {3}, {3}, {3}, {3}}, {{2, 3, 4}}, {}, 4 * 24},
+      {"batch_norm_train", {{2, 3, 4}}, {{2, 3, 4}}, {}, 8 * 24},
+      {"group_norm", {{2, 4, 3}, {4}, {4}}, {{2, 4, 3}}, {{"groups", std::int64_t{2}}}, 8 * 24},
+      {"layer_norm", {{2, 6}, {6}, {6}}, {{2, 6}}, {}, 8 * 12},
+      {"rms_norm", {{2, 6}}, {{2, 6}}, {}, 4 * 12},
+      {"softmax", {{2, 6}}, {{2, 6}}, {}, 5 * 12},
+      {"log_softmax", {{2, 6}}, {{2, 6}}, {}, 5 * 12},
+      {"logsumexp", {{2, 6}}, {{2}}, {{"dim", List{1}}}, 4 * 12},
+      {"sum", {{2, 6}}, {{2}}, {{"dim", List{1}}}, 12},
+      {"mean", {{2, 6}}, {{1}}, {}, 12 + 1},
+      {"amax", {{2, 6}}, {{6}}, {{"dim", List{0}}}, 12},
+      {"var", {{2, 6}}, {{2}}, {{"dim", List{1}}}, 4 * 12},
+      {"cumsum", {{2, 6}}, {{2, 6}}, {{"dim", one}}, 12},
+      {"mse_loss", {{2, 6}, {2, 6}}, {{1}}, {}, 3 * 12},
+      {"cosine_similarity", {{2, 6}, {2, 6}}, {{2}}, {}, 6 * 12},
+      {"triplet_margin_loss", {{2, 6}, {2, 6}, {2, 6}}, {{1}}, {}, 6 * 12},
+      {"permute", {{2, 6}}, {{6, 2}}, {{"dims", List{1, 0}}}, 0},
+      {"cat", {{2, 6}, {3, 6}}, {{5, 6}}, {}, 0},
+  }));
+  INFO(row.op);
+  Task task = task_of(row);
+  const auto done = complete(task);
+  INFO((done ? "" : done.error().message));
+  REQUIRE(done);
+  CHECK(*textbook_flops(task, task.time_shapes[0]) == row.flops);
+  CHECK(*compulsory_bytes(task, task.time_shapes[0]) == 4 * (elements(row.in) + elements(row.out)));
+}
+
+TEST_CASE("an output of another shape than the operator gives is refused", "[operators]") {
+  Task task = task_of({"relu", {{4, 5}}, {{5, 4}}, {}, 0});
+  const auto done = complete(task);
+  REQUIRE_FALSE(done);
+  CHECK_THAT(done.error().message, Catch::Contains("gives 'out0' the shape [4, 5], not [5, 4]"));
+}
+
+TEST_CASE("an attribute of another kind is refused by name", "[operators]") {
+  struct Row {
+    const char* op;
+    Attributes attributes;
+    const char* message;
+  };
+  const Row row = GENERATE(from_range(std::vector<Row>{
+      {"gelu", {{"approximate", Word("rough")}}, "no word among none, tanh"},
+      {"elu", {{"alpha", Word("much")}}, "'alpha' is no number"},
+      {"elu", {{"beta", 1.0}}, "has no attribute 'beta'"},
+      {"sum", {{"dim", Word("last")}}, "'dim' is no list of whole numbers"},
+      {"masked_fill", {}, "input mask is missing"},
+      {"transmogrify", {}, "is no operator that is known"},
+  }));
+  Task task = task_of({row.op, {{4}}, {{4}}, row.attributes, 0});
+  const auto done = complete(task);
+  REQUIRE_FALSE(done);
+  CHECK_THAT(done.error().message, Catch::Contains(row.message));
+}
+
+}  // namespace
+}  // namespace cupilot
