@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <map>
 
 #include <nlohmann/json.hpp>
@@ -25,6 +26,9 @@ using nlohmann::json;
 
 namespace {
 
+// Kernels slower than this, over the fastest of their landscape, teach nothing: the errors of poor
+// ones would be laid upon good ones.
+constexpr double slowest = 3;
 constexpr double most_error = 1.5;              // octaves: errors beyond count as that large
 constexpr std::size_t points_for_scales = 900;  // of which the weights are chosen
 constexpr double least_spread = 0.25;           // of a coordinate, for its first weight
@@ -46,8 +50,10 @@ Points points_of(const std::vector<Landscape>& landscapes) {
   Points points;
   for (std::size_t i = 0; i < landscapes.size(); ++i) {
     const Landscape& from = landscapes[i];
+    double best = std::numeric_limits<double>::infinity();
+    for (const Row& row : from.rows) best = std::min(best, row.time_us);
     for (const Row& row : from.rows) {
-      if (row.launches.empty()) continue;
+      if (row.launches.empty() || row.time_us > slowest * best) continue;
       const ModelledTime time = model_time(from.device, row.launches);
       points.push_back({i, from.name.substr(0, from.name.find('-')), row.time_us, time.us,
                         resource_coordinates(from.device, row.launches, time)});
