@@ -8,11 +8,12 @@
 namespace cupilot {
 namespace {
 
-constexpr double slack = 1.15;            // of an estimate
-constexpr double least_search = 0.2;      // of the seconds, which the search has in any case
-constexpr double start_of_processes = 1;  // seconds, on a device that measures
+constexpr double slack = 1.15;        // of an estimate
+constexpr double least_search = 0.2;  // of the seconds, which the search has in any case
+constexpr double start_of_processes = 1, end_of_processes = 0.6;  // on a device that measures
 constexpr std::size_t most_timed_again = 4;
-constexpr double elite_proof = 3;  // over a candidate's, where none was measured
+constexpr double elite_proof = 3;       // over a candidate's, where none was measured
+constexpr double finalist_proof = 1.5;  // over an elite's
 // Launches of a finalist at full size over those of a candidate, which has other launches too.
 constexpr double more_repeats = 50;
 // Contents at full size that an elite meets beside a candidate's, and those of a confirmation,
@@ -64,15 +65,18 @@ double Driver::elite_seconds() const {
 
 double Driver::confirm_seconds() const {
   const bool real = context_.backend->provenance() == Provenance::measured;
-  const double start = real ? start_of_processes : 0;
+  const double start = real ? start_of_processes + end_of_processes : 0;
   if (ledger_.settled() < 1)
     return slack * (plain_proof_seconds_ + 2 * baselines_seconds_) + 2 * start;
   const double repeats = real ? more_repeats * usual_seconds("search/proof/repeats") : 0;
   const double proved =
-      std::max(plain_proof_seconds_, working_seconds("search/proof") + elite_seconds() + repeats);
+      std::max(plain_proof_seconds_,
+               working_seconds("search/proof") + finalist_proof * elite_seconds() + repeats);
   const double timed = (real ? confirm_visits : 1) * working_seconds("search/timing");
   const double baselines = real ? baseline_visits * baselines_seconds_ : baselines_seconds_;
-  return slack * (usual_seconds("search/compile") + proved + timed +
+  const double counted =
+      ledger_.dearest("search/virtual counts") + ledger_.dearest("search/counters");
+  return slack * (usual_seconds("search/compile") + proved + timed + counted +
                   confirm_contents * content_seconds() +
                   (baselines_.baselines.empty() ? 0 : baselines)) +
          start;
