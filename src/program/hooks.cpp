@@ -151,16 +151,18 @@ class GraphText {
     }
   }
 
-  bool uses_coordinates(const SiteStage& one, const ReferenceStage& what,
-                        const std::string& text) const {
+  // `text` with what it needs: places of its reads, constants, what these need in turn.
+  std::string with_needs(const SiteStage& one, const ReferenceStage& what,
+                         const std::string& text) const {
     std::string all = text;
     for (const SiteRead& read : one.reads) {
-      if (read.kind == Kind::other)
-        for (const std::string& at : read.at) all += " " + at;
+      if (!uses(text, read.name) || read.kind != Kind::other) continue;
+      for (const std::string& at : read.at) all += " " + at;
     }
-    for (const auto& [name, constant] : what.constants) all += " " + constant;
-    return std::any_of(one.coordinates.begin(), one.coordinates.end(),
-                       [&](const StageAxis& axis) { return uses(all, axis.name); });
+    for (auto constant = what.constants.rbegin(); constant != what.constants.rend(); ++constant) {
+      if (uses(all, constant->first)) all += " " + constant->second;
+    }
+    return all;
   }
 
   // Coordinates of element `first + i`, or of the row where the stage has one value a row.
@@ -200,11 +202,10 @@ class GraphText {
     const SiteStage& one = sited(number);
     const ReferenceStage& what = stage(number);
     std::string out = fmt::format("    float {};\n    {{\n", name);
-    if (uses_coordinates(one, what, text)) out += coordinates(one, what, per_row);
-    std::string all = text;
-    for (const SiteRead& read : one.reads)
-      for (const std::string& at : read.at) all += " " + at;
-    for (const auto& [constant, value] : what.constants) all += " " + constant + " " + value;
+    const std::string all = with_needs(one, what, text);
+    const bool placed = std::any_of(one.coordinates.begin(), one.coordinates.end(),
+                                    [&](const StageAxis& axis) { return uses(all, axis.name); });
+    if (placed) out += coordinates(one, what, per_row);
     for (const StageAxis& size : what.sizes) {
       if (uses(all, size.name))
         out += fmt::format("      const long long {} = extent_{}();\n", size.name,
