@@ -167,7 +167,7 @@ ResidualData learnt(ResidualData scales, const Points& points) {
 
 double rounded(double value) { return std::round(value * 1000) / 1000; }
 
-json file_of(const ResidualData& data, const std::string& arch,
+json file_of(const ResidualData& data, const std::string& device,
              const std::vector<Landscape>& landscapes) {
   json weights = json::object(), points = json::array(), from = json::array();
   for (std::size_t c = 0; c < data.weights.size(); ++c)
@@ -178,7 +178,7 @@ json file_of(const ResidualData& data, const std::string& arch,
     points.push_back(std::move(row));
   }
   for (const Landscape& one : landscapes) from.push_back(one.device.name + " " + one.name);
-  return {{"cupilot_residual", 1},         {"arch", arch},
+  return {{"cupilot_residual", 1},         {"device", device},
           {"deviation", data.deviation},   {"noise", data.noise},
           {"weights", std::move(weights)}, {"from", std::move(from)},
           {"points", std::move(points)}};
@@ -261,7 +261,7 @@ int main(int count, char** words) {
   const Points points = points_of(landscapes);
   const ResidualData scales = scales_of(points);
   std::ofstream(words[1])
-      << file_of(learnt(scales, points), landscapes.front().device.arch, landscapes).dump() << "\n";
+      << file_of(learnt(scales, points), landscapes.front().device.name, landscapes).dump() << "\n";
   std::ofstream(words[2]) << scores_of(points, landscapes, scales).dump(1) << "\n";
   return 0;
 }

@@ -59,7 +59,7 @@ void read_weights(JsonObject& object, ResidualData& data) {
 
 // One of the built-in families'.
 struct Shipped {
-  std::string arch;
+  std::string device;
   KernelResidual residual;
 };
 
@@ -70,19 +70,19 @@ const std::vector<Shipped>& shipped() {
       if (!file.name.ends_with("/residual.json")) continue;
       const auto data = residual_data(file.text, "builtin " + std::string(file.name));
       assert(data && "a built-in residual does not parse");
-      if (data) read.push_back({data->arch, KernelResidual(*data)});
+      if (data) read.push_back({data->device, KernelResidual(*data)});
     }
     return read;
   }();
   return all;
 }
 
-// Of the residuals that know the architecture, what the surest says.
+// Of the residuals that know the device, what the surest says.
 std::optional<ResidualGuess> surest(const DeviceSpec& device,
                                     const std::vector<double>& coordinates) {
   std::optional<ResidualGuess> best;
   for (const Shipped& one : shipped()) {
-    if (one.arch != device.arch) continue;
+    if (one.device != device.name) continue;
     const ResidualGuess guess = one.residual.guess(coordinates);
     if (!best || guess.sigma < best->sigma) best = guess;
   }
@@ -112,7 +112,7 @@ Result<ResidualData> residual_data(std::string_view json, const std::string& fil
   if (object.find("cupilot_residual") != nullptr && version != newest)
     object.fail("cupilot_residual", fmt::format("version {}; this cupilot reads 1", version));
   ResidualData data;
-  data.arch = object.text("arch", true);
+  data.device = object.text("device", true);
   data.deviation = object.number("deviation", data.deviation);
   data.noise = object.number("noise", data.noise);
   if (!(data.deviation > 0 && data.deviation < 8 && data.noise > 0 && data.noise < 100))

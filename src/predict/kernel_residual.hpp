@@ -15,7 +15,7 @@ namespace cupilot {
 
 // What a file residual.json holds.
 struct ResidualData {
-  std::string arch{};                         // of the devices that it was learnt on
+  std::string device{};                       // DeviceSpec::name of what it was learnt on
   std::vector<double> weights{};              // of the coordinates: 0: does not matter
   double deviation = 0.3;                     // of errors far from all points, in octaves
   double noise = 0.1;                         // in units of deviation squared
@@ -37,7 +37,7 @@ class KernelResidual {
 };
 
 // model_time(), corrected by the residuals that ship with the families, where one was learnt on the
-// device's architecture; the interval reaches one standard deviation further. No correction takes a
+// device; the interval reaches one standard deviation further. No correction takes a
 // time below `floor_us`.
 ModelledTime predicted_time(const DeviceSpec& device, const std::vector<ModelInput>& launches,
                             double floor_us = 0);

@@ -40,7 +40,7 @@ std::string point(double error, double value) {
 }
 
 std::string file(const std::string& points, const std::string& more = "") {
-  return R"({"cupilot_residual":1,"arch":"sm_90a","deviation":0.4,"noise":0.01,)"
+  return R"({"cupilot_residual":1,"device":"h100","deviation":0.4,"noise":0.01,)"
          R"("weights":{"us":1},"from":["one"],"points":[)" +
          points + "]" + more + "}";
 }
@@ -77,17 +77,17 @@ TEST_CASE("a coordinate without a weight does not matter") {
 TEST_CASE("files that are no residual are refused by name") {
   const struct {
     std::string text, said;
-  } rows[] = {
-      {"{}", "cupilot_residual"},
-      {R"({"cupilot_residual":2})", "version 2"},
-      {file(""), "points"},
-      {file("[1,2]"), "points"},
-      {file("[\"a\"]"), "points"},
-      {file(point(0, 1), R"(,"else":1)"), "else"},
-      {R"({"cupilot_residual":1,"arch":"x","weights":{"nothing":1},"points":[]})",
-       "weights.nothing"},
-      {R"({"cupilot_residual":1,"arch":"x","weights":{},"deviation":-1,"points":[]})", "deviation"},
-      {"[", "it"}};
+  } rows[] = {{"{}", "cupilot_residual"},
+              {R"({"cupilot_residual":2})", "version 2"},
+              {file(""), "points"},
+              {file("[1,2]"), "points"},
+              {file("[\"a\"]"), "points"},
+              {file(point(0, 1), R"(,"else":1)"), "else"},
+              {R"({"cupilot_residual":1,"device":"x","weights":{"nothing":1},"points":[]})",
+               "weights.nothing"},
+              {R"({"cupilot_residual":1,"device":"x","weights":{},"deviation":-1,"points":[]})",
+               "deviation"},
+              {"[", "it"}};
   for (const auto& row : rows) {
     INFO(row.text.substr(0, 80));
     const auto data = residual_data(row.text, "it");
