@@ -96,7 +96,8 @@ std::vector<RecordedCase> recorded_cases() {
 
 std::vector<Difference> recorded_differences() {
   std::vector<Difference> out;
-  for (const Json& one : read(folder() / "differences.json")["differences"])
+  const Json all = read(folder() / "differences.json");
+  for (const Json& one : all["differences"])
     out.push_back({one["op"], one["kind"], one["reason"]});
   return out;
 }

@@ -20,7 +20,7 @@ TEST_CASE("a graph that cannot be is refused with operation and reason", "[graph
   const auto row = GENERATE(values<Row>({
       {{{"one", "gelo", {"x"}, {"y"}}}, "operation 'one' (gelo): is no operator that is known"},
       {{{"one", "gemm", {"x", "w"}, {"y"}}}, "has no stages"},
-      {{{"one", "add", {"x"}, {"y"}}}, "input b is missing"},
+      {{{"one", "atan2", {"x"}, {"y"}}}, "input b is missing"},
       {{{"one", "relu", {"x", "b"}, {"y"}}}, "takes 1 inputs, not 2"},
       {{{"one", "relu", {"z"}, {"y"}}}, "'z' is no tensor and no output of an earlier operation"},
       // An edge before it is written.

@@ -117,7 +117,8 @@ TEST_CASE("an output of another shape than the operator gives is refused", "[ope
   Task task = task_of({"relu", {{4, 5}}, {{5, 4}}, {}, 0});
   const auto done = complete(task);
   REQUIRE_FALSE(done);
-  CHECK_THAT(done.error().message, Catch::Contains("gives 'out0' the shape [4, 5], not [5, 4]"));
+  CHECK_THAT(done.error().message,
+             Catch::Contains("gives 'out0' the shape 4 x 5, but the tensor is 5 x 4"));
 }
 
 TEST_CASE("an attribute of another kind is refused by name", "[operators]") {
