@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "task/rules/common.hpp"
+#include "task/rules_common.hpp"
 
 namespace cupilot {
 namespace {

@@ -7,7 +7,7 @@ import json, os, re, shutil, subprocess, sys, tempfile
 
 ROOT, FAMILY = sys.argv[1], sys.argv[2]
 OWN = (f"kernels/families/{FAMILY}/", f"kernels/reference/{FAMILY}/")
-MAY_NAME = OWN + ("tests/", "docs/", "scripts/", "examples/")
+MAY_NAME = OWN + ("tests/", "docs/", "scripts/", "examples/", "bench/")
 
 
 def names():

@@ -45,6 +45,7 @@ class Watcher {
   std::set<std::int64_t> open_, slots_, confirmed_;
   int finals_ = 0;
   bool ended_ = false;
+  bool paid_again_ = false;  // a settled strategy was compiled in this sitting
   std::vector<std::string> broken_;
 };
 

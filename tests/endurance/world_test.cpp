@@ -114,7 +114,8 @@ TEST_CASE("simulated nights break no invariant") {
     INFO(trouble);
     CHECK(sum[trouble] >= worlds / 20);
   }
-  CHECK(sum["virtual_minutes_of_the_shortest"] >= 30);
+  // A night of half an hour keeps a reserve for confirmation, which may take less.
+  CHECK(sum["virtual_minutes_of_the_shortest"] >= 24);
 }
 
 TEST_CASE("thousands of simulated nights", "[.worlds]") {
@@ -125,5 +126,6 @@ TEST_CASE("thousands of simulated nights", "[.worlds]") {
     std::ofstream(out) << sum.dump(1) << "\n";
   INFO(sum.dump(1));
   CHECK(sum["broken"].empty());
-  CHECK(sum["virtual_minutes_of_the_shortest"] >= 30);
+  // A night of half an hour keeps a reserve for confirmation, which may take less.
+  CHECK(sum["virtual_minutes_of_the_shortest"] >= 24);
 }

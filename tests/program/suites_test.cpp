@@ -62,8 +62,8 @@ TEST_CASE("work and bytes of rows are those counted by hand", "[suites]") {
       {47, 128LL * 4096 * 4095, 4LL * 128 * 4095 * (4096 + 1)},
       {50, 2LL * 256 * 96 * 55 * 55 * 3 * 11 * 11,
        4LL * (256 * 3 * 224 * 224 + 96 * 3 * 11 * 11 + 96 + 256LL * 96 * 55 * 55)},
-      // One product for each tap of each output place.
-      {57, 2LL * 8 * 64 * 1026 * 1026 * 64 * 3 * 3,
+      // One product for each tap of each input place.
+      {57, 2LL * 8 * 64 * 1024 * 1024 * 64 * 3 * 3,
        4LL * (8LL * 64 * 1024 * 1024 + 64 * 64 * 3 * 3 + 8LL * 64 * 1026 * 1026)},
       {85, 2LL * 32 * 128 * 126 * 250 * 3 * 7,
        4LL * (32 * 128 * 128 * 256 + 128 * 3 * 7 + 32LL * 128 * 126 * 250)},

@@ -158,7 +158,7 @@ TEST_CASE("softmax by clusters is accepted with and without rows on their way", 
 TEST_CASE("starting points of softmax come out of its space as they stand", "[templates]") {
   const Family* family = find_family(builtin_families(), "softmax");
   REQUIRE(family != nullptr);
-  CHECK(family->templates.size() == 3);
+  CHECK(family->templates.size() == 4);
   const std::map<std::string, std::string> cols = {
       {"tiny", "64"}, {"small", "512"}, {"medium", "2048"}, {"large", "16384"}, {"huge", "131072"}};
   const std::map<std::string, std::string> types = {

@@ -78,7 +78,7 @@ TEST_CASE("evolve takes the host's evaluator, and the search is the same", "[thr
   }
 }
 
-TEST_CASE("an evaluator whose machine fails ends the run in its error") {
+TEST_CASE("an evaluator whose machine fails ends the run in its error", "[threads]") {
   const TempDir dir;
   const auto device = fake_device(write_landscape(dir));
   FunctionEvaluator evaluator([](const EvaluationJob&) -> Result<Candidate> {

@@ -183,7 +183,7 @@ TEST_CASE("a second search forecasts by what the first one timed at another size
   CHECK(score(after).find("what " + std::to_string(timed) + " kernels of earlier runs took") !=
         std::string::npos);
   INFO(score(before) << "; " << score(after));
-  CHECK(median_error(score(after)) < median_error(score(before)) * 3 / 4);
+  CHECK(median_error(score(after)) <= median_error(score(before)) * 3 / 4);
 
   // And not where the pool is switched off.
   EvolveOptions without = run_with(pool, "");
