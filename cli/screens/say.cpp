@@ -183,7 +183,8 @@ namespace {
 // "baselines 1.2 s, search 8.9 s, confirm 3.0 s", in the order in which they happened.
 std::string parts_text(const EvolveReport& report) {
   std::string text;
-  for (const char* part : {"beginning", "plain setting", "baselines", "search", "again", "confirm"}) {
+  for (const char* part :
+       {"beginning", "plain setting", "baselines", "search", "again", "confirm"}) {
     const auto found = report.part_seconds.find(part);
     if (found == report.part_seconds.end() || found->second < 0.05) continue;
     text += fmt::format("{}{} {:.1f} s", text.empty() ? "" : ", ", part, found->second);

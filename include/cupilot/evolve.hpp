@@ -90,7 +90,7 @@ struct EvolveOptions {
   // Wall clock, confirmation included: the search ends early enough for what follows it, by what
   // was measured so far. 0: none.
   double max_seconds = 0;
-  // What of max_seconds was spent before the call, such as on opening the device.
+  // Counts against max_seconds: spent before the call, such as on opening the device.
   double seconds_before = 0;
   StopRule stop{};  // the host's own rule
   std::vector<std::string>

@@ -96,8 +96,8 @@ struct ModelledTime {
   double us = 0, low_us = 0, high_us = 0;
   std::string binding{};
   std::vector<std::pair<std::string, double>> terms_us{};
-  // What the residual made of the counts' time: us is as many times the sum of the model, and
-  // log2 of the time is normal with this standard deviation; 1 and 0: not corrected.
+  // The residual's correction: us is so many times the model's time, and log2 of the time is normal
+  // with this standard deviation. Default: not corrected.
   double correction = 1, sigma = 0;
 };
 ModelledTime model_time(const DeviceSpec& device, const std::vector<ModelInput>& launches);

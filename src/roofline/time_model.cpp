@@ -32,8 +32,8 @@ constexpr double far_cycles = 1500;  // more where all loads come from DRAM
 constexpr double stage_cycles =
     1000;                          // of a stage of a ring, from its release until it is full again
 constexpr double half_fill = 0.5;  // of a block's bytes, that come while it waits
-constexpr double end_cycles = 4000;  // of a launch's first loads and last stores
-constexpr double turn_share = 0.5;   // of that, at each change of blocks
+constexpr double end_cycles = 4000;      // of a launch's first loads and last stores
+constexpr double turn_share = 0.5;       // of that, at each change of blocks
 constexpr double cluster_cycles = 3700;  // until the blocks of a cluster have met, first and last
 constexpr double shared_requests =
     1.25;  // of L2's rate: SMs side by side ask for the same lines, which it sends once

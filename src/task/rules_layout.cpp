@@ -129,7 +129,7 @@ Result<RuleResult> unflatten(const RuleCall& call) {
   if (!dim) return dim.error();
   RuleCall part = call;
   part.inputs[0].shape = {x[*dim]};
-  const auto inner = reshape(part);
+  auto inner = reshape(part);
   if (!inner) return inner;
   ExprShape output = x;
   const auto at = output.erase(output.begin() + static_cast<long>(*dim));
@@ -330,7 +330,7 @@ Result<RuleResult> pad(const RuleCall& call) {
     inside += fmt::format(" && c{0} >= {1}ll && c{0} < size_c{0} + {1}ll", d, before[d]);
   }
   auto out = moved(call, output, [&](const RuleResult& result, std::size_t d) {
-    const std::string at = fmt::format("({} - {}ll)", result.axes[d].name, before[d]);
+    std::string at = fmt::format("({} - {}ll)", result.axes[d].name, before[d]);
     const std::string size = fmt::format("size_c{}", d);
     if (d + padding.size() / 2 < x.size()) return at;
     if (mode == "reflect") return fmt::format("min(max({0}, -{0}), 2 * ({1} - 1) - {0})", at, size);

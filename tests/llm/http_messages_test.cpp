@@ -31,8 +31,8 @@ TEST_CASE("a request reaches the worker whole, its key among the headers") {
   CHECK(back->http.port == 8080);
   CHECK(back->http.path == "/v1/chat");
   REQUIRE(back->http.headers.size() == 2);
-  CHECK(back->http.headers[1] == std::pair<std::string, std::string>("authorization",
-                                                                     "Bearer sk-0123456789"));
+  CHECK(back->http.headers[1] ==
+        std::pair<std::string, std::string>("authorization", "Bearer sk-0123456789"));
   CHECK(back->http.body == request.body);
   CHECK(back->http.proxy_host == "proxy");
   CHECK(back->http.proxy_port == 3128);

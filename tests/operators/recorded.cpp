@@ -97,8 +97,7 @@ std::vector<RecordedCase> recorded_cases() {
 std::vector<Difference> recorded_differences() {
   std::vector<Difference> out;
   const Json all = read(folder() / "differences.json");
-  for (const Json& one : all["differences"])
-    out.push_back({one["op"], one["kind"], one["reason"]});
+  for (const Json& one : all["differences"]) out.push_back({one["op"], one["kind"], one["reason"]});
   return out;
 }
 

@@ -35,8 +35,8 @@ struct EvaluationJob {
 struct EvaluationCost {
   double seconds = 0;  // wall clock
   std::map<std::string, double> phase_seconds{};
-  std::map<std::string, double> cpu_seconds{};  // of threads of this process
-  double device_cpu_seconds = 0;                // of the same threads, spent as a virtual device
+  std::map<std::string, double> cpu_seconds{};  // counts threads of this process
+  double device_cpu_seconds = 0;                // counts the same threads as a virtual device
 };
 
 struct Evaluated {

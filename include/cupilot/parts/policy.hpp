@@ -35,7 +35,7 @@ struct PolicyView {
 // A slot's result, as far as a policy needs it.
 struct SlotOutcome {
   const Proposal& proposal;
-  const std::string& strategy_id;  // of the proposal
+  const std::string& strategy_id;  // belongs to the proposal
   const Score& score;              // empty for a slot that was forgotten
   bool duplicate = false;          // an earlier slot had the same kernel
 };

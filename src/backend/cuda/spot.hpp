@@ -43,8 +43,8 @@ class SpotCheck {
                               const Case& what, std::vector<std::int64_t> runs,
                               std::int64_t elements);
   // Values of some of the runs, of elements that begin there.
-  Result<SpotValues> evaluate_runs(const ReferenceModule& reference, const std::string& entry, const Task& task,
-                                   const std::string& task_key, const Case& what,
+  Result<SpotValues> evaluate_runs(const ReferenceModule& reference, const std::string& entry,
+                                   const Task& task, const std::string& task_key, const Case& what,
                                    std::span<const std::int64_t> runs, std::int64_t elements);
   VirtualInputs inputs_;
   VirtualOracle oracle_;

@@ -27,9 +27,9 @@ std::vector<Use> by_block(std::int64_t threads, const std::vector<Use>& more) {
 }
 std::vector<Use> by_tile(std::int64_t lanes, std::int64_t turns, std::int64_t items,
                          const std::vector<Use>& more) {
-  return with({use("row_tiles", {{"tile_lanes", lanes}, {"tile_turns", turns}}),
-               use("softmax_tile", {{"tile_items", items}})},
-              more);
+  return with(
+      {use("row_tiles", {{"tile_lanes", lanes}, {"tile_turns", turns}, {"tile_items", items}})},
+      more);
 }
 std::vector<Use> by_cluster(std::int64_t cluster, std::int64_t threads,
                             const std::vector<Use>& more) {

@@ -93,8 +93,7 @@ __device__ __forceinline__ void fold_all(const Graph& graph, Graph::Row& at, int
 #pragma unroll
       for (int k = 0; k < ITEMS; ++k) {
         const long long column = (static_cast<long long>(k) * TEAM + member) * VECTOR;
-        if (column < graph.all_columns())
-          value = graph.fold<K, VECTOR>(at, column, held[k], value);
+        if (column < graph.all_columns()) value = graph.fold<K, VECTOR>(at, column, held[k], value);
       }
 #pragma unroll 1
       for (long long column = (static_cast<long long>(ITEMS) * TEAM + member) * VECTOR;

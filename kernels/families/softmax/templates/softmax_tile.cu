@@ -9,7 +9,7 @@
   "parameters": {
     "LANES": {"name": "tile_lanes", "technique": "row_tiles", "domain": [1, 2, 4, 8, 16, 32], "plain": 4},
     "ROWS": {"name": "tile_turns", "technique": "row_tiles", "domain": [1, 2, 4, 8], "plain": 1},
-    "ITEMS": {"name": "tile_items", "domain": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 20, 22, 24, 28, 32, 40, 48], "plain": 8},
+    "ITEMS": {"name": "tile_items", "technique": "row_tiles", "domain": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 20, 22, 24, 28, 32, 40, 48], "plain": 8},
     "WARPS": {"name": "warps", "domain": [1, 2, 4, 8, 16], "plain": 4},
     "MIN_BLOCKS": {"name": "min_blocks", "technique": "launch_bounds", "domain": [1, 2, 3, 4, 6, 8], "plain": 1},
     "BLOCKS_PER_SM": {"name": "blocks_per_sm", "technique": "grid_stride", "domain": [0, 1, 2, 4, 8, 16], "plain": 0},
