@@ -64,7 +64,7 @@ class GraphText {
                              site_.cols.text);
   }
 
-  // What elements of a row share.
+  // Declares `Row`: what its elements share.
   std::string row_struct() const {
     std::string out = "  struct Row {\n    long long row;\n";
     for (const int fold : site_.folds) out += fmt::format("    float fold_{};\n", stage(fold).name);
@@ -96,8 +96,8 @@ class GraphText {
         "all_columns() + column;\n";
     for (const std::string& name : held()) {
       out += fmt::format(
-          "    values.{0} = LOAD_HINT ? load_vector_streaming<T_{0}, N>({0} + first)\n"
-          "                           : load_vector<T_{0}, N>({0} + first);\n",
+          "    values.{0} = LOAD_HINT ? load_vector_streaming<T_{0}, N>(this->{0} + first)\n"
+          "                           : load_vector<T_{0}, N>(this->{0} + first);\n",
           name);
     }
     return out + "    return values;\n  }\n";
@@ -244,8 +244,8 @@ class GraphText {
     }
     std::string out;
     for (const std::string& name : names)
-      out +=
-          fmt::format("    const auto columns_{0} = load_vector<T_{0}, N>({0} + column);\n", name);
+      out += fmt::format(
+          "    const auto columns_{0} = load_vector<T_{0}, N>(this->{0} + column);\n", name);
     return out;
   }
 
@@ -320,8 +320,8 @@ class GraphText {
     out += "    }\n";
     for (const int output : all) {
       out += fmt::format(
-          "    if (STORE_HINT) store_vector_streaming<T_{0}, N>({0} + first, out_{0});\n"
-          "    else store_vector<T_{0}, N>({0} + first, out_{0});\n",
+          "    if (STORE_HINT) store_vector_streaming<T_{0}, N>(this->{0} + first, out_{0});\n"
+          "    else store_vector<T_{0}, N>(this->{0} + first, out_{0});\n",
           stage(output).name);
     }
     return out + "  }\n";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "task/identifiers.hpp"
 #include "task/reference_stages.hpp"
 
 namespace cupilot {
@@ -13,6 +14,24 @@ constexpr std::int64_t block = 512;  // kernels/trusted/tree.cuh
 constexpr std::int64_t enough_threads = 1 << 16;
 // Where a fold has so many terms, parts of it are worth a launch of their own.
 constexpr std::int64_t long_fold = 16 * block;
+
+// True if a read asks for another element as the stage's `over` runs on.
+bool follows(const ReferenceStage& stage, const StageRead& read) {
+  std::string at;
+  for (const std::string& one : read.at) at += one + " ";
+  const std::string call = read.name + "(";
+  for (std::size_t begin = stage.term.find(call); read.at.empty() && begin != std::string::npos;
+       begin = stage.term.find(call, begin + 1)) {
+    int depth = 0;
+    for (std::size_t i = begin + call.size() - 1; i < stage.term.size(); ++i) {
+      at += stage.term[i];
+      depth += stage.term[i] == '(' ? 1 : stage.term[i] == ')' ? -1 : 0;
+      if (depth == 0) break;
+    }
+  }
+  return std::any_of(stage.over.begin(), stage.over.end(),
+                     [&](const StageAxis& axis) { return uses(at, axis.name); });
+}
 
 std::int64_t blocks_of(std::int64_t count) { return (count + block - 1) / block; }
 
@@ -54,7 +73,8 @@ class Planner {
     return all;
   }
 
-  // Terms of one value, where storable stages that it reads are stored or not.
+  // Terms of one value, where storable stages that it reads are stored or not. A loop remembers
+  // the last value of a fold that it reads, so one that does not follow the loop is computed once.
   double terms(int stage, bool stored) const {
     const ReferenceStage& what = task_.reference.stages[static_cast<std::size_t>(stage)];
     double of_maps = 1, of_folds = 0;
@@ -65,7 +85,7 @@ class Planner {
       if (map)
         of_maps += terms(from, stored);
       else if (!stored)
-        of_folds += terms(from, false);
+        (follows(what, read) ? of_maps : of_folds) += terms(from, false);
     }
     return static_cast<double>(whole(stage).over) * of_maps + of_folds;
   }

@@ -386,8 +386,10 @@ Json workloads_json(const std::vector<Workload>& workloads) {
 }
 
 Json task_json(const Task& task) {
-  // Version 1 says all of a task that has a text; older programs read it.
-  const bool first = task.reference.stages.empty();
+  // Version 1 says all of a task with a text and no attributes; older programs read it.
+  const bool first = task.reference.stages.empty() &&
+                     std::all_of(task.operations.begin(), task.operations.end(),
+                                 [](const Operation& one) { return one.attributes.empty(); });
   Json out = {{"cupilot_task", first ? first_version : version},
               {"name", task.name},
               {"family", task.family}};
@@ -409,7 +411,7 @@ Json task_json(const Task& task) {
   out["time_shapes"] = workloads_json(task.time_shapes);
   out["check_shapes"] = workloads_json(task.check_shapes);
   out["work"] = {{"flops", expr_json(task.work.flops)}, {"matmul_like", task.work.matmul_like}};
-  if (first) out["reference_text"] = task.reference.text;
+  if (!task.reference.text.empty()) out["reference_text"] = task.reference.text;
   for (const ReferenceStage& stage : task.reference.stages)
     out["reference_stages"].push_back(stage_json(stage));
   return out;

@@ -88,5 +88,20 @@ TEST_CASE("a graph comes back from JSON as it was", "[graph]") {
   CHECK(*task_to_json(*back) == *json);
 }
 
+TEST_CASE("a text beside operations with attributes comes back from JSON", "[graph]") {
+  Task task = *graph_task(tensors, {{"soft", "softmax", {"x"}, {"y"}, {{"dim", std::int64_t{1}}}}},
+                          {{"rows", 3}, {"cols", 5}});
+  task.tensors = {tensors[0], tensors[3]};
+  task.reference = {
+      "__device__ real reference_y(const Inputs& in, long long i) { return in.x(i); }",
+      "own.cu",
+      {}};
+  const auto json = task_to_json(task);
+  REQUIRE(json);
+  const auto back = task_from_json(*json, "again");
+  if (!back) FAIL(back.error().message);
+  CHECK(task_id(*back) == task_id(task));
+}
+
 }  // namespace
 }  // namespace cupilot

@@ -84,5 +84,25 @@ TEST_CASE("a long fold is spread over launches and gives the bits of one thread"
   CHECK(values_of(task, x, "y", 1, true) == values_of(task, x, "y", 1, false));
 }
 
+TEST_CASE("folds that follow the loop of another one are stored before it") {
+  // A loss over 512 rows reads each row's maximum and sum: computed in place, a thread would do it
+  // all.
+  Task task = task_of("cross_entropy",
+                      {{.name = "x", .shape = {"rows", "cols"}},
+                       {.name = "target",
+                        .type = DType::i64,
+                        .shape = {"rows"},
+                        .fill = {.kind = FillKind::labels, .below = "cols"}},
+                       {.name = "y", .role = Role::out, .shape = {1}}},
+                      {}, {{"cols", 4096}, {"rows", 512}});
+  REQUIRE(complete(task));
+  const ReferenceProgram program = *reference_program(task, ReferenceBuild::tracked);
+  const StagePlan plan =
+      *stage_plan(task, program, ReferenceBuild::tracked, task.time_shapes[0], "y", 1);
+  CHECK(plan.launches.size() >= 2);
+  CHECK(plan.terms >= 2 * 512 * 4096);
+  CHECK(reference_terms(task, task.time_shapes[0]) >= 2 * 512 * 4096);
+}
+
 }  // namespace
 }  // namespace cupilot
