@@ -26,7 +26,7 @@ struct Tree {
     put(2, sums[1]);
     clear(1);
   }
-  // Of all items so far, of which there is at least one.
+  // Combines all items so far, of which there is at least one.
   CUPILOT_HD Real total() const {
     Real sum = sums[0];
     bool any = held[0];
@@ -50,7 +50,7 @@ struct Tree {
   }
 };
 
-// What is left as it is when all items are combined.
+// Keeps the combination of all items as it is.
 struct CombineAny {
   template <class Real>
   CUPILOT_HD static Real whole(Real a) {
@@ -99,7 +99,7 @@ struct CombineMinn : CombineAny {
   }
 };
 
-// What a text calls for an optional input that is absent.
+// Stands for an optional input that is absent: every element is zero.
 struct Absent {
   template <class... At>
   CUPILOT_HD double operator()(At...) const {

@@ -77,7 +77,7 @@ const std::vector<Shipped>& shipped() {
   return all;
 }
 
-// Of the residuals that know the device, what the surest says.
+// Returns the guess of the surest residual that knows the device.
 std::optional<ResidualGuess> surest(const DeviceSpec& device,
                                     const std::vector<double>& coordinates) {
   std::optional<ResidualGuess> best;

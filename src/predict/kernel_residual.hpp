@@ -13,7 +13,7 @@
 
 namespace cupilot {
 
-// What a file residual.json holds.
+// The content of a file residual.json.
 struct ResidualData {
   std::string device{};                       // DeviceSpec::name of what it was learnt on
   std::vector<double> weights{};              // of the coordinates: 0: does not matter

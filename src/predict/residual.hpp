@@ -1,5 +1,5 @@
-// What an analytic model gets wrong, learnt from outcomes: a Gaussian process over knobs and
-// resources (Rasmussen and Williams 2006).
+// Learns the errors of an analytic model from outcomes: a Gaussian process over knobs and resources
+// (Rasmussen and Williams 2006).
 #pragma once
 
 #include <memory>
@@ -29,10 +29,10 @@ struct ResidualScales {
 // Immutable once made; any thread.
 class Residual {
  public:
-  // Of one template: chooses scales by marginal likelihood, and expects the points' mean error far
-  // from them. Of many points a spread of at most `residual_points` is kept. At least one.
+  // Learns one template: chooses scales by marginal likelihood, and expects the points' mean error
+  // far from them. Of many points a spread of at most `residual_points` is kept. At least one.
   explicit Residual(std::vector<ResidualPoint> points);
-  // Of any kernels: expects no error far from the points, with this standard deviation.
+  // Learns kernels of any kind: expects no error far from the points, with this standard deviation.
   Residual(std::vector<ResidualPoint> points, const ResidualScales& scales, double deviation);
   ~Residual();
   Residual(Residual&&) noexcept;

@@ -1,4 +1,4 @@
-// How a task's graph lies in rows of elements: the one shape of iteration that templates with hooks
+// Lays a task's graph out in rows of elements: the one shape of iteration that templates with hooks
 // have.
 #pragma once
 

@@ -167,7 +167,7 @@ class StageText {
     return source != nullptr && is_storable(*source);
   }
 
-  // What stands before a loop, or before a single use: names to call.
+  // Declares names to call, before a loop or a single use.
   std::string before(const std::string& text, bool loop) {
     std::string out;
     for (const StageRead& read : stage_.reads) {
@@ -179,7 +179,7 @@ class StageText {
     return out;
   }
 
-  // What stands where coordinates are known: constants and plain values.
+  // Declares constants and plain values, where coordinates are known.
   std::string inside(const std::string& text, bool loop) {
     std::string out;
     std::string all = text;

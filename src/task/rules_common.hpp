@@ -1,4 +1,4 @@
-// What shape rules share: attributes of a call, arithmetic of extents, coordinates; and all rules.
+// Shared by shape rules: attributes of a call, arithmetic of extents, coordinates; and all rules.
 #pragma once
 
 #include <cstdint>

@@ -112,7 +112,7 @@ Result<RuleResult> last(const RuleCall& call) {
   out.whole = {"r", "n"};
   out.parts["r"] = ExprShape(x.begin(), x.begin() + static_cast<long>(first));
   for (const RuleInput& input : call.inputs) {
-    // Of a single row, what may be left out (a weight) still has no coordinate r.
+    // A weight has no coordinate r, even beside a single row.
     const bool whole = input.shape == x && !(first == 0 && input.optional);
     out.called[input.name] = whole ? ExprShape{rows, row} : ExprShape{row};
   }
@@ -147,7 +147,7 @@ Result<RuleResult> channels(const RuleCall& call) {
   return out;
 }
 
-// The same; the second input tells the class of a place, or a number for each class.
+// Works as `channels`; the second input tells the class of a place, or a number for each class.
 Result<RuleResult> classes(const RuleCall& call) {
   if (call.inputs.size() < 2) return unfit("there is no target");
   RuleCall without = call;

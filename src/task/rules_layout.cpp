@@ -41,7 +41,7 @@ ExprShape told_shape(const RuleCall& call) {
 
 namespace {
 
-// The same elements in row-major order, of another shape.
+// Gives the elements another shape, in row-major order.
 RuleResult reshaped(const RuleInput& input, ExprShape output) {
   RuleResult out;
   out.output = std::move(output);

@@ -22,7 +22,7 @@ std::vector<std::int64_t> in_space(std::vector<std::int64_t> values, std::size_t
   return values;
 }
 
-// What all windows share: coordinates p0..p2 of the output's places, k0..k2 within a window, at0..2
+// All windows have coordinates p0..p2 of the output's places, k0..k2 within a window, at0..2
 // of the input's place, `inside` where there is one.
 struct Window {
   std::vector<std::int64_t> stride, padding, dilation;
@@ -31,7 +31,7 @@ struct Window {
 
 constexpr const char* window_place = "p{0} * stride{0} - padding{0} + k{0} * dilation{0}";
 constexpr const char* window_inside = "at{0} >= 0 && at{0} < size{0}";
-// Of a transposed window: the place that reaches p with tap k, where a whole step does.
+// A transposed window reaches p with tap k from this place, where a whole step does.
 constexpr const char* reached_place = "(p{0} + padding{0} - k{0} * dilation{0}) / stride{0}";
 constexpr const char* reached_inside =
     "p{0} + padding{0} >= k{0} * dilation{0} && at{0} < size{0} && "
@@ -161,7 +161,7 @@ Result<Planes> planes(const RuleCall& call) {
   return out;
 }
 
-// What an average divides by: places of a window within the padded input, and within the input.
+// Adds the divisors of averages: places of a window within the padded input, and within the input.
 void add_counts(RuleResult& out) {
   std::string padded, clipped;
   for (int d = 0; d < 3; ++d) {

@@ -250,8 +250,8 @@ class Power {
     return sum;
   }
 
-  // How far the input was moved, in words, until the check saw it; "": the output does not see it,
-  // and the reason is kept.
+  // Returns in words how far the input was moved until the check saw it; "": the output does not
+  // see it, and the reason is kept.
   Result<std::string> sensitive(std::size_t input, std::size_t tensor, std::size_t place) {
     const Tensor& output = task_.tensors[tensor];
     const std::string& name = task_.tensors[input].name;
@@ -291,7 +291,7 @@ class Power {
   Backend& backend_;
   PowerReport report_;
   std::vector<Shown> shown_;
-  // Of inputs: those that some output sees; those that move some element; why one does not see it.
+  // Inputs that some output sees; that move some element; with the reason why none sees them.
   std::set<std::size_t> seen_, reached_;
   std::map<std::size_t, std::optional<Error>> blind_;
 };

@@ -15,8 +15,8 @@ namespace cupilot {
 std::optional<Workload> fitting(const Task& task, const PlanRequirements& requirements,
                                 const PlanSteps& steps, const Workload& wanted);
 
-// What running and judging a shape costs, every axis rounded up to its step: the terms that stages
-// combine; of a reference of text the elements of the iteration space, or what it walks where that
+// Prices running and judging a shape, every axis rounded up to its step: the terms that stages
+// combine; for a reference of text the elements of the iteration space, or what it walks where that
 // is more.
 double padded_cost(const Task& task, const PlanSteps& steps, const Workload& workload);
 

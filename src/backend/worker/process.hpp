@@ -63,8 +63,8 @@ inline constexpr int worker_channel = 3;
 Result<std::string> find_worker(const std::string& given);
 
 enum class WorkerKind { compile, device, http };
-// Of the caller's environment, what a worker needs: LD_LIBRARY_PATH, CUDA_HOME, CUDA_PATH; of a
-// device CUDA_VISIBLE_DEVICES; for HTTPS SSL_CERT_FILE and SSL_CERT_DIR.
+// Returns the variables of the caller's environment that a worker needs: LD_LIBRARY_PATH, CUDA_HOME
+// and CUDA_PATH; for a device CUDA_VISIBLE_DEVICES; for HTTPS SSL_CERT_FILE and SSL_CERT_DIR.
 std::vector<std::string> worker_environment(WorkerKind kind);
 
 }  // namespace cupilot

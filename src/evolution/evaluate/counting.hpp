@@ -1,4 +1,4 @@
-// How much of a search's time reading hardware counters may take. Any thread.
+// Limits the share of a search's time that reading hardware counters takes. Any thread.
 #pragma once
 
 #include <mutex>
@@ -14,8 +14,8 @@ namespace cupilot {
 
 class Counting {
  public:
-  // Of the seconds that have passed: while it searches, and with the champion's full set. What a
-  // count takes beyond what it was expected to leaves the whole below 15 %.
+  // Shares of the seconds that have passed: while it searches, and with the champion's full set.
+  // Counts that take longer than expected leave the whole below 15 %.
   static constexpr double while_searching = 0.08, at_the_end = 0.12;
 
   // Shares are of the time since `began`, by the host's clock. Only devices that measure are
@@ -23,17 +23,17 @@ class Counting {
   Counting(Host& host, Provenance provenance, double began)
       : host_(host), provenance_(provenance), began_(began) {}
 
-  // Of a candidate that took the lead in this slot; nullopt: it is not counted. Counting runs a
-  // kernel several times more: at most one candidate in ten is counted, and within the share.
-  // `granted`: settle() is to hear of it.
+  // Plans the count of a candidate that took the lead in this slot; nullopt: it is not counted.
+  // Counting runs a kernel several times more: at most one candidate in ten is counted, and within
+  // the share. `granted`: settle() is to hear of it.
   std::optional<CountPlan> plan(std::int64_t slot, bool& granted);
-  // Of the champion: everything, or what every leader had, or nothing, as time allows.
+  // Plans the champion's count: everything, or what every leader had, or nothing, as time allows.
   CountPlan plan_last();
 
-  // Whether a count that costs `times` as much as the dearest so far fits. The first always does:
+  // True if a count that costs `times` as much as the dearest so far fits. The first always does:
   // nobody knows what it costs.
   bool grant(double elapsed, double share, double times = 1);
-  // What a candidate spent on counting, whether it was granted a count or waited for the process
+  // Adds the seconds that a candidate spent on counting, granted a count or waiting for the process
   // that counts.
   void settle(double seconds, bool granted);
   // The device counts for nobody. Every later kernel's digest says so; nothing is spent on asking

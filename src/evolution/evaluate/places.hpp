@@ -22,8 +22,8 @@ class DevicePlaces {
   DevicePlaces(int count, std::function<bool()> is_over)
       : free_(count), is_over_(std::move(is_over)) {}
 
-  // What a place is for: a proof; a time, which goes first, since the proof is lost otherwise; what
-  // the device's best needs, which is let in whatever the time.
+  // Purposes of a place: a proof; a time, which goes first, since the proof is lost otherwise; the
+  // needs of the best, which is let in whatever the time.
   enum class For { proof, time, best };
 
   // Waits for a place. Null: the time is over.

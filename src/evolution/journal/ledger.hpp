@@ -1,4 +1,4 @@
-// What is told of a search, generation by generation and in all.
+// Summaries of a search, generation by generation and in all.
 #pragma once
 
 #include <deque>
@@ -20,7 +20,7 @@ class Ledger {
   // `expected`: how many slots there will be; more are no fault.
   explicit Ledger(std::int64_t expected = 0) : sum_{{}, DigestTable(expected)} {}
   void propose(const Proposal& proposal);
-  // Whether its candidate is the first that was refused with its code.
+  // Returns true if its candidate is the first that was refused with its code.
   bool settle(const ResultRecord& record);
   // Generations whose slots are all settled, and those before them, not yet taken. `closed`: no
   // slot will be added.

@@ -23,8 +23,7 @@ constexpr double elite_contents = 3, confirm_contents = 7;
 // which have fixed parts too.
 constexpr double confirm_visits = 15.0 / 3, again_visits = 9.0 / 3, baseline_visits = 1.5;
 
-// Of candidates, as seconds of the threads that worked on them; their queueing for a device is left
-// out.
+// Sums the seconds of threads that worked on candidates; their queueing for a device is left out.
 double seconds_in(const PhaseSeconds& phases, const std::string& prefix) {
   double sum = 0;
   for (auto it = phases.lower_bound(prefix); it != phases.end() && it->first.starts_with(prefix);
@@ -56,7 +55,7 @@ double Driver::again_seconds(std::size_t finalists) const {
 // all others, so the dearest candidate is the one that they were computed for.
 double Driver::content_seconds() const { return ledger_.dearest("search/proof/judge/references"); }
 
-// What an elite's proof takes beside a candidate's, without reference values.
+// Estimates an elite's proof beside a candidate's, without reference values.
 double Driver::elite_seconds() const {
   const double elite = ledger_.dearest("search/elite proof");
   if (elite > 0) return std::max(0.0, elite - elite_contents * content_seconds());
@@ -91,8 +90,8 @@ double Driver::deadline() const {
   return std::max(end - kept, search_began_ + least_search * options_.max_seconds);
 }
 
-// What those in flight take after the last call: some are on the device, one perhaps as an elite,
-// while others compile.
+// Estimates the time of those in flight after the last call: some are on the device, one perhaps as
+// an elite, while others compile.
 double Driver::in_flight_seconds() const {
   const double stage = std::max(working_seconds("search/proof"), working_seconds("search/timing"));
   const double elite = ledger_.dearest("search/elite proof") > 0 ? elite_seconds() : 0;

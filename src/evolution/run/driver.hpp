@@ -87,14 +87,14 @@ class Driver {
   void write_checkpoint();
 
   // plain_setting.cpp
-  // Whether the search is worth beginning: some template's plain setting stands.
+  // True if the search is worth beginning: some template's plain setting stands.
   Result<bool> prove_plain_settings();
   Result<FinalRecord> prove_plain(const PlainSetting& setting);
   Result<EvolveReport> end_unbegun();
 
   // budget.cpp
-  // What a part that follows the search takes, by what was measured so far.
-  double usual_seconds(const std::string& phase) const;    // of a candidate
+  // Estimates a part that follows the search, by what was measured of candidates so far.
+  double usual_seconds(const std::string& phase) const;
   double working_seconds(const std::string& phase) const;  // the same without reference values
   double content_seconds() const;
   double elite_seconds() const;
@@ -157,7 +157,7 @@ class Driver {
   std::int64_t given_up_ = 0;               // candidates that the time did not reach for
   std::vector<Proposal> unfinished_;        // proposed in an earlier sitting, not settled
   std::map<std::uint64_t, Proposal> open_;  // proposed, not settled
-  // What each proposal in flight is at.
+  // The stage that each proposal in flight has reached.
   std::map<std::uint64_t, std::shared_ptr<std::atomic<const char*>>> stages_;
   FirstRefusals final_refusals_;           // of finalists and plain settings
   std::map<std::string, Refusal> told_;    // by code, with the kernel's text

@@ -9,7 +9,7 @@
 namespace cupilot {
 namespace {
 
-// How far, in octaves, forecasts of one search lie from outcomes once their common error is known
+// Octaves by which forecasts of one search lie from outcomes once their common error is known
 // (bench/landscapes/h200).
 constexpr double forecasts_within = 0.5;
 constexpr std::size_t failures_told = 8;
@@ -102,7 +102,7 @@ void EvolutionPolicy::accept(const Proposal& proposal) {
   forget_old();
 }
 
-// Of what was refused for its own sake: not of what merely came twice.
+// Counts a refusal for the candidate's own sake, not one that merely came twice.
 void EvolutionPolicy::note_failure(const SlotOutcome& outcome) {
   const std::string& code = outcome.score.rejection;
   if (code.empty() || code == "gate.duplicate") return;

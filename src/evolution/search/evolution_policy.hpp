@@ -64,7 +64,7 @@ class EvolutionPolicy final : public Policy {
   // The fitness expected of a strategy before anything ran: the usual one where a forecast cannot
   // say, 0 without forecasts.
   double prior_of(const Strategy& strategy) const;
-  // Whether predictions can tell two strategies apart.
+  // True if predictions can tell two strategies apart.
   bool foresees() const;
   bool tuning(const PolicyView& view) const;
 
@@ -78,7 +78,7 @@ class EvolutionPolicy final : public Policy {
   OffspringPlan offspring_plan(const PolicyView& view, Rng& rng) const;
   // The strategist's child for this slot: the one of a brood that promises most.
   Result<std::optional<Strategy>> child(const PolicyView& view, Rng rng, BreedKind& kind);
-  // Of one that promises no more than `mark`, anything that is no more.
+  // Returns anything up to `mark` for a strategy that promises no more.
   double promise(const Strategy& strategy, double mark) const {
     return surrogate_.promise(strategy, prior_of(strategy), population_.fittest(), mark);
   }

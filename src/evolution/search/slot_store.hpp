@@ -22,7 +22,7 @@ class SlotStore {
     return found == older_.end() ? nullptr : &found->second;
   }
   Slot* find(std::int64_t slot) { return const_cast<Slot*>(std::as_const(*this).find(slot)); }
-  // Of one that is here.
+  // The slot must be here.
   Slot& operator[](std::int64_t slot) { return *find(slot); }
   const Slot& operator[](std::int64_t slot) const { return *find(slot); }
   void append(Slot slot) { recent_.push_back(std::move(slot)); }

@@ -26,7 +26,7 @@ inline constexpr const char* below_the_floor = "floor.impossible";
 SearchOptions sane(SearchOptions options);
 double unit_of_fitness(double plain_us);
 
-// Which generation, and which epoch, a slot belongs to.
+// Return the generation and the epoch that a slot belongs to.
 int generation_of(const SearchOptions& options, std::int64_t slot);
 int epoch_of(const SearchOptions& options, std::int64_t slot);
 

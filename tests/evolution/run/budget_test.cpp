@@ -7,6 +7,7 @@
 #include "evolution/hooked.hpp"
 #include "evolution/support.hpp"
 #include "support/sim_host.hpp"
+#include "support/virtual_clock.hpp"
 
 using namespace cupilot;
 using namespace cupilot::testing;
@@ -39,39 +40,14 @@ struct Listener : SearchObserver {
 };
 
 // Real threads, on a clock that moves only as the device works.
-class DeviceClock : public Host {
+class DeviceClock : public testing::VirtualClock {
  public:
   // The other threads have some real time to look at the clock.
   void spend(double seconds) {
-    now_ = now_ + seconds;
+    sleep(seconds);
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  double monotonic_seconds() override { return now_; }
-  std::string utc_now() override { return real_host().utc_now(); }
-  Result<std::string> read_file(const std::string& path) override {
-    return real_host().read_file(path);
-  }
-  bool exists(const std::string& path) override { return real_host().exists(path); }
-  Result<void> write_file_atomically(const std::string& path, std::string_view bytes,
-                                     bool sync) override {
-    return real_host().write_file_atomically(path, bytes, sync);
-  }
-  Result<void> make_directories(const std::string& path) override {
-    return real_host().make_directories(path);
-  }
-  Result<std::unique_ptr<AppendFile>> open_append(const std::string& path,
-                                                  std::int64_t truncate_to) override {
-    return real_host().open_append(path, truncate_to);
-  }
-  Result<std::vector<std::string>> list(const std::string& dir) override {
-    return real_host().list(dir);
-  }
-  Result<std::shared_ptr<void>> lock(const std::string& path) override {
-    return real_host().lock(path);
-  }
-
- private:
-  std::atomic<double> now_ = 0;
+  double monotonic_seconds() override { return slept(); }
 };
 
 }  // namespace
