@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "task/identifiers.hpp"
-#include "task/shape_rules.hpp"
+#include "task/rules/apply.hpp"
 
 namespace cupilot {
 namespace {

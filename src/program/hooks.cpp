@@ -8,7 +8,7 @@
 
 #include "program/graph_site.hpp"
 #include "task/identifiers.hpp"
-#include "task/shape_rules.hpp"
+#include "task/rules/apply.hpp"
 
 namespace cupilot {
 namespace {

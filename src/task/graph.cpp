@@ -10,7 +10,7 @@
 
 #include "task/identifiers.hpp"
 #include "task/operators.hpp"
-#include "task/shape_rules.hpp"
+#include "task/rules/apply.hpp"
 
 namespace cupilot {
 namespace {

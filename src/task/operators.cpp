@@ -11,7 +11,7 @@
 
 #include "base/embedded.hpp"
 #include "task/json_reader.hpp"
-#include "task/shape_rules.hpp"
+#include "task/rules/apply.hpp"
 #include "task/task_json.hpp"
 #include "task/task_names.hpp"
 

@@ -7,7 +7,7 @@
 #include "task/operators.hpp"
 #include "task/reference_program.hpp"
 #include "task/reference_stages.hpp"
-#include "task/shape_rules.hpp"
+#include "task/rules/apply.hpp"
 #include "task/stage_plan.hpp"
 #include "task/staged_values.hpp"
 

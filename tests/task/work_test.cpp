@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 #include "task/operators.hpp"
-#include "task/shape_rules.hpp"
+#include "task/rules/apply.hpp"
 
 namespace cupilot {
 namespace {

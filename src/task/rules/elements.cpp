@@ -1,5 +1,5 @@
 // Rules of element by element operators, of reductions and of normalisations.
-#include "task/rules_common.hpp"
+#include "task/rules/common.hpp"
 
 #include <fmt/format.h>
 

@@ -1,10 +1,10 @@
-#include "task/shape_rules.hpp"
+#include "task/rules/apply.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "task/rules_common.hpp"
+#include "task/rules/common.hpp"
 
 namespace cupilot {
 namespace {

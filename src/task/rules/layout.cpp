@@ -1,5 +1,5 @@
 // Rules of operators that move elements of one input.
-#include "task/rules_common.hpp"
+#include "task/rules/common.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "task/rules_common.hpp"
+#include "task/rules/common.hpp"
 
 #include <fmt/format.h>
 

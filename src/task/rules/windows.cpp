@@ -1,5 +1,5 @@
 // Rules of convolutions and pools.
-#include "task/rules_common.hpp"
+#include "task/rules/common.hpp"
 
 #include <fmt/format.h>
 

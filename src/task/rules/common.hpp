@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "task/shape_rules.hpp"
+#include "task/rules/apply.hpp"
 
 namespace cupilot::rules {
 

@@ -1,5 +1,5 @@
 // Rules of operators that join inputs, or read one where another says.
-#include "task/rules_common.hpp"
+#include "task/rules/common.hpp"
 
 #include <fmt/format.h>
 
