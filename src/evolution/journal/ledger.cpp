@@ -3,6 +3,7 @@
 #include "base/record_file.hpp"
 #include "evolution/journal/record_parts.hpp"
 #include "evolution/journal/run_state.hpp"
+#include "evolution/search/known_kernels.hpp"
 
 namespace cupilot {
 
