@@ -110,7 +110,7 @@ Result<Cost> cost_of(const Task& task, Backend& backend, int proposals, int comp
   std::string runs;
   for (std::size_t i = 0; i < all.size(); ++i) {
     WriterBrief brief;
-    brief.task = &task;
+    brief.task = TaskRef(task);
     brief.strategy = &all[i];
     brief.device = &backend.device();
     const double before = cpu_seconds();

@@ -51,8 +51,7 @@ void compile_all(std::vector<Timed>& subjects, CompilePool& pool, const std::str
         Timed& subject = subjects[at];
         const auto begin = std::chrono::steady_clock::now();
         CudaPrograms programs(pool, arch);
-        const Task& task = subject.row->task;
-        auto image = programs.reference(task, task_id(task), ReferenceBuild::tracked);
+        auto image = programs.reference(TaskRef(subject.row->task), ReferenceBuild::tracked);
         subject.compile_seconds = seconds_since(begin);
         if (image) subject.image = **image;
         if (!image) subject.error = image.error().message;

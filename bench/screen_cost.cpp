@@ -66,14 +66,14 @@ json measure(Backend& backend, const std::vector<std::string>& words, int count)
   const std::vector<Tunable> tunables = builtin_tunables();
   const auto space = need(make_space(task, backend.device(), tunables));
   const auto writer = template_writer(tunables);
-  const Pipe pipe{&task, &backend, nullptr, 1, &backend};
+  const Pipe pipe{TaskRef(task), &backend, nullptr, 1, &backend};
   std::vector<double> candidate, elite, compile;
   int refused = 0, unsupported = 0;
   for (int i = 0; i < count; ++i) {
     const Strategy strategy =
         sample(*space, Rng::of(1, "screen_cost", static_cast<std::uint64_t>(i)));
     WriterBrief brief;
-    brief.task = &task;
+    brief.task = TaskRef(task);
     brief.strategy = &strategy;
     brief.device = &backend.device();
     const auto source = writer->write(brief);

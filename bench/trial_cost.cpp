@@ -116,8 +116,7 @@ class Answering {
 
 class AnsweringDevice : public TrialDevice {
  public:
-  AnsweringDevice(const Task& task, SpotCheck& spot)
-      : task_(task), spot_(spot), key_(task_id(task)) {
+  AnsweringDevice(const TaskRef& task, SpotCheck& spot) : task_(task), spot_(spot) {
     hello_.memory_free = hello_.memory_bytes = 140ll << 30;
     hello_.usable = true;
   }
@@ -175,7 +174,7 @@ class AnsweringDevice : public TrialDevice {
   Result<std::string> read(const ReadOrder& order) {
     const DeviceWork interpreting;
     std::size_t output = 0;
-    while (task_.tensors[output].role != Role::out) ++output;
+    while (task_->tensors[output].role != Role::out) ++output;
     const Case& what = *std::find_if(cases.begin(), cases.end(), [&](const Case& one) {
       std::string key;
       for (const auto& [axis, extent] : one.workload.sizes)
@@ -184,8 +183,8 @@ class AnsweringDevice : public TrialDevice {
       return order.oracle_key.find(key) != std::string::npos;
     });
     const Slices slices = slices_of(
-        task_, what, output, shape_of(task_, task_.tensors[output], what.workload)->elements);
-    auto values = spot_.values(task_, key_, output, what, slices.begins, slices.slice);
+        task_, what, output, shape_of(task_, task_->tensors[output], what.workload)->elements);
+    auto values = spot_.values(task_, output, what, slices.begins, slices.slice);
     if (!values) return values.error();
     ReadAnswer answer;
     for (const std::int64_t index : order.indices) {
@@ -198,9 +197,8 @@ class AnsweringDevice : public TrialDevice {
     return pack(answer);
   }
 
-  const Task& task_;
+  const TaskRef& task_;
   SpotCheck& spot_;
-  std::string key_;
   DeviceHello hello_;
   Answering judge_, runner_;
   int leased_ = 0;
@@ -208,7 +206,7 @@ class AnsweringDevice : public TrialDevice {
 };
 
 // One candidate as CudaBackend and the pipe work on it.
-Result<void> try_out(const Task& task, CudaTrials& trials, AnsweringDevice& answering,
+Result<void> try_out(const TaskRef& task, CudaTrials& trials, AnsweringDevice& answering,
                      const CompiledKernel& kernel, const DeviceSpec& device) {
   {
     const Phase phase("proof");
@@ -217,7 +215,7 @@ Result<void> try_out(const Task& task, CudaTrials& trials, AnsweringDevice& answ
       return battery(task, kernel.source, device, ProofLevel::candidate, 1, true);
     }();
     answering.cases = cases;
-    auto proved = trials.prove(task, task_id(task), kernel, cases);
+    auto proved = trials.prove(task, kernel, cases);
     if (!proved) return proved.error();
     const TrialReport report{std::move(*proved), ""};
     const Phase concluding("conclude");
@@ -227,18 +225,17 @@ Result<void> try_out(const Task& task, CudaTrials& trials, AnsweringDevice& answ
   }
   const Phase phase("timing");
   const Subject contestants[] = {{Subject::Kind::candidate, "candidate", &kernel}};
-  const std::string key = task_id(task);
-  answering.cases = CudaTrials::cases_of(task.time_shapes.front(), {});
-  auto timed = trials.measure(task, key, task.time_shapes.front(), contestants, MeasureOptions{});
+  answering.cases = CudaTrials::cases_of(task->time_shapes.front(), {});
+  auto timed = trials.measure(task, task->time_shapes.front(), contestants, MeasureOptions{});
   if (!timed) return timed.error();
   if (!timed->front().measurement)
     return Error{ErrorCode::failure, timed->front().measurement.rejected().message, ""};
   const Phase judging("verdict");
-  auto verdict = judge(task, task.time_shapes.front(), device, *timed->front().measurement);
+  auto verdict = judge(task, task->time_shapes.front(), device, *timed->front().measurement);
   return verdict ? Result<void>() : verdict.error();
 }
 
-Result<std::vector<CompiledKernel>> kernels_of(const Task& task, Backend& backend, int count) {
+Result<std::vector<CompiledKernel>> kernels_of(const TaskRef& task, Backend& backend, int count) {
   auto components = find_components(task, backend.device(), {}, {}, {}, false);
   if (!components) return components.error();
   SearchOptions options;
@@ -252,7 +249,7 @@ Result<std::vector<CompiledKernel>> kernels_of(const Task& task, Backend& backen
     const auto* more = std::get_if<std::vector<Proposal>>(&*asked);
     if (more == nullptr) break;
     WriterBrief brief;
-    brief.task = &task;
+    brief.task = task;
     brief.strategy = &more->front().strategy;
     brief.device = &backend.device();
     auto source = components->writer->write(brief);
@@ -264,7 +261,8 @@ Result<std::vector<CompiledKernel>> kernels_of(const Task& task, Backend& backen
   return kernels;
 }
 
-Result<void> cost_of(const Task& task, Backend& backend, CompilePool& pool, int count, int rounds) {
+Result<void> cost_of(const TaskRef& task, Backend& backend, CompilePool& pool, int count,
+                     int rounds) {
   auto kernels = kernels_of(task, backend, count);
   if (!kernels) return kernels.error();
   CudaPrograms programs(pool, backend.device().arch);
@@ -287,7 +285,7 @@ Result<void> cost_of(const Task& task, Backend& backend, CompilePool& pool, int 
     if (!done) return done;
   }
   const double candidates = static_cast<double>(kernels->size()) * rounds;
-  std::printf("%s: %.3f ms a candidate, %.0f orders\n", task.name.c_str(),
+  std::printf("%s: %.3f ms a candidate, %.0f orders\n", task->name.c_str(),
               1e3 * spent.own_seconds() / candidates,
               static_cast<double>(device.orders) / candidates);
   for (const auto& [path, seconds] : spent.own)
@@ -306,7 +304,7 @@ int main(int count, char** words) {
   auto pool = CompilePool::open({});
   auto task = gemm_of(sizes);
   if (!backend || !pool || !task) return 2;
-  const auto done = cost_of(*task, **backend, **pool, candidates, rounds);
+  const auto done = cost_of(TaskRef(*task), **backend, **pool, candidates, rounds);
   if (!done) std::fprintf(stderr, "%s\n", done.error().message.c_str());
   return done ? 0 : 1;
 }

@@ -17,7 +17,7 @@ class HostTimer : public ForwardingDevice {
     traits_.identity = "host timer over " + traits_.identity;
   }
   const DeviceTraits& traits() const override { return traits_; }
-  Result<TrialReport> run(const Task& task, const CompiledKernel& kernel,
+  Result<TrialReport> run(const TaskRef& task, const CompiledKernel& kernel,
                           std::span<const Case> cases) override {
     auto report = inner().run(task, kernel, cases);
     if (report)
@@ -25,7 +25,7 @@ class HostTimer : public ForwardingDevice {
           "unconfined: runs in this process to be timed; proved " + report->confinement;
     return report;
   }
-  Result<std::vector<SubjectReport>> measure(const Task&, const Workload&,
+  Result<std::vector<SubjectReport>> measure(const TaskRef&, const Workload&,
                                              std::span<const Subject> contestants,
                                              const MeasureOptions&) override {
     std::vector<SubjectReport> reports;

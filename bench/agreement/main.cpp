@@ -93,7 +93,7 @@ void sample_subject(const BenchSubject& subject, const Task& task, const Options
     const Strategy strategy = sample(**space, Rng::of(options.seed, "agreement", drawn++));
     if (!seen.insert(strategy_id(strategy)).second) continue;
     WriterBrief brief;
-    brief.task = &task;
+    brief.task = TaskRef(task);
     brief.strategy = &strategy;
     brief.device = &chip_spec;
     Attempt<KernelSource> source = writer->write(brief);
@@ -132,7 +132,7 @@ json run_trial(Backend& backend, const Trial& trial) {
   what.workload = trial.task->time_shapes.at(0);
   what.content.seed = 7;
   what.hash = true;
-  Result<TrialReport> report = backend.run(*trial.task, *kernel, {&what, 1});
+  Result<TrialReport> report = backend.run(TaskRef(*trial.task), *kernel, {&what, 1});
   if (!report) fail(report.error());
   json row = row_of(report->cases.at(0));
   row["kernel"] = kernel->id;

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 // What a subject's memory belongs to.
 struct Owner {
-  Task task;
+  TaskRef task;
   CompiledKernel kernel;
   ResolvedPlan plan;
   std::optional<VirtualMemory> memory;
@@ -44,7 +44,7 @@ Result<BenchSubject> subject_of(CompilePool& pool, const std::string& name, cons
   if (kernel.is_error()) return kernel.error();
   if (kernel.is_rejected()) return unfit(name, kernel.rejected());
   auto owner = std::make_shared<Owner>();
-  owner->task = task;
+  owner->task = TaskRef(task);
   Attempt<Resolution> resolution = resolve(kernel->source, owner->task, workload, h200(), &*kernel);
   if (resolution.is_error()) return resolution.error();
   if (resolution.is_rejected()) return unfit(name, resolution.rejected());
@@ -53,8 +53,8 @@ Result<BenchSubject> subject_of(CompilePool& pool, const std::string& name, cons
   owner->plan = *plan;
   owner->kernel = *kernel;
   Result<VirtualMemory> memory = VirtualMemory::make(
-      owner->task, task_id(task), {.workload = workload, .content = {1, ContentKind::ordinary}},
-      owner->plan, inputs());
+      owner->task, {.workload = workload, .content = {1, ContentKind::ordinary}}, owner->plan,
+      inputs());
   if (!memory) return memory.error();
   owner->memory.emplace(std::move(*memory));
   Attempt<KernelPrograms> programs = KernelPrograms::parse(*kernel);
@@ -70,14 +70,13 @@ Result<BenchSubject> subject_of(CompilePool& pool, const std::string& name, cons
   subject.at_full_size = [&pool, owner, workload]() -> Attempt<std::vector<ModelInput>> {
     VirtualOracle oracle(pool, h200().arch, inputs(), 1 << 20);
     const VirtualContext context{h200(), inputs(), oracle};
-    const std::string id = task_id(owner->task);
     Attempt<KernelPrograms> again = KernelPrograms::parse(owner->kernel);
     if (again.is_error()) return again.error();
     if (again.is_rejected()) return again.rejected();
     const PlanAt plan_at = [&](const Workload& at) {
       return resolve(owner->kernel.source, owner->task, at, h200(), &owner->kernel);
     };
-    return count_launches(context, {owner->task, id}, owner->kernel, *again, plan_at, owner->plan,
+    return count_launches(context, owner->task, owner->kernel, *again, plan_at, owner->plan,
                           workload, {1, ContentKind::ordinary});
   };
   bool filled = false;
@@ -154,7 +153,7 @@ Result<BenchSubject> from_template(CompilePool& pool, const std::vector<std::str
   if (!task) return task.error();
   const auto writer = template_writer(builtin_tunables());
   WriterBrief brief;
-  brief.task = &*task;
+  brief.task = TaskRef(*task);
   brief.strategy = &strategy;
   const DeviceSpec spec_of_chip = h200();
   brief.device = &spec_of_chip;

@@ -34,10 +34,10 @@ Result<std::unique_ptr<Counting>> Counting::open(const std::string& name) {
   return std::unique_ptr<Counting>(new Counting(std::move(state)));
 }
 
-Attempt<std::vector<ModelInput>> Counting::inputs(const Task& task, const std::string& task_key,
+Attempt<std::vector<ModelInput>> Counting::inputs(const TaskRef& task,
                                                   const CompiledKernel& kernel) const {
   const VirtualContext context{state_->device, state_->inputs, *state_->oracle};
-  const Workload& workload = task.time_shapes.front();
+  const Workload& workload = task->time_shapes.front();
   const PlanAt plan_at = [&](const Workload& at) {
     return resolve(kernel.source, task, at, state_->device, &kernel);
   };
@@ -49,6 +49,6 @@ Attempt<std::vector<ModelInput>> Counting::inputs(const Task& task, const std::s
   if (resolution.is_error()) return resolution.error();
   const auto* plan = std::get_if<ResolvedPlan>(&*resolution);
   if (plan == nullptr) return reject("verify.no_shape", "the plan is not for the timed shape");
-  return count_launches(context, {task, task_key}, kernel, *programs, plan_at, *plan, workload,
+  return count_launches(context, task, kernel, *programs, plan_at, *plan, workload,
                         {1, ContentKind::ordinary});
 }

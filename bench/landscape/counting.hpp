@@ -17,8 +17,7 @@ class Counting {
   static cupilot::Result<std::unique_ptr<Counting>> open(const std::string& chip);
   ~Counting();
   cupilot::Attempt<std::vector<cupilot::ModelInput>> inputs(
-      const cupilot::Task& task, const std::string& task_key,
-      const cupilot::CompiledKernel& kernel) const;
+      const cupilot::TaskRef& task, const cupilot::CompiledKernel& kernel) const;
 
  private:
   struct State;

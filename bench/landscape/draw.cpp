@@ -38,7 +38,7 @@ std::vector<Drawn> of_template(const Task& task, const DeviceSpec& device, const
         **space, Rng::of(seed, "landscape " + tunable.name, static_cast<std::uint64_t>(tries)));
     if (!(*space)->feasible(strategy) || !seen.insert(strategy_id(strategy)).second) continue;
     WriterBrief brief;
-    brief.task = &task;
+    brief.task = TaskRef(task);
     brief.strategy = &strategy;
     brief.device = &device;
     auto source = writer->write(brief);

@@ -44,7 +44,7 @@ BenchSubject subject_of(const std::string& text) {
   }
   auto task = gemm_of(subject.words);
   if (!task) fail(task.error());
-  subject.task = std::move(*task);
+  subject.task = TaskRef(std::move(*task));
   return subject;
 }
 
@@ -85,7 +85,7 @@ int record_again(const std::vector<std::string>& words, RecordRules rules) {
     const std::string name = std::filesystem::path(words[i]).parent_path().filename();
     const std::string folder = words[2] + "/" + name;
     std::filesystem::create_directories(folder);
-    auto told = record({name, rows->words, rows->task}, **backend, **counting, rules,
+    auto told = record({name, rows->words, TaskRef(rows->task)}, **backend, **counting, rules,
                        std::move(rows->drawn), folder);
     if (!told) fail(told.error());
     std::cout << *told << std::endl;
@@ -102,10 +102,11 @@ int count_again(const std::vector<std::string>& words) {
   auto backend = open_backend("virtual:" + rows->device.name);
   if (!backend) fail(backend.error());
   std::ofstream out(words[1]);
+  const TaskRef task(rows->task);
   for (const Drawn& drawn : rows->drawn) {
     auto kernel = (*backend)->compile(drawn.source);
     if (!kernel) continue;
-    auto inputs = (*counting)->inputs(rows->task, task_id(rows->task), *kernel);
+    auto inputs = (*counting)->inputs(task, *kernel);
     if (inputs) out << counts_line(drawn, *inputs) << std::flush;
   }
   return 0;

@@ -69,7 +69,7 @@ class Recorder {
     const Subject contestants[] = {{Subject::Kind::plain, "plain", nullptr},
                                    {Subject::Kind::library, library_name(subject_.task), nullptr}};
     auto baselines =
-        backend_.measure(subject_.task, subject_.task.time_shapes.front(), contestants, quick());
+        backend_.measure(subject_.task, subject_.task->time_shapes.front(), contestants, quick());
     if (!baselines) return baselines.error();
     Header header{subject_.words, rules_.seed, "", std::move(*baselines)};
     for (const Drawn& drawn : drawn_) {
@@ -77,7 +77,8 @@ class Recorder {
       if (kernel.is_error()) return kernel.error();
       if (!kernel) continue;
       const Subject own[] = {{Subject::Kind::candidate, "anchor", &*kernel}};
-      auto timed = backend_.measure(subject_.task, subject_.task.time_shapes.front(), own, quick());
+      auto timed =
+          backend_.measure(subject_.task, subject_.task->time_shapes.front(), own, quick());
       if (!timed) return timed.error();
       if (!timed->front().measurement) continue;
       anchor_ = std::move(*kernel);
@@ -135,7 +136,7 @@ class Recorder {
   }
 
   void count(const Drawn& drawn, const CompiledKernel& kernel) {
-    auto inputs = counting_.inputs(subject_.task, task_key_, kernel);
+    auto inputs = counting_.inputs(subject_.task, kernel);
     if (!inputs) return;
     write(counts_, counts_line(drawn, *inputs));
     ++counted_;
@@ -165,7 +166,7 @@ class Recorder {
     const bool with_anchor = anchor_ && timed_ % anchor_every == 0;
     if (with_anchor) contestants.push_back({Subject::Kind::candidate, "anchor", &*anchor_});
     auto reports =
-        backend_.measure(subject_.task, subject_.task.time_shapes.front(), contestants, quick());
+        backend_.measure(subject_.task, subject_.task->time_shapes.front(), contestants, quick());
     if (!reports) return fail(reports.error());
     const Attempt<Measurement>& own = reports->front().measurement;
     if (own.is_error()) return fail(own.error());
@@ -191,7 +192,6 @@ class Recorder {
   const Counting& counting_;
   const RecordRules rules_;
   const std::vector<Drawn> drawn_;
-  const std::string task_key_ = task_id(subject_.task);
   std::ofstream results_, counts_;
   const Clock::time_point begin_;
   std::optional<CompiledKernel> anchor_;

@@ -13,7 +13,7 @@
 struct BenchSubject {
   std::string name{};
   std::vector<std::string> words{};  // as the program takes them
-  cupilot::Task task{};
+  cupilot::TaskRef task{};
 };
 
 struct RecordRules {

@@ -106,7 +106,7 @@ Result<Recorded> rows_of(const std::string& path, const std::string& template_na
         Json{{"format", "cupilot strategy 1"}, {"techniques", row.at("techniques")}}.dump());
     if (!strategy) return strategy.error();
     WriterBrief brief;
-    brief.task = &recorded.task;
+    brief.task = TaskRef(recorded.task);
     brief.strategy = &*strategy;
     brief.device = &recorded.device;
     auto source = writer->write(brief);

@@ -59,7 +59,7 @@ Result<Entrants> prove(const std::vector<OwnKernel>& files, Backend& backend, st
   if (!screen) return screen.error();
   Entrants entrants;
   for (const OwnKernel& file : files) {
-    const Pipe pipe{&*files.front().task, &backend, nullptr, seed, screen->get()};
+    const Pipe pipe{TaskRef(*files.front().task), &backend, nullptr, seed, screen->get()};
     const Result<Candidate> candidate = evaluate_source(pipe, file.source, ProofLevel::elite);
     if (!candidate) return candidate.error();
     if (const auto* rejected = std::get_if<Rejected>(&candidate->outcome)) {
@@ -125,7 +125,8 @@ Result<std::vector<BenchRow>> time_all(const Task& task, Backend& backend, const
     options.rounds = flags.rounds;
     options.max_seconds = 60;
     options.seed = flags.seed;
-    const auto reports = backend.measure(task, task.time_shapes.front(), contestants, options);
+    const auto reports =
+        backend.measure(TaskRef(task), task.time_shapes.front(), contestants, options);
     if (!reports) return reports.error();
     for (const SubjectReport& report : *reports) rows.push_back(row_of(report));
   }

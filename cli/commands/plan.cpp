@@ -68,12 +68,12 @@ const ModelSpec* model_of(const ModelsConfig& config, const std::string& agent) 
 }
 
 // The first question of the strategist, one that crosses two strategies, and one to the writer.
-Result<void> measure_prompts(const Task& task, const DeviceSpec& device, const Families& families,
-                             Measure& measure) {
+Result<void> measure_prompts(const TaskRef& task, const DeviceSpec& device,
+                             const Families& families, Measure& measure) {
   auto space = make_space(task, device, templates_of(families, task));
   if (!space) space = free_space(task);
   if (!space) return space.error();
-  ModelSeat seat{&measure, &task, &device};
+  ModelSeat seat{&measure, task, &device};
   seat.options.share = 1;
   const auto built_in = rule_strategist();
   const auto strategist = model_strategist(seat, *built_in);
@@ -99,7 +99,7 @@ Result<void> measure_prompts(const Task& task, const DeviceSpec& device, const F
   const auto writer = model_writer(seat, *templates);
   Strategy strategy = parents.empty() ? Strategy{} : parents[0].strategy;
   strategy.uses.push_back({"free", {}, "an idea beyond the templates", {}});
-  WriterBrief writing{&task, &strategy, &device};
+  WriterBrief writing{task, &strategy, &device};
   writing.key = "plan";
   static_cast<void>(writer->write(writing));  // it cannot be written: nobody answers
   return {};
@@ -199,7 +199,8 @@ int plan_command(const PlanFlags& flags) {
   const Result<std::unique_ptr<Backend>> backend = open_device(flags.common.device);
   if (!backend) return fail(backend.error(), flags.common.json);
   Measure measure;
-  if (auto measured = measure_prompts(*task, (*backend)->device(), *families, measure); !measured)
+  if (auto measured = measure_prompts(TaskRef(*task), (*backend)->device(), *families, measure);
+      !measured)
     return fail(measured.error(), flags.common.json);
   const std::vector<Row> rows = rows_of(flags, measure, *config);
   const Sum least = sum_of(rows, &Row::least), most = sum_of(rows, &Row::most);

@@ -43,7 +43,8 @@ int profile_command(const KernelFlags& flags) {
 
   const Task task = kernel->task ? *kernel->task : Task{};
   const Workload workload = task.time_shapes.empty() ? Workload{} : task.time_shapes.front();
-  const Attempt<Profile> profile = (*backend)->inspector().profile(task, *compiled, workload);
+  const Attempt<Profile> profile =
+      (*backend)->inspector().profile(TaskRef(task), *compiled, workload);
   if (profile.is_error()) return fail(profile.error(), json);
   if (profile.is_rejected()) return say_refused(*kernel, profile.rejected(), **backend, json);
   const Result<std::size_t> chosen = choose(*profile, flags.only);

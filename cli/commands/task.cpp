@@ -19,7 +19,7 @@ int task_check_command(const TaskFlags& flags) {
   const Result<std::unique_ptr<Backend>> backend =
       open_proving_device(flags.common.device, "task check");
   if (!backend) return fail(backend.error(), flags.common.json);
-  const Result<PowerReport> power = check_power(*task, **backend);
+  const Result<PowerReport> power = check_power(TaskRef(*task), **backend);
   if (!power) return fail(power.error(), flags.common.json);
   if (flags.common.json) {
     say(power_json(*power));

@@ -21,7 +21,7 @@ int verify_safety(Backend& backend, const OwnKernel& kernel, bool json) {
   if (compiled.is_rejected()) return say_refused(kernel, compiled.rejected(), backend, json);
   const Task nothing;
   const Case one{};
-  const Result<TrialReport> report = backend.run(nothing, *compiled, {&one, 1});
+  const Result<TrialReport> report = backend.run(TaskRef(nothing), *compiled, {&one, 1});
   if (!report) return fail(report.error(), json);
   for (const CaseReport& result : report->cases) {
     if (result.faults.empty()) continue;
@@ -50,11 +50,12 @@ int verify_command(const KernelFlags& flags) {
       flags.screen ? open_screen(**backend, backend_options()) : std::unique_ptr<Backend>();
   if (!screen) return fail(screen.error(), flags.common.json);
 
-  const Result<PowerReport> power = check_power(*kernel->task, *screen ? **screen : **backend);
+  const Result<PowerReport> power =
+      check_power(TaskRef(*kernel->task), *screen ? **screen : **backend);
   if (!power && power.error().code != ErrorCode::no_device)
     return fail(power.error(), flags.common.json);
 
-  const Pipe pipe{&*kernel->task, backend->get(), nullptr, flags.seed, screen->get()};
+  const Pipe pipe{TaskRef(*kernel->task), backend->get(), nullptr, flags.seed, screen->get()};
   const Result<Candidate> candidate = evaluate_source(pipe, kernel->source, ProofLevel::finalist);
   if (!candidate) return fail(candidate.error(), flags.common.json);
   if (const auto* rejected = std::get_if<Rejected>(&candidate->outcome)) {

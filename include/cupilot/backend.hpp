@@ -112,12 +112,13 @@ class Inspector {
   virtual ~Inspector() = default;
   // Splits the kernel's work and modelled time at one workload by instruction. Any thread. Rejected
   // when the kernel faults at a smaller shape, every access checked, or at the workload itself.
-  virtual Attempt<Profile> profile(const Task& task, const CompiledKernel& kernel,
+  virtual Attempt<Profile> profile(const TaskRef& task, const CompiledKernel& kernel,
                                    const Workload& workload);
   // Counts the work of each launch of the timed region, in order, by hardware counters: rung
   // "counters", cold L2 before the first; counters that were not read have how == unknown. Any
   // thread. The region runs several times on the same operands. Rejected when the kernel faults.
-  virtual Attempt<std::vector<LaunchCounts>> count(const Task& task, const CompiledKernel& kernel,
+  virtual Attempt<std::vector<LaunchCounts>> count(const TaskRef& task,
+                                                   const CompiledKernel& kernel,
                                                    const Workload& workload, CountDepth depth);
   // Measures the sustained rates of the device within some seconds, during which nothing else
   // should run on it.
@@ -125,7 +126,8 @@ class Inspector {
   // Evaluates the task's reference on the host over given inputs: `tensors` holds the whole storage
   // of each tensor of the task in order, empty for pure outputs. Any thread. For small workloads.
   virtual Result<std::vector<ReferenceValues>> reference(
-      const Task& task, const Workload& workload, std::span<const std::vector<std::byte>> tensors);
+      const TaskRef& task, const Workload& workload,
+      std::span<const std::vector<std::byte>> tensors);
   // Ends every process and drops every cache, so that later calls start anew; used before
   // confirmation. default: nothing to drop.
   virtual Result<void> renew() { return {}; }
@@ -137,10 +139,10 @@ class Device {
   virtual const DeviceTraits& traits() const = 0;
   // Runs the cases in order until one fails. Any thread; trials on one device are queued. Error
   // only when the machine failed.
-  virtual Result<TrialReport> run(const Task& task, const CompiledKernel& kernel,
+  virtual Result<TrialReport> run(const TaskRef& task, const CompiledKernel& kernel,
                                   std::span<const Case> cases) = 0;
   // Times the subjects in interleaved rounds. Any thread; queued as run() is.
-  virtual Result<std::vector<SubjectReport>> measure(const Task& task, const Workload& workload,
+  virtual Result<std::vector<SubjectReport>> measure(const TaskRef& task, const Workload& workload,
                                                      std::span<const Subject> subjects,
                                                      const MeasureOptions& options) = 0;
   // default: one that lacks every ability
@@ -164,11 +166,11 @@ class ForwardingDevice : public Backend {
   Attempt<CompiledKernel> compile(const KernelSource& source, Fresh fresh = Fresh::no) override {
     return inner_->compile(source, fresh);
   }
-  Result<TrialReport> run(const Task& task, const CompiledKernel& kernel,
+  Result<TrialReport> run(const TaskRef& task, const CompiledKernel& kernel,
                           std::span<const Case> cases) override {
     return inner_->run(task, kernel, cases);
   }
-  Result<std::vector<SubjectReport>> measure(const Task& task, const Workload& workload,
+  Result<std::vector<SubjectReport>> measure(const TaskRef& task, const Workload& workload,
                                              std::span<const Subject> subjects,
                                              const MeasureOptions& options) override {
     return inner_->measure(task, workload, subjects, options);

@@ -196,7 +196,7 @@ Result<EvolveReport> resume(const std::string& run_dir, Backend& backend,
 
 // The evaluation pipe for one candidate.
 struct Pipe {
-  const Task* task = nullptr;
+  TaskRef task{};
   Backend* backend = nullptr;
   KernelWriter* writer = nullptr;
   std::uint64_t seed = 1;

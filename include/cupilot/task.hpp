@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -164,6 +165,26 @@ Result<void> complete(Task& task);
 
 // SHA-256 of the canonical text, the key of proofs.
 std::string task_id(const Task& task);
+
+// An immutable task and its id, hashed once; copies share both. Empty by default, as a pointer is.
+class TaskRef {
+ public:
+  TaskRef() = default;
+  explicit TaskRef(Task task);
+
+  explicit operator bool() const { return shared_ != nullptr; }
+  const Task& operator*() const { return shared_->task; }
+  const Task* operator->() const { return &shared_->task; }
+  operator const Task&() const { return shared_->task; }  // for functions that need no id
+  const std::string& id() const { return shared_->id; }
+
+ private:
+  struct Identified {
+    Task task;
+    std::string id;
+  };
+  std::shared_ptr<const Identified> shared_{};
+};
 
 // Task files (docs/formats/task.md): JSON beside its reference .cu. The path names the JSON.
 Result<Task> load_task(const std::string& path);

@@ -123,4 +123,9 @@ std::string task_id(const Task& task) {
   return sha256_hex(out.text());
 }
 
+TaskRef::TaskRef(Task task) {
+  std::string id = task_id(task);
+  shared_ = std::make_shared<const Identified>(Identified{std::move(task), std::move(id)});
+}
+
 }  // namespace cupilot

@@ -105,8 +105,8 @@ struct Shown {
 
 class Power {
  public:
-  Power(const Task& task, Backend& backend) : task_(task), backend_(backend) {
-    report_.task = task_id(task);
+  Power(const TaskRef& task, Backend& backend) : task_(task), backend_(backend) {
+    report_.task = task.id();
     report_.workload = small_workload(task);
   }
 
@@ -122,8 +122,8 @@ class Power {
       shown_.push_back(std::move(shown));
     }
     std::size_t place = 0;
-    for (std::size_t t = 0; t < task_.tensors.size(); ++t) {
-      const Role role = task_.tensors[t].role;
+    for (std::size_t t = 0; t < task_->tensors.size(); ++t) {
+      const Role role = task_->tensors[t].role;
       if (role != Role::out && role != Role::in_out) continue;
       if (Result<void> held = output(t, place++); !held) return held.error();
     }
@@ -133,7 +133,7 @@ class Power {
 
  private:
   Result<void> output(std::size_t tensor, std::size_t place) {
-    const Tensor& what = task_.tensors[tensor];
+    const Tensor& what = task_->tensors[tensor];
     const int before = report_.fakes;
     for (const Fake& fake : fakes_of(task_, tensor)) {
       auto rejected = is_rejected(fake, tensor, place);
@@ -148,14 +148,14 @@ class Power {
       }
     }
     std::string moving;
-    for (std::size_t input = 0; input < task_.tensors.size(); ++input) {
-      if (!is_perturbed(task_.tensors[input])) continue;
+    for (std::size_t input = 0; input < task_->tensors.size(); ++input) {
+      if (!is_perturbed(task_->tensors[input])) continue;
       auto pushed = sensitive(input, tensor, place);
       if (!pushed) return pushed.error();
       if (pushed->empty()) continue;
       seen_.insert(input);
-      moving +=
-          fmt::format("{}{} of {}", moving.empty() ? "" : ", ", *pushed, task_.tensors[input].name);
+      moving += fmt::format("{}{} of {}", moving.empty() ? "" : ", ", *pushed,
+                            task_->tensors[input].name);
     }
     report_.shown.push_back(fmt::format("{}: {} fakes rejected; {} moves it", what.name,
                                         report_.fakes - before,
@@ -168,9 +168,10 @@ class Power {
   Result<void> all_seen() {
     for (auto& [input, error] : blind_) {
       if (seen_.contains(input) || !error) continue;
-      if (reached_.contains(input) || task_.reference.stages.empty()) return std::move(*error);
-      report_.exempt.push_back(fmt::format(
-          "{} moves no output: the operators let it have no influence", task_.tensors[input].name));
+      if (reached_.contains(input) || task_->reference.stages.empty()) return std::move(*error);
+      report_.exempt.push_back(
+          fmt::format("{} moves no output: the operators let it have no influence",
+                      task_->tensors[input].name));
     }
     return {};
   }
@@ -253,8 +254,8 @@ class Power {
   // Returns in words how far the input was moved until the check saw it; "": the output does not
   // see it, and the reason is kept.
   Result<std::string> sensitive(std::size_t input, std::size_t tensor, std::size_t place) {
-    const Tensor& output = task_.tensors[tensor];
-    const std::string& name = task_.tensors[input].name;
+    const Tensor& output = task_->tensors[tensor];
+    const std::string& name = task_->tensors[input].name;
     const bool index =
         output.check.kind == CheckKind::index_of || output.check.kind == CheckKind::bitwise;
     Moved moved;
@@ -287,7 +288,7 @@ class Power {
     return std::string();
   }
 
-  const Task& task_;
+  const TaskRef& task_;
   Backend& backend_;
   PowerReport report_;
   std::vector<Shown> shown_;
@@ -298,10 +299,10 @@ class Power {
 
 }  // namespace
 
-Result<PowerReport> check_power(const Task& task, Backend& backend) {
+Result<PowerReport> check_power(const TaskRef& task, Backend& backend) {
   static std::mutex mutex;
   static std::map<std::string, PowerReport> known;
-  const std::string key = backend.identity() + " " + task_id(task);
+  const std::string key = backend.identity() + " " + task.id();
   {
     const std::lock_guard lock(mutex);
     if (const auto found = known.find(key); found != known.end()) return found->second;
@@ -313,7 +314,7 @@ Result<PowerReport> check_power(const Task& task, Backend& backend) {
     // A landscape or a recording has no reference to test.
     if (report.error().code == ErrorCode::no_device) {
       PowerReport none;
-      none.task = task_id(task);
+      none.task = task.id();
       none.exempt.push_back(report.error().message);
       return none;
     }

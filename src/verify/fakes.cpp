@@ -118,7 +118,7 @@ std::vector<Fake> fakes_of(const Task& task, std::size_t output) {
   return out;
 }
 
-Result<std::vector<double>> fake_values(const Fake& fake, const Task& task, std::size_t output,
+Result<std::vector<double>> fake_values(const Fake& fake, const TaskRef& task, std::size_t output,
                                         const Workload& workload, const TensorList& inputs,
                                         const std::vector<double>& right, Backend& backend,
                                         std::size_t place) {
@@ -137,7 +137,7 @@ Result<std::vector<double>> fake_values(const Fake& fake, const Task& task, std:
       if (!out.empty()) std::rotate(out.begin(), out.begin() + 1, out.end());
       break;
     case Fake::Kind::first_row: {
-      const auto shape = shape_of(task, task.tensors[output], workload);
+      const auto shape = shape_of(task, task->tensors[output], workload);
       if (!shape) return shape.error();
       const std::size_t width =
           shape->extents.size() < 2 ? 1 : static_cast<std::size_t>(shape->extents.back());

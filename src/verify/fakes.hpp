@@ -39,7 +39,7 @@ std::vector<Fake> fakes_of(const Task& task, std::size_t output);
 
 // The fake's values where the right ones are `right`. `place`: the output's number among the
 // outputs.
-Result<std::vector<double>> fake_values(const Fake& fake, const Task& task, std::size_t output,
+Result<std::vector<double>> fake_values(const Fake& fake, const TaskRef& task, std::size_t output,
                                         const Workload& workload, const TensorList& inputs,
                                         const std::vector<double>& right, Backend& backend,
                                         std::size_t place);

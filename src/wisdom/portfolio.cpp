@@ -119,7 +119,7 @@ Result<std::optional<Candidate>> fallback_of(const Task& task, Backend& backend,
   auto plainest = (*space)->complete(Strategy{});
   if (!plainest) return plainest.error();
   const auto writer = template_writer(tunables);
-  auto evaluated = evaluate({.task = &task, .backend = &backend, .writer = writer.get()},
+  auto evaluated = evaluate({.task = TaskRef(task), .backend = &backend, .writer = writer.get()},
                             plainest->strategy, ProofLevel::elite);
   if (!evaluated) return evaluated.error();
   if (std::holds_alternative<Accepted>(evaluated->outcome))
@@ -129,7 +129,8 @@ Result<std::optional<Candidate>> fallback_of(const Task& task, Backend& backend,
 
 // Whether the kernel is right at a shape it was not evolved for.
 Result<bool> proved_at(const Task& task, Backend& backend, const KernelSource& source) {
-  auto evaluated = evaluate_source({.task = &task, .backend = &backend}, source, ProofLevel::elite);
+  auto evaluated =
+      evaluate_source({.task = TaskRef(task), .backend = &backend}, source, ProofLevel::elite);
   if (!evaluated) return evaluated.error();
   return std::holds_alternative<Accepted>(evaluated->outcome);
 }
@@ -137,7 +138,7 @@ Result<bool> proved_at(const Task& task, Backend& backend, const KernelSource& s
 // Proves and times every kernel at one shape, all side by side with the baselines.
 Result<WisdomShape> compare_at(const Task& task, const Workload& workload, Backend& backend,
                                std::vector<Found>& all) {
-  const Task here = at_shape(task, workload);
+  const TaskRef here(at_shape(task, workload));
   std::vector<Subject> contestants;
   for (Found& one : all) {
     auto proved = proved_at(here, backend, one.candidate.source);

@@ -16,7 +16,7 @@ namespace cupilot {
 namespace {
 
 std::string refusal(const Task& task) {
-  const auto report = check_power(task, virtual_h200());
+  const auto report = check_power(TaskRef(task), virtual_h200());
   return report ? "" : report.error().message;
 }
 
@@ -46,7 +46,7 @@ TEST_CASE("Built-in tasks have checks with power") {
   }));
   const auto task = gemm_task(row.spec);
   REQUIRE(task);
-  const auto report = check_power(*task, virtual_h200());
+  const auto report = check_power(TaskRef(*task), virtual_h200());
   INFO(task_to_json(*task)->substr(0, 300));
   INFO((report ? "" : report.error().message));
   REQUIRE(report);
@@ -169,7 +169,7 @@ TEST_CASE("One sum of everything is fit though it averages roundings out") {
        {"mean", "mean", {"s"}, {"y"}}},
       {{"rows", 128}, {"cols", 128}});
   REQUIRE(task);
-  const auto report = check_power(*task, virtual_h200());
+  const auto report = check_power(TaskRef(*task), virtual_h200());
   INFO((report ? "" : report.error().message));
   REQUIRE(report);
   CHECK(std::any_of(report->exempt.begin(), report->exempt.end(), [](const std::string& line) {
@@ -179,7 +179,8 @@ TEST_CASE("One sum of everything is fit though it averages roundings out") {
 
 TEST_CASE("A task's power is tested once") {
   const Task task = row_sum_task(20, 77);
-  const auto first = check_power(task, virtual_h200()), again = check_power(task, virtual_h200());
+  const auto first = check_power(TaskRef(task), virtual_h200()),
+             again = check_power(TaskRef(task), virtual_h200());
   REQUIRE(first);
   REQUIRE(again);
   CHECK(first->seconds == again->seconds);

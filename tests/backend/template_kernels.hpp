@@ -23,7 +23,7 @@ inline CompiledKernel kernel_of(const Task& task, const std::vector<Use>& uses) 
   REQUIRE(completed);
   const auto writer = template_writer(builtin_tunables());
   WriterBrief brief;
-  brief.task = &task;
+  brief.task = TaskRef(task);
   brief.strategy = &completed->strategy;
   brief.device = &virtual_h200().device();
   const auto source = writer->write(brief);

@@ -87,7 +87,7 @@ struct Run {
     for (std::size_t i = 0; i < task.tensors.size(); ++i) {
       const Tensor& tensor = task.tensors[i];
       if (tensor.role == Role::out) continue;
-      const auto content = context.inputs.get(task, task_id(task), i, what.workload, what.content);
+      const auto content = context.inputs.get(TaskRef(task), i, what.workload, what.content);
       if (!content) return content.error().message;
       const auto* data = reinterpret_cast<const std::uint8_t*>((*content)->data());
       problem.inputs[tensor.name] = decode({data, (*content)->size()}, tensor.type);
@@ -104,7 +104,7 @@ struct Run {
   }
 
   std::string in(const Mode& mode) const {
-    auto memory = VirtualMemory::make(task, task_id(task), what, plan, context.inputs);
+    auto memory = VirtualMemory::make(TaskRef(task), what, plan, context.inputs);
     if (!memory) return memory.error().message;
     if (std::string fault = launches(*memory, When::setup, mode); !fault.empty()) return fault;
     if (const auto filled = memory->fill_tensors(context.inputs, Poison::quiet_nan); !filled)

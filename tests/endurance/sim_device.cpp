@@ -122,7 +122,7 @@ Attempt<CompiledKernel> SimDevice::compile(const KernelSource& source, Fresh) {
   return kernel;
 }
 
-Result<TrialReport> SimDevice::run(const Task& task, const CompiledKernel& kernel,
+Result<TrialReport> SimDevice::run(const TaskRef& task, const CompiledKernel& kernel,
                                    std::span<const Case> cases) {
   const Nature nature = nature_of(kernel.facts.normalized_hash);
   if (auto passed = take_time(nature == Nature::hanging ? deadline_seconds : 1 + 2 * dice_.unit());
@@ -145,7 +145,7 @@ Result<TrialReport> SimDevice::run(const Task& task, const CompiledKernel& kerne
   return report;
 }
 
-Result<std::vector<SubjectReport>> SimDevice::measure(const Task& task, const Workload& workload,
+Result<std::vector<SubjectReport>> SimDevice::measure(const TaskRef& task, const Workload& workload,
                                                       std::span<const Subject> contestants,
                                                       const MeasureOptions& options) {
   if (auto passed = take_time(0.5 + dice_.unit()); !passed) return passed.error();

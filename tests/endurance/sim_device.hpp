@@ -31,9 +31,9 @@ class SimDevice : public Backend, public Inspector {
   const DeviceTraits& traits() const override { return traits_; }
   Inspector& inspector() override { return *this; }
   Attempt<CompiledKernel> compile(const KernelSource& source, Fresh fresh = Fresh::no) override;
-  Result<TrialReport> run(const Task& task, const CompiledKernel& kernel,
+  Result<TrialReport> run(const TaskRef& task, const CompiledKernel& kernel,
                           std::span<const Case> cases) override;
-  Result<std::vector<SubjectReport>> measure(const Task& task, const Workload& workload,
+  Result<std::vector<SubjectReport>> measure(const TaskRef& task, const Workload& workload,
                                              std::span<const Subject> contestants,
                                              const MeasureOptions& options) override;
   Result<void> renew() override;

@@ -50,7 +50,7 @@ Result<std::unique_ptr<SimModels>> SimModels::seat(SimHost& host, SimDevice& dev
   models->components_ = std::move(*components);
   ModelSeat seat;
   seat.client = models->client_.get();
-  seat.task = &models->task_;
+  seat.task = TaskRef(models->task_);
   seat.device = &device.device();
   models->strategist_ = model_strategist(seat, *models->components_.strategist);
   models->writer_ = model_writer(seat, *models->components_.writer);

@@ -37,7 +37,7 @@ class Hooked : public Backend, public Inspector {
     if (fresh == Fresh::yes) ++anew;
     return kernel;
   }
-  Result<TrialReport> run(const Task& task, const CompiledKernel& kernel,
+  Result<TrialReport> run(const TaskRef& task, const CompiledKernel& kernel,
                           std::span<const Case> cases) override {
     auto report = inner_->run(task, kernel, cases);
     const std::lock_guard lock(mutex_);
@@ -46,7 +46,7 @@ class Hooked : public Backend, public Inspector {
     if (report && on_run) on_run(kernel, *report);
     return report;
   }
-  Result<std::vector<SubjectReport>> measure(const Task& task, const Workload& workload,
+  Result<std::vector<SubjectReport>> measure(const TaskRef& task, const Workload& workload,
                                              std::span<const Subject> contestants,
                                              const MeasureOptions& options) override {
     auto reports = inner_->measure(task, workload, contestants, options);
@@ -58,7 +58,7 @@ class Hooked : public Backend, public Inspector {
     if (on_measure) on_measure(contestants, *reports);
     return reports;
   }
-  Attempt<std::vector<LaunchCounts>> count(const Task& task, const CompiledKernel& kernel,
+  Attempt<std::vector<LaunchCounts>> count(const TaskRef& task, const CompiledKernel& kernel,
                                            const Workload& workload, CountDepth depth) override {
     const std::lock_guard lock(mutex_);
     return on_count ? on_count(depth) : Inspector::count(task, kernel, workload, depth);

@@ -181,7 +181,7 @@ std::string wrong_wisdom(const std::string& text) {
 Texts evolutions() {
   testing::ShortRun run(8);
   EvolutionRecord record;
-  record.task = landscape_task();
+  record.task = TaskRef(landscape_task());
   record.device = run.device.device();
   record.slots.resize(2);
   return {*to_json(record)};

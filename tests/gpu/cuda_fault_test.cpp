@@ -55,7 +55,7 @@ TEST_CASE("every second case lies at the other end: one element before it faults
   const CompiledKernel kernel =
       gpu::simple_sgemm("if (r < m && c < n) D[(long long)r * n + c] = s + A[-1];");
   const std::vector<Case> both(2, what);
-  const auto report = gpu::backend().run(task, kernel, both);
+  const auto report = gpu::backend().run(TaskRef(task), kernel, both);
   REQUIRE(report);
   REQUIRE(report->cases.size() == 2);
   CHECK(gpu::faults(report->cases[1]) == "run.out_of_bounds");
@@ -75,7 +75,7 @@ TEST_CASE("a judge or runner that is killed from outside is replaced") {
   for (const char* role : {"judge", "runner"}) {
     REQUIRE(gpu::good(gpu::prove(task, honest, what)));
     REQUIRE(gpu::kill_worker(role) >= 1);
-    auto report = gpu::backend().run(task, honest, {&what, 1});
+    auto report = gpu::backend().run(TaskRef(task), honest, {&what, 1});
     REQUIRE(report);
     // A run that was under way on a dying runner is that run's fault; the next one is not.
     if (!gpu::good(report->cases[0])) CHECK(gpu::good(gpu::prove(task, honest, what)));

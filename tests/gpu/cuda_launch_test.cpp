@@ -58,7 +58,8 @@ TEST_CASE("a table written by a setup launch is there in proof and timing") {
   CAPTURE(gpu::faults(report));
   CHECK(gpu::good(report));
   const Subject contestant{Subject::Kind::candidate, "candidate", &kernel};
-  const auto reports = gpu::backend().measure(task, task.time_shapes[0], {&contestant, 1}, {});
+  const auto reports =
+      gpu::backend().measure(TaskRef(task), task.time_shapes[0], {&contestant, 1}, {});
   REQUIRE(reports);
   CHECK((*reports)[0].measurement);
 }

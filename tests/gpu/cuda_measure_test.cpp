@@ -27,7 +27,8 @@ TEST_CASE("candidate, plain and library are timed in turn") {
                                            {Subject::Kind::candidate, "again", &kernel},
                                            {Subject::Kind::plain, "plain", nullptr},
                                            {Subject::Kind::library, "cublaslt", nullptr}};
-    const auto reports = gpu::backend().measure(task, task.time_shapes[0], contestants, {});
+    const auto reports =
+        gpu::backend().measure(TaskRef(task), task.time_shapes[0], contestants, {});
     if (!reports) FAIL(reports.error().message);
     REQUIRE(reports->size() == 4);
     for (const SubjectReport& report : *reports) {
@@ -71,7 +72,7 @@ TEST_CASE("the library's products are right in every layout, type and epilogue")
     const std::vector<Subject> contestants{{Subject::Kind::library, "cublaslt", nullptr},
                                            {Subject::Kind::plain, "plain", nullptr}};
     const auto reports =
-        gpu::backend().measure(task, task.time_shapes[0], contestants, {3, 0.5, true, 1});
+        gpu::backend().measure(TaskRef(task), task.time_shapes[0], contestants, {3, 0.5, true, 1});
     if (!reports) FAIL(reports.error().message);
     CAPTURE(spec.layout, static_cast<int>(spec.dtype), spec.batch, spec.bias, line((*reports)[0]),
             line((*reports)[1]));
@@ -90,7 +91,7 @@ TEST_CASE("a kernel that skips work when its output looks done is caught") {
       "if (r < m && c < n) D[r * n + c] = m == 256 && r == 17 && c == 200 ? 0.0f : s;");
   const std::vector<Subject> contestants{{Subject::Kind::candidate, "lazy", &lazy},
                                          {Subject::Kind::candidate, "wrong", &wrong}};
-  const auto reports = gpu::backend().measure(task, task.time_shapes[0], contestants, {});
+  const auto reports = gpu::backend().measure(TaskRef(task), task.time_shapes[0], contestants, {});
   REQUIRE(reports);
   CHECK((*reports)[0].measurement);
   REQUIRE((*reports)[1].measurement.is_rejected());

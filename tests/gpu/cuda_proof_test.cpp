@@ -69,11 +69,11 @@ TEST_CASE("ten small shapes of a new kernel are proved quickly") {
                      false});
     return all;
   };
-  REQUIRE(gpu::backend().run(task, gpu::simple_sgemm(), cases(0)));
+  REQUIRE(gpu::backend().run(TaskRef(task), gpu::simple_sgemm(), cases(0)));
   const auto begin = std::chrono::steady_clock::now();
   constexpr int repeats = 20;
   const CompiledKernel kernel = gpu::simple_sgemm();
-  for (int i = 0; i < repeats; ++i) REQUIRE(gpu::backend().run(task, kernel, cases(i)));
+  for (int i = 0; i < repeats; ++i) REQUIRE(gpu::backend().run(TaskRef(task), kernel, cases(i)));
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   WARN("ten small shapes: " << seconds / repeats * 1e3 << " ms");

@@ -26,8 +26,8 @@ std::pair<double, double> next_candidate() {
   const bool good = gpu::good(gpu::prove(task, honest, what));
   const double proved = seconds_since(begin);
   const Subject contestant{Subject::Kind::candidate, "honest", &honest};
-  const auto reports =
-      gpu::backend().measure(task, task.time_shapes[0], {&contestant, 1}, {3, 0.1, true, 1});
+  const auto reports = gpu::backend().measure(TaskRef(task), task.time_shapes[0], {&contestant, 1},
+                                              {3, 0.1, true, 1});
   CHECK(good);
   REQUIRE(reports);
   CHECK((*reports)[0].measurement);

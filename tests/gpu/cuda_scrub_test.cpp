@@ -78,7 +78,8 @@ TEST_CASE("shared memory holds nothing of the launch before") {
     CHECK(gpu::good(gpu::prove(task, kernel, what)));
   }
   const Subject contestant{Subject::Kind::candidate, "reader", &kernel};
-  const auto reports = gpu::backend().measure(task, task.time_shapes[0], {&contestant, 1}, {});
+  const auto reports =
+      gpu::backend().measure(TaskRef(task), task.time_shapes[0], {&contestant, 1}, {});
   REQUIRE(reports);
   // Launches back to back, for the controller's clock, are not scrubbed between: there it reads
   // what it left.
@@ -103,7 +104,7 @@ TEST_CASE("lines asked to stay in L2 are timed beside the same loads without the
         {Subject::Kind::candidate, "compiled", &simple}};
     for (const bool cold : {true, false}) {
       const auto reports =
-          gpu::backend().measure(task, task.time_shapes[0], contestants, {31, 6, cold, 1});
+          gpu::backend().measure(TaskRef(task), task.time_shapes[0], contestants, {31, 6, cold, 1});
       if (!reports) FAIL(reports.error().message);
       for (const SubjectReport& report : *reports) {
         CAPTURE(rows, cold, report.name, outcome(report));
@@ -138,7 +139,8 @@ TEST_CASE("a kernel that feels the cold cache and skips its work is caught") {
       {});
   const Task task = gpu::gemm(square(256));
   const Subject contestant{Subject::Kind::candidate, "feeler", &feeler};
-  const auto reports = gpu::backend().measure(task, task.time_shapes[0], {&contestant, 1}, {});
+  const auto reports =
+      gpu::backend().measure(TaskRef(task), task.time_shapes[0], {&contestant, 1}, {});
   REQUIRE(reports);
   CHECK(outcome((*reports)[0]) == "measure.timed_launch");
   gpu::note({{"test", "feels the cold cache"}, {"outcome", outcome((*reports)[0])}});

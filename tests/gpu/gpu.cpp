@@ -86,7 +86,7 @@ CompiledKernel ungated(const std::string& text, const std::vector<std::string>& 
 }
 
 CaseReport prove(const Task& task, const CompiledKernel& kernel, const Case& what) {
-  auto report = backend().run(task, kernel, {&what, 1});
+  auto report = backend().run(TaskRef(task), kernel, {&what, 1});
   if (!report) FAIL(report.error().message);
   REQUIRE(report->cases.size() == 1);
   return report->cases[0];

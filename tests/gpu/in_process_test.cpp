@@ -45,7 +45,7 @@ GuestHost& host() {
 }
 
 CaseReport prove(const CompiledKernel& kernel, const Case& what) {
-  auto report = host().guest->run(gpu::gemm({}), kernel, {&what, 1});
+  auto report = host().guest->run(TaskRef(gpu::gemm({})), kernel, {&what, 1});
   if (!report) FAIL(report.error().message);
   CHECK(report->confinement.rfind("unconfined", 0) == 0);
   REQUIRE(report->cases.size() == 1);
@@ -104,7 +104,7 @@ TEST_CASE("a guest times as the device's own processes do", "[in_process]") {
                                          {Subject::Kind::library, "cublaslt", nullptr}};
   for (Backend* device : {&gpu::backend(), host().guest.get()}) {
     CHECK(device->provenance() == Provenance::measured);
-    const auto reports = device->measure(task, task.time_shapes[0], contestants, {});
+    const auto reports = device->measure(TaskRef(task), task.time_shapes[0], contestants, {});
     if (!reports) FAIL(reports.error().message);
     for (const SubjectReport& report : *reports) {
       if (report.measurement.is_rejected()) {
@@ -159,7 +159,7 @@ TEST_CASE("a fault in the host's context is told once, then everything is an err
                    {});
   const Case what{gpu::shape(32, 32, 32), {1, ContentKind::ordinary}, 0, false};
   CHECK(gpu::faults(prove(kernel, what)) == "run.out_of_bounds");
-  const auto again = host().guest->run(gpu::gemm({}), gpu::simple_sgemm(), {&what, 1});
+  const auto again = host().guest->run(TaskRef(gpu::gemm({})), gpu::simple_sgemm(), {&what, 1});
   REQUIRE(!again);
   CHECK(again.error().code == ErrorCode::no_device);
   WARN(again.error().message);

@@ -127,7 +127,7 @@ Outcome evaluate_row(const Corpus& corpus, const Row& row, Backend& backend, Bac
   if (!task) {
     outcome = {"error", task.error().message, 0};
   } else {
-    const Pipe pipe{&*task, &backend, nullptr, 1, screen};
+    const Pipe pipe{TaskRef(*task), &backend, nullptr, 1, screen};
     outcome = outcome_of(evaluate_source(pipe, kernel->source, ProofLevel::finalist));
   }
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

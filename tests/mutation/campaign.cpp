@@ -100,7 +100,7 @@ Verdict judge(const std::string& root, const Mutant& mutant, const KernelSource&
   const auto task = kernel ? task_of(root, kernel->task_words) : Result<Task>(kernel.error());
   if (!task) return {Fate::broken, "error", task.error().message, 0};
   const auto candidate =
-      evaluate_source({&*task, &backend, nullptr, 1}, mutant.source, ProofLevel::finalist);
+      evaluate_source({TaskRef(*task), &backend, nullptr, 1}, mutant.source, ProofLevel::finalist);
   if (!candidate) return {Fate::broken, "error", candidate.error().message, 0};
   if (const auto* rejected = std::get_if<Rejected>(&candidate->outcome)) {
     const bool shows_nothing =

@@ -57,7 +57,7 @@ inline std::vector<cupilot::KernelSource> sampled_sources(const cupilot::Task& t
   std::set<std::string> seen;
   for (std::uint64_t i = 0; i < 40; ++i) {
     const Strategy strategy = sample(**space, Rng::of(3, "wisdom", i));
-    WriterBrief brief{&task, &strategy, &device};
+    WriterBrief brief{TaskRef(task), &strategy, &device};
     auto source = writer->write(brief);
     if (source && seen.insert(source->template_name).second) sources.push_back(std::move(*source));
   }

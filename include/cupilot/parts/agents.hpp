@@ -94,7 +94,7 @@ class Strategist {
 };
 
 struct WriterBrief {
-  const Task* task = nullptr;
+  TaskRef task{};
   const Strategy* strategy = nullptr;
   const DeviceSpec* device = nullptr;
   std::vector<KernelSource>

@@ -27,7 +27,7 @@ struct PowerReport {
 // scaled by 1 + 2^-10, each lower precision) to the comparison that candidates go through, and
 // moves each input by a tenth. Error usage names the fake that passed, the output and what to
 // change in the task. Results are cached by task id and backend within the process. Any thread.
-Result<PowerReport> check_power(const Task& task, Backend& backend);
+Result<PowerReport> check_power(const TaskRef& task, Backend& backend);
 
 }  // namespace cupilot
 CUPILOT_EXPORTS_END

@@ -27,7 +27,7 @@ struct SeatOptions {
 // The model and the task that it works on. All pointers must outlive the agents made from it.
 struct ModelSeat {
   ChatClient* client = nullptr;
-  const Task* task = nullptr;
+  TaskRef task{};
   const DeviceSpec* device = nullptr;
   SeatOptions options{};
   bool alignment = true;  // as in SearchFeatures

@@ -59,8 +59,9 @@ Result<std::unique_ptr<Space>> make_space(const Task& task, const DeviceSpec& de
   }
   if (serving.empty()) return nothing_serves(task, tunables);
   drop_hopeless(serving, task, device);
+  const TaskRef shared(task);
   for (const Tunable* tunable : serving)
-    model.skeletons.push_back(tunable_skeleton(*tunable, task, device, model.techniques));
+    model.skeletons.push_back(tunable_skeleton(*tunable, shared, device, model.techniques));
   Result<std::unique_ptr<Space>> space = build_space(std::move(model));
   if (!space)
     return std::move(space.error())

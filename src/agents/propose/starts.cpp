@@ -128,7 +128,7 @@ void deepen_ring(const TunableContext& context, std::vector<Knob>& knobs) {
 }  // namespace
 
 void choose_starts(const TunableContext& context, Skeleton& skeleton) {
-  if (context.task.time_shapes.empty()) return;
+  if (context.task->time_shapes.empty()) return;
   std::vector<std::size_t> movable;
   std::vector<Knob> knobs = skeleton.knobs;
   for (std::size_t k = 0; k < knobs.size(); ++k) {
@@ -146,7 +146,7 @@ void choose_starts(const TunableContext& context, Skeleton& skeleton) {
     const Constants constants = constants_of(context, values);
     return all_hold(context, alone, constants) ? blocks_of(context, constants, shape) : 0;
   };
-  const Workload& shape = context.task.time_shapes[0];
+  const Workload& shape = context.task->time_shapes[0];
   const auto blocks = [&](const auto& values) { return blocks_at(values, shape); };
   fit_tiles(knobs, tile_knobs(knobs, movable, shape, blocks_at), blocks);
   const Workload rest = without_spanned(

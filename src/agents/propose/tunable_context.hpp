@@ -28,7 +28,7 @@ struct Source {
 struct TunableContext {
   Tunable tunable;
   Tunable limits;  // the same without restrictions: what the device's limits alone say
-  Task task;
+  TaskRef task;
   DeviceSpec device;
   std::vector<Source> sources;                // by parameter
   std::map<std::string, ExprValue> fixed;     // names that no assignment changes

@@ -176,7 +176,7 @@ void add_requirements(const std::shared_ptr<const TunableContext>& context, Skel
   const LaunchPlan& plan = context->tunable.plan;
   for (const Expr& expr : plan.require) {
     std::vector<std::pair<PlanProgram, int>> shapes;
-    for (const Workload& shape : context->task.time_shapes) {
+    for (const Workload& shape : context->task->time_shapes) {
       shapes.emplace_back(PlanProgram(plan, constant_names(context->tunable), context->task, shape,
                                       context->device),
                           0);
@@ -246,7 +246,7 @@ std::vector<Technique> own_techniques(const Tunable& tunable, const std::vector<
   return rows;
 }
 
-Skeleton tunable_skeleton(const Tunable& tunable, const Task& task, const DeviceSpec& device,
+Skeleton tunable_skeleton(const Tunable& tunable, const TaskRef& task, const DeviceSpec& device,
                           const std::vector<Technique>& techniques) {
   Skeleton skeleton;
   skeleton.name = tunable.name;

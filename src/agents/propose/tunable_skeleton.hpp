@@ -20,7 +20,7 @@ std::vector<Technique> own_techniques(const Tunable& tunable, const std::vector<
 // A technique is optional when each of its parameters is plain at the smallest value of its domain:
 // that value means "off" and leaves the domain. Otherwise plain is one setting among others, and
 // the technique always holds.
-Skeleton tunable_skeleton(const Tunable& tunable, const Task& task, const DeviceSpec& device,
+Skeleton tunable_skeleton(const Tunable& tunable, const TaskRef& task, const DeviceSpec& device,
                           const std::vector<Technique>& techniques);
 
 }  // namespace cupilot

@@ -163,9 +163,8 @@ Counts counts_of(const CountedLaunch& counted, const WireLaunch& launch) {
 
 }  // namespace
 
-Attempt<CountedRun> CudaTrials::count(const Task& task, const std::string& task_key,
-                                      const CompiledKernel& kernel, const Workload& workload,
-                                      CountDepth depth) {
+Attempt<CountedRun> CudaTrials::count(const TaskRef& task, const CompiledKernel& kernel,
+                                      const Workload& workload, CountDepth depth) {
   Case what;
   what.workload = workload;
   auto placement = place(task, what, Fence::end);
@@ -177,7 +176,7 @@ Attempt<CountedRun> CudaTrials::count(const Task& task, const std::string& task_
                   "the kernel is not meant for the counted shape: " + other->require);
   auto placed = place_kernel(task, *placement, kernel, std::get<ResolvedPlan>(*resolution));
   if (!placed) return placed.failure();
-  const Trial trial{task, task_key, what, *placement, &*placed};
+  const Trial trial{task, what, *placement, &*placed};
   auto faulted = run_setup(trial);
   if (!faulted) return faulted.error();
   if (*faulted) return reject((*faulted)->code, (*faulted)->message, (*faulted)->where);
@@ -188,7 +187,7 @@ Attempt<CountedRun> CudaTrials::count(const Task& task, const std::string& task_
           device_.judge(DeviceMessage::prepare, pack(PrepareOrder{std::move(*items), {}}));
       !prepared)
     return prepared.error();
-  auto counted = device_.count(*placed->image, {placed->run, counters_of(depth, task.precision)},
+  auto counted = device_.count(*placed->image, {placed->run, counters_of(depth, task->precision)},
                                2 * trial_seconds_);
   if (!counted) return counted.error();
   if (const auto* fault = std::get_if<RunnerFault>(&*counted))

@@ -70,11 +70,10 @@ Rejected rejection_of(const RunnerFault& fault) {
 
 class MeasuredRounds {
  public:
-  MeasuredRounds(CudaTrials& trials, const Task& task, const std::string& task_key,
-                 const Workload& workload, const MeasureOptions& options)
+  MeasuredRounds(CudaTrials& trials, const TaskRef& task, const Workload& workload,
+                 const MeasureOptions& options)
       : trials_(trials),
         task_(task),
-        task_key_(task_key),
         workload_(workload),
         options_(options),
         run_seconds_(trials.run_seconds(task, workload)) {}
@@ -121,7 +120,7 @@ class MeasuredRounds {
       return {};
     }
     if (contestant.kind == Subject::Kind::plain) {
-      auto placed = trials_.place_plain(task_, task_key_, workload_, placement_);
+      auto placed = trials_.place_plain(task_, workload_, placement_);
       if (!placed) return placed.error();
       entrant.kernel = std::move(*placed);
       return {};
@@ -186,7 +185,7 @@ class MeasuredRounds {
   // runner's events.
   Result<void> second_clock(Entrant& entrant, const Case& what, double event_us) {
     // Work that one run adds up or writes in place cannot be repeated on the same operands.
-    const bool adds_up = std::any_of(task_.tensors.begin(), task_.tensors.end(),
+    const bool adds_up = std::any_of(task_->tensors.begin(), task_->tensors.end(),
                                      [](const Tensor& t) { return t.role == Role::in_out; });
     std::string doubt;
     for (int attempt = 0; attempt < burst_attempts; ++attempt) {
@@ -297,7 +296,7 @@ class MeasuredRounds {
   }
 
   CudaTrials::Trial trial_of(const Entrant& entrant, const Case& what) const {
-    return {task_, task_key_, what, placement_, entrant.kernel ? &*entrant.kernel : nullptr};
+    return {task_, what, placement_, entrant.kernel ? &*entrant.kernel : nullptr};
   }
 
   // Prepares and runs; nothing when the entrant left, perhaps for what the launch before it was
@@ -325,8 +324,8 @@ class MeasuredRounds {
     LibraryOrder order = *entrant.library;
     order.timing = timing;
     std::vector<Region> poison;
-    for (std::size_t i = 0; i < task_.tensors.size(); ++i) {
-      if (task_.tensors[i].role == Role::out) poison.push_back(placement_.tensors[i]);
+    for (std::size_t i = 0; i < task_->tensors.size(); ++i) {
+      if (task_->tensors[i].role == Role::out) poison.push_back(placement_.tensors[i]);
     }
     const auto begin = Clock::now();
     auto payload = trials_.device_.judge(DeviceMessage::library, pack(order, poison));
@@ -385,8 +384,7 @@ class MeasuredRounds {
   }
 
   CudaTrials& trials_;
-  const Task& task_;
-  const std::string& task_key_;
+  const TaskRef& task_;
   const Workload& workload_;
   const MeasureOptions& options_;
   double run_seconds_;
@@ -401,17 +399,15 @@ std::vector<Case> CudaTrials::cases_of(const Workload& workload, const MeasureOp
   return cases;
 }
 
-Result<std::vector<SubjectReport>> CudaTrials::measure_once(const Task& task,
-                                                            const std::string& task_key,
+Result<std::vector<SubjectReport>> CudaTrials::measure_once(const TaskRef& task,
                                                             const Workload& workload,
                                                             std::span<const Subject> contestants,
                                                             const MeasureOptions& options) {
   orders_.forget();  // of what ended by an Error
-  return MeasuredRounds(*this, task, task_key, workload, options).go(contestants);
+  return MeasuredRounds(*this, task, workload, options).go(contestants);
 }
 
-Result<std::vector<SubjectReport>> CudaTrials::measure(const Task& task,
-                                                       const std::string& task_key,
+Result<std::vector<SubjectReport>> CudaTrials::measure(const TaskRef& task,
                                                        const Workload& workload,
                                                        std::span<const Subject> contestants,
                                                        const MeasureOptions& options) {
@@ -419,7 +415,7 @@ Result<std::vector<SubjectReport>> CudaTrials::measure(const Task& task,
     return std::any_of(report.proofs.begin(), report.proofs.end(), leaves_poison);
   };
   for (bool replaced = false;; replaced = true) {
-    auto reports = measure_once(task, task_key, workload, contestants, options);
+    auto reports = measure_once(task, workload, contestants, options);
     if (!reports || std::none_of(reports->begin(), reports->end(), bare)) return reports;
     auto lost = replace_if_stores_are_lost(task, launch_case(workload, options, 0, 0), replaced);
     if (!lost) return lost.error();

@@ -222,7 +222,7 @@ const LibraryCall product_call{
 void measure_library(CudaTrials& trials, Peaks& peaks) {
   for (const DenseProduct& product : products) {
     if (find_ceiling(peaks, product.ceiling) != nullptr) continue;
-    const Task task = product_task(product);
+    const TaskRef task(product_task(product));
     auto times = trials.sustain_library(task, product_call, repeats, rate_pace.seconds);
     if (!times) continue;
     Ceiling ceiling{
@@ -235,14 +235,14 @@ void measure_library(CudaTrials& trials, Peaks& peaks) {
 
 }  // namespace
 
-Result<std::vector<double>> CudaTrials::sustain_library(const Task& task, const LibraryCall& call,
-                                                        int times, double seconds) {
+Result<std::vector<double>> CudaTrials::sustain_library(const TaskRef& task,
+                                                        const LibraryCall& call, int times,
+                                                        double seconds) {
   Case what;
-  what.workload = task.time_shapes.front();
+  what.workload = task->time_shapes.front();
   const auto placement = place(task, what, Fence::end);
   if (!placement) return placement.error();
-  const std::string key = "peaks";
-  const Trial trial{task, key, what, *placement, nullptr};
+  const Trial trial{task, what, *placement, nullptr};
   auto items = initialising(trial, FillState::poison);
   if (!items) return items.error();
   if (auto prepared =

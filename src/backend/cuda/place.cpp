@@ -165,10 +165,9 @@ Attempt<PlacedKernel> CudaTrials::place_kernel(const Task& task, const TaskPlace
   return placed;
 }
 
-Result<PlacedKernel> CudaTrials::place_plain(const Task& task, const std::string& task_key,
-                                             const Workload& workload,
+Result<PlacedKernel> CudaTrials::place_plain(const TaskRef& task, const Workload& workload,
                                              const TaskPlacement& placement) {
-  auto program = programs_.reference(task, task_key, ReferenceBuild::plain);
+  auto program = programs_.reference(task, ReferenceBuild::plain);
   if (!program) return program.error();
   const auto plan = plain_plan(task, workload, (*program)->program);
   if (!plan) return plan.error();
@@ -185,8 +184,8 @@ Result<PlacedKernel> CudaTrials::place_plain(const Task& task, const std::string
   for (const ResolvedLaunch& launch : plan->launches) {
     placed.run.launches.push_back(wire(launch, CompiledKernel(), placement, placed.buffers));
   }
-  for (std::size_t i = 0; i < task.tensors.size(); ++i) {
-    if (task.tensors[i].role == Role::out) placed.run.poison.push_back(placement.tensors[i]);
+  for (std::size_t i = 0; i < task->tensors.size(); ++i) {
+    if (task->tensors[i].role == Role::out) placed.run.poison.push_back(placement.tensors[i]);
   }
   return placed;
 }

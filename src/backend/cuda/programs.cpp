@@ -24,13 +24,12 @@ Result<CompileOutput> compile(CompilePool& pool, const std::string& text, const 
 
 }  // namespace
 
-Result<const ReferenceImage*> CudaPrograms::reference(const Task& task, const std::string& task_key,
-                                                      ReferenceBuild build) {
-  const std::string key = task_key + (build == ReferenceBuild::plain ? " plain" : " tracked");
+Result<const ReferenceImage*> CudaPrograms::reference(const TaskRef& task, ReferenceBuild build) {
+  const std::string key = task.id() + (build == ReferenceBuild::plain ? " plain" : " tracked");
   if (const auto found = images_.find(key); found != images_.end()) return &found->second;
   auto program = reference_program(task, build);
   if (!program) return program.error();
-  auto output = compile(pool_, program->text, arch_, "the reference of task " + task.name);
+  auto output = compile(pool_, program->text, arch_, "the reference of task " + task->name);
   if (!output) return output.error();
   ReferenceImage& made = images_[key];
   made.image.name = sha256_hex(program->text);

@@ -23,8 +23,7 @@ class CudaPrograms {
   CudaPrograms(CompilePool& pool, std::string arch) : pool_(pool), arch_(std::move(arch)) {}
   // Compiled once a task. Error{usage} with the compiler's words when the task's reference does not
   // compile.
-  Result<const ReferenceImage*> reference(const Task& task, const std::string& task_key,
-                                          ReferenceBuild build);
+  Result<const ReferenceImage*> reference(const TaskRef& task, ReferenceBuild build);
 
  private:
   CompilePool& pool_;

@@ -37,8 +37,8 @@ struct CudaTrials::Proof {
 
 // Where there is a fault, or nothing to run, the report is whole at once; else when the judge has
 // told what it was asked.
-Result<void> CudaTrials::run_case(const Task& task, const std::string& task_key,
-                                  const CompiledKernel& kernel, Fence fence, Proof& proof) {
+Result<void> CudaTrials::run_case(const TaskRef& task, const CompiledKernel& kernel, Fence fence,
+                                  Proof& proof) {
   const auto end = [&proof] {
     proof.told = true;
     proof.report.seconds = std::chrono::duration<double>(Clock::now() - proof.began).count();
@@ -66,7 +66,7 @@ Result<void> CudaTrials::run_case(const Task& task, const std::string& task_key,
   if (placed.is_error()) return placed.error();
   if (placed.is_rejected()) return end_with(fault_of(placed.rejected()));
   proof.kernel = std::move(*placed);
-  Trial trial{task, task_key, proof.what, proof.placement, &proof.kernel};
+  Trial trial{task, proof.what, proof.placement, &proof.kernel};
   auto faulted = run_setup(trial);
   if (!faulted) return faulted.error();
   if (*faulted) return end_with(fault_of(**faulted));
@@ -86,8 +86,7 @@ Result<void> CudaTrials::run_case(const Task& task, const std::string& task_key,
   return {};
 }
 
-Result<std::vector<CaseReport>> CudaTrials::prove_once(const Task& task,
-                                                       const std::string& task_key,
+Result<std::vector<CaseReport>> CudaTrials::prove_once(const TaskRef& task,
                                                        const CompiledKernel& kernel,
                                                        std::span<const Case> cases) {
   std::list<Proof> proofs;
@@ -103,8 +102,7 @@ Result<std::vector<CaseReport>> CudaTrials::prove_once(const Task& task,
     // Every second case lies at the other end of its memory.
     const Fence fence = next % 2 == 0 ? Fence::end : Fence::start;
     if (more) proofs.push_back({cases[next]});
-    const Result<void> done =
-        more ? run_case(task, task_key, kernel, fence, proofs.back()) : orders_.tell();
+    const Result<void> done = more ? run_case(task, kernel, fence, proofs.back()) : orders_.tell();
     if (done) continue;
     // The judge was replaced: once more from the first case that was not told.
     orders_.forget();
@@ -121,11 +119,10 @@ Result<std::vector<CaseReport>> CudaTrials::prove_once(const Task& task,
   return reports;
 }
 
-Result<std::vector<CaseReport>> CudaTrials::prove(const Task& task, const std::string& task_key,
-                                                  const CompiledKernel& kernel,
+Result<std::vector<CaseReport>> CudaTrials::prove(const TaskRef& task, const CompiledKernel& kernel,
                                                   std::span<const Case> cases) {
   for (bool replaced = false;; replaced = true) {
-    auto reports = prove_once(task, task_key, kernel, cases);
+    auto reports = prove_once(task, kernel, cases);
     if (!reports) return reports;
     const auto bare = std::find_if(reports->begin(), reports->end(), leaves_poison);
     if (bare == reports->end()) return reports;

@@ -8,8 +8,8 @@ Result<void> CudaTrials::repeat(Trial& trial, double seconds, CaseReport& report
   const Phase phase("repeats");
   RepeatOrder order;
   order.first = true;
-  for (std::size_t i = 0; i < trial.task.tensors.size(); ++i) {
-    if (is_output(trial.task.tensors[i]))
+  for (std::size_t i = 0; i < trial.task->tensors.size(); ++i) {
+    if (is_output(trial.task->tensors[i]))
       order.outputs.push_back({trial.placement.tensors[i], trial.placement.layouts[i]});
   }
   for (int done = 0;; ++done) {

@@ -48,18 +48,18 @@ struct Bench {
 };
 
 // An input of which only what is read is made, where its layout allows.
-Result<std::uint64_t> add_read_part(Bench& bench, const Task& task, const std::string& task_key,
-                                    std::size_t tensor, const Case& what, VirtualInputs& inputs) {
-  const std::string& name = task.tensors[tensor].name;
+Result<std::uint64_t> add_read_part(Bench& bench, const TaskRef& task, std::size_t tensor,
+                                    const Case& what, VirtualInputs& inputs) {
+  const std::string& name = task->tensors[tensor].name;
   auto params = fill_params(task, tensor, what.workload, what.content);
   if (!params) return params.error();
   auto pieces = PiecewiseInput::of(*params);
   if (params->elements == 0 || !pieces) {
-    auto bytes = inputs.get(task, task_key, tensor, what.workload, what.content);
+    auto bytes = inputs.get(task, tensor, what.workload, what.content);
     if (!bytes) return bytes.error();
     return add_input(bench.memory, name, **bytes);
   }
-  const std::int64_t size = size_of(task.tensors[tensor].type);
+  const std::int64_t size = size_of(task->tensors[tensor].type);
   const auto make = [pieces = std::move(*pieces), size](std::uint64_t offset,
                                                         std::span<std::uint8_t> chunk) {
     pieces.make(static_cast<std::int64_t>(offset) / size, std::as_writable_bytes(chunk));
@@ -70,17 +70,16 @@ Result<std::uint64_t> add_read_part(Bench& bench, const Task& task, const std::s
 }
 
 // `stages`: that the entry may be given, and is not: it looks at few elements.
-Result<void> set_up(Bench& bench, const Task& task, const std::string& task_key, const Case& what,
-                    VirtualInputs& inputs, std::size_t stages, std::span<const std::int64_t> runs,
-                    std::int64_t elements) {
-  for (std::size_t i = 0; i < task.tensors.size(); ++i) {
-    if (!is_input(task.tensors[i])) continue;
-    auto address = add_read_part(bench, task, task_key, i, what, inputs);
+Result<void> set_up(Bench& bench, const TaskRef& task, const Case& what, VirtualInputs& inputs,
+                    std::size_t stages, std::span<const std::int64_t> runs, std::int64_t elements) {
+  for (std::size_t i = 0; i < task->tensors.size(); ++i) {
+    if (!is_input(task->tensors[i])) continue;
+    auto address = add_read_part(bench, task, i, what, inputs);
     if (!address) return address.error();
     add_word(bench.parameters, *address);
   }
-  for (const Scalar& scalar : task.scalars) add_word(bench.parameters, scalar.value);
-  for (const Axis& axis : task.axes) {
+  for (const Scalar& scalar : task->scalars) add_word(bench.parameters, scalar.value);
+  for (const Axis& axis : task->axes) {
     const auto size = what.workload.sizes.find(axis.name);
     add_word(bench.parameters, size == what.workload.sizes.end() ? std::int64_t{1} : size->second);
   }
@@ -139,15 +138,14 @@ std::vector<std::size_t> SpotCheck::draw(const SpotValues& values) {
   return all;
 }
 
-Result<std::shared_ptr<const SpotValues>> SpotCheck::values(const Task& task,
-                                                            const std::string& task_key,
-                                                            std::size_t tensor, const Case& what,
+Result<std::shared_ptr<const SpotValues>> SpotCheck::values(const TaskRef& task, std::size_t tensor,
+                                                            const Case& what,
                                                             const std::vector<std::int64_t>& begins,
                                                             std::int64_t slice) {
-  const auto shape = shape_of(task, task.tensors[tensor], what.workload);
+  const auto shape = shape_of(task, task->tensors[tensor], what.workload);
   if (!shape) return shape.error();
   const std::string key = fmt::format("{}:{}:{}:{}", tensor, begins.size(), slice,
-                                      case_key(task_key, what.workload, what.content));
+                                      case_key(task.id(), what.workload, what.content));
   const auto make = [&]() -> Result<SpotValues> {
     const DeviceWork interpreting;
     if (shape->elements == 0 || begins.empty() ||
@@ -163,24 +161,23 @@ Result<std::shared_ptr<const SpotValues>> SpotCheck::values(const Task& task,
     }
     std::sort(runs.begin(), runs.end());
     runs.erase(std::unique(runs.begin(), runs.end()), runs.end());
-    return evaluate(task, task_key, tensor, what, std::move(runs), shape->elements);
+    return evaluate(task, tensor, what, std::move(runs), shape->elements);
   };
   return kept_.get(key, make, [](const SpotValues& made) {
     return static_cast<std::int64_t>(made.values.size() * 24 + 64);
   });
 }
 
-Result<SpotValues> SpotCheck::evaluate(const Task& task, const std::string& task_key,
-                                       std::size_t tensor, const Case& what,
+Result<SpotValues> SpotCheck::evaluate(const TaskRef& task, std::size_t tensor, const Case& what,
                                        std::vector<std::int64_t> runs, std::int64_t elements) {
-  auto reference = oracle_.reference(task, task_key, ReferenceBuild::tracked);
+  auto reference = oracle_.reference(task, ReferenceBuild::tracked);
   if (!reference) return reference.error();
   const auto& entries = (*reference)->program.entries;
   const auto entry = std::find_if(entries.begin(), entries.end(), [&](const auto& e) {
-    return e.tensor == task.tensors[tensor].name;
+    return e.tensor == task->tensors[tensor].name;
   });
   if (entry == entries.end())
-    return Error{ErrorCode::usage, "no reference of " + task.tensors[tensor].name, ""};
+    return Error{ErrorCode::usage, "no reference of " + task->tensors[tensor].name, ""};
   // Runs share nothing; one takes some milliseconds where the sums are long.
   const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
   const std::size_t threads =
@@ -191,7 +188,7 @@ Result<SpotValues> SpotCheck::evaluate(const Task& task, const std::string& task
     const auto share = std::span(runs).subspan(
         runs.size() * t / threads, runs.size() * (t + 1) / threads - runs.size() * t / threads);
     const auto evaluate_share = [&, share] {
-      return evaluate_runs(**reference, entry->entry, task, task_key, what, share, elements);
+      return evaluate_runs(**reference, entry->entry, task, what, share, elements);
     };
     if (threads == 1) return evaluate_share();
     shares.push_back(std::async(std::launch::async, [&, evaluate_share, t] {
@@ -216,9 +213,8 @@ Result<SpotValues> SpotCheck::evaluate(const Task& task, const std::string& task
 }
 
 Result<SpotValues> SpotCheck::evaluate_runs(const ReferenceModule& reference,
-                                            const std::string& entry, const Task& task,
-                                            const std::string& task_key, const Case& what,
-                                            std::span<const std::int64_t> runs,
+                                            const std::string& entry, const TaskRef& task,
+                                            const Case& what, std::span<const std::int64_t> runs,
                                             std::int64_t elements) {
   auto program = ptx::make_program(reference.module, entry);
   if (!program) return SpotValues{};  // an instruction that the interpreter lacks
@@ -226,8 +222,7 @@ Result<SpotValues> SpotCheck::evaluate_runs(const ReferenceModule& reference,
   const std::int64_t count = run_length * static_cast<std::int64_t>(runs.size()) -
                              std::max<std::int64_t>(runs.back() + run_length - elements, 0);
   Bench bench;
-  if (auto ready = set_up(bench, task, task_key, what, inputs_, reference.program.stages.size(),
-                          runs, count);
+  if (auto ready = set_up(bench, task, what, inputs_, reference.program.stages.size(), runs, count);
       !ready)
     return ready.error();
   ptx::ExecuteOptions options;
@@ -254,17 +249,16 @@ Result<SpotValues> SpotCheck::evaluate_runs(const ReferenceModule& reference,
   return found;
 }
 
-void CudaTrials::foresee(const Task& task, const std::string& task_key,
-                         std::span<const Case> cases) {
+void CudaTrials::foresee(const TaskRef& task, std::span<const Case> cases) {
   const Phase phase("own reference");
   const DeviceWork interpreting;
   const auto compute = [&](const Case& what) {
-    for (std::size_t i = 0; i < task.tensors.size(); ++i) {
-      if (!is_output(task.tensors[i])) continue;
-      const auto shape = shape_of(task, task.tensors[i], what.workload);
+    for (std::size_t i = 0; i < task->tensors.size(); ++i) {
+      if (!is_output(task->tensors[i])) continue;
+      const auto shape = shape_of(task, task->tensors[i], what.workload);
       if (!shape) continue;
       const Slices slices = slices_of(task, what, i, shape->elements);
-      (void)spot_.values(task, task_key, i, what, slices.begins, slices.slice);
+      (void)spot_.values(task, i, what, slices.begins, slices.slice);
     }
   };
   std::atomic<std::size_t> next = 0;
@@ -307,8 +301,7 @@ Result<void> CudaTrials::look_at(const Trial& trial, std::size_t tensor, std::si
   const OracleOrder& oracle = trial.oracles.at(output);
   auto known = [&] {
     const Phase phase("own reference", PhaseCpu::of_phase_around);
-    return spot_.values(trial.task, trial.task_key, tensor, trial.what, oracle.begins,
-                        oracle.slice);
+    return spot_.values(trial.task, tensor, trial.what, oracle.begins, oracle.slice);
   }();
   if (!known) return known.error();
   if ((*known)->indices.empty()) return {};
@@ -356,8 +349,8 @@ Result<void> CudaTrials::compare(const std::string& payload, const SpotValues& k
 
 Result<void> CudaTrials::look(const Trial& trial, CaseReport& report) {
   std::size_t o = 0;
-  for (std::size_t i = 0; i < trial.task.tensors.size(); ++i) {
-    if (!is_output(trial.task.tensors[i])) continue;
+  for (std::size_t i = 0; i < trial.task->tensors.size(); ++i) {
+    if (!is_output(trial.task->tensors[i])) continue;
     if (auto looked = look_at(trial, i, o++, report); !looked) return looked;
   }
   return {};

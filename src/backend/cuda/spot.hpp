@@ -31,20 +31,19 @@ class SpotCheck {
   // Values of elements of output `tensor` that only this process knows the choice of, inside
   // [begin, begin + count) for one of the slices. Empty when evaluating them here would cost too
   // much. Kept: the same case is asked about again and again.
-  Result<std::shared_ptr<const SpotValues>> values(const Task& task, const std::string& task_key,
-                                                   std::size_t tensor, const Case& what,
+  Result<std::shared_ptr<const SpotValues>> values(const TaskRef& task, std::size_t tensor,
+                                                   const Case& what,
                                                    const std::vector<std::int64_t>& begins,
                                                    std::int64_t slice);
   // How many of them one look takes, and which: drawn anew each time.
   std::vector<std::size_t> draw(const SpotValues& values);
 
  private:
-  Result<SpotValues> evaluate(const Task& task, const std::string& task_key, std::size_t tensor,
-                              const Case& what, std::vector<std::int64_t> runs,
-                              std::int64_t elements);
+  Result<SpotValues> evaluate(const TaskRef& task, std::size_t tensor, const Case& what,
+                              std::vector<std::int64_t> runs, std::int64_t elements);
   // Values of some of the runs, of elements that begin there.
   Result<SpotValues> evaluate_runs(const ReferenceModule& reference, const std::string& entry,
-                                   const Task& task, const std::string& task_key, const Case& what,
+                                   const TaskRef& task, const Case& what,
                                    std::span<const std::int64_t> runs, std::int64_t elements);
   VirtualInputs inputs_;
   VirtualOracle oracle_;

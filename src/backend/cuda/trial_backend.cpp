@@ -70,42 +70,40 @@ class CudaBackend final : public Backend, public Inspector {
     return compile_and_admit(*pool_, source, traits_.spec.arch, {.anew = fresh == Fresh::yes});
   }
 
-  Result<TrialReport> run(const Task& task, const CompiledKernel& kernel,
+  Result<TrialReport> run(const TaskRef& task, const CompiledKernel& kernel,
                           std::span<const Case> cases) override {
     TrialReport report;
     if (kernel.cubin.empty())
       return Error{ErrorCode::failure, "the kernel has PTX only; a device runs assembled kernels",
                    "compile it with this backend"};
-    const std::string key = task_id(task);
-    trials_.foresee(task, key, cases);
+    trials_.foresee(task, cases);
     const auto lock = hold();
     report.confinement = device_->hello().confinement;
-    auto proved = trials_.prove(task, key, kernel, cases);
+    auto proved = trials_.prove(task, kernel, cases);
     if (!proved) return proved.error();
     report.cases = std::move(*proved);
     return report;
   }
 
-  Result<std::vector<SubjectReport>> measure(const Task& task, const Workload& workload,
+  Result<std::vector<SubjectReport>> measure(const TaskRef& task, const Workload& workload,
                                              std::span<const Subject> contestants,
                                              const MeasureOptions& options) override {
     timed_ = true;
-    const std::string key = task_id(task);
-    trials_.foresee(task, key, CudaTrials::cases_of(workload, options));
+    trials_.foresee(task, CudaTrials::cases_of(workload, options));
     const auto lock = hold();
-    auto reports = trials_.measure(task, key, workload, contestants, options);
-    if (!reports) reports = trials_.measure(task, key, workload, contestants, options);
+    auto reports = trials_.measure(task, workload, contestants, options);
+    if (!reports) reports = trials_.measure(task, workload, contestants, options);
     return reports;
   }
 
-  Attempt<std::vector<LaunchCounts>> count(const Task& task, const CompiledKernel& kernel,
+  Attempt<std::vector<LaunchCounts>> count(const TaskRef& task, const CompiledKernel& kernel,
                                            const Workload& workload, CountDepth depth) override {
     auto counted = count_run(task, kernel, workload, depth);
     if (!counted) return counted.failure();
     return std::move(counted->launches);
   }
 
-  Attempt<Profile> profile(const Task& task, const CompiledKernel& kernel,
+  Attempt<Profile> profile(const TaskRef& task, const CompiledKernel& kernel,
                            const Workload& workload) override {
     if (!virtual_) {
       auto opened = open_virtual(traits_.spec.name, virtual_options_);
@@ -129,9 +127,9 @@ class CudaBackend final : public Backend, public Inspector {
   }
 
   Result<std::vector<ReferenceValues>> reference(
-      const Task& task, const Workload& workload,
+      const TaskRef& task, const Workload& workload,
       std::span<const std::vector<std::byte>> tensors) override {
-    return oracle_.over(task, task_id(task), workload, tensors);
+    return oracle_.over(task, workload, tensors);
   }
 
   Result<void> renew() override {
@@ -140,7 +138,7 @@ class CudaBackend final : public Backend, public Inspector {
   }
 
  private:
-  Attempt<CountedRun> count_run(const Task& task, const CompiledKernel& kernel,
+  Attempt<CountedRun> count_run(const TaskRef& task, const CompiledKernel& kernel,
                                 const Workload& workload, CountDepth depth) {
     if (!counters_)
       return Error{ErrorCode::usage, "hardware counters are switched off",
@@ -148,7 +146,7 @@ class CudaBackend final : public Backend, public Inspector {
     if (kernel.cubin.empty())
       return Error{ErrorCode::failure, "the kernel has PTX only", "compile it with this backend"};
     const auto lock = hold();
-    return trials_.count(task, task_id(task), kernel, workload, depth);
+    return trials_.count(task, kernel, workload, depth);
   }
   // Who compiles after having timed searches, and will count: the process that does opens the
   // device while kernels compile.

@@ -63,7 +63,7 @@ Slices slices_of(const Task& task, const Case& what, std::size_t output, std::in
 namespace {
 
 // The reference of one output.
-Result<OracleOrder> oracle_order(const Task& task, const std::string& task_key, const Case& what,
+Result<OracleOrder> oracle_order(const TaskRef& task, const Case& what,
                                  const TaskPlacement& placement, std::size_t output,
                                  const ReferenceImage& program) {
   OracleOrder order;
@@ -73,18 +73,18 @@ Result<OracleOrder> oracle_order(const Task& task, const std::string& task_key, 
   order.elements = slices.elements;
   order.image = program.image.name;
   for (const ReferenceEntry& entry : program.program.entries) {
-    if (entry.tensor == task.tensors[output].name) order.entry = entry.entry;
+    if (entry.tensor == task->tensors[output].name) order.entry = entry.entry;
   }
-  for (std::size_t i = 0; i < task.tensors.size(); ++i) {
-    if (is_input(task.tensors[i])) order.pointers.push_back(placement.tensors[i]);
+  for (std::size_t i = 0; i < task->tensors.size(); ++i) {
+    if (is_input(task->tensors[i])) order.pointers.push_back(placement.tensors[i]);
   }
-  for (const Scalar& scalar : task.scalars) order.scalars.push_back(scalar.value);
-  for (const Axis& axis : task.axes) {
+  for (const Scalar& scalar : task->scalars) order.scalars.push_back(scalar.value);
+  for (const Axis& axis : task->axes) {
     const auto size = what.workload.sizes.find(axis.name);
     order.axes.push_back(size != what.workload.sizes.end() ? size->second : 1);
   }
   auto stages = stage_plan(task, program.program, ReferenceBuild::tracked, what.workload,
-                           task.tensors[output].name, order.elements);
+                           task->tensors[output].name, order.elements);
   if (!stages) return stages.error();
   order.buffers = std::move(stages->buffers);
   order.stored.assign(stages->stored.begin(), stages->stored.end());
@@ -92,7 +92,7 @@ Result<OracleOrder> oracle_order(const Task& task, const std::string& task_key, 
     order.stages.push_back({stage.entry, stage.from, stage.out, stage.span, stage.parts,
                             stage.from_parts, stage.count});
   }
-  order.key = oracle_key(task_key, what, task.tensors[output].name, order);
+  order.key = oracle_key(task.id(), what, task->tensors[output].name, order);
   return order;
 }
 
@@ -115,17 +115,17 @@ Result<std::vector<PrepareItem>> CudaTrials::initialising(const Trial& trial,
                                                           FillState poison) const {
   const bool sealed = device_.hello().sharing == Sharing::vmm;
   std::vector<PrepareItem> items;
-  for (std::size_t i = 0; i < trial.task.tensors.size(); ++i) {
+  for (std::size_t i = 0; i < trial.task->tensors.size(); ++i) {
     PrepareItem item;
     item.region = trial.placement.tensors[i];
     item.inside = poison;
-    if (is_input(trial.task.tensors[i])) {
+    if (is_input(trial.task->tensors[i])) {
       auto recipe = layout_of(trial.task, i, trial.what.workload, trial.what.content);
       if (!recipe) return recipe.error();
       item.fill = true;
       item.recipe = *recipe;
       item.sealed =
-          sealed && !device_.inputs_writable() && trial.task.tensors[i].role != Role::in_out;
+          sealed && !device_.inputs_writable() && trial.task->tensors[i].role != Role::in_out;
     }
     items.push_back(item);
   }
@@ -140,13 +140,12 @@ Result<std::vector<PrepareItem>> CudaTrials::initialising(const Trial& trial,
 }
 
 Result<std::vector<OracleOrder>> CudaTrials::oracles_of(const Trial& trial) {
-  auto program = programs_.reference(trial.task, trial.task_key, ReferenceBuild::tracked);
+  auto program = programs_.reference(trial.task, ReferenceBuild::tracked);
   if (!program) return program.error();
   std::vector<OracleOrder> orders;
-  for (std::size_t i = 0; i < trial.task.tensors.size(); ++i) {
-    if (!is_output(trial.task.tensors[i])) continue;
-    auto order =
-        oracle_order(trial.task, trial.task_key, trial.what, trial.placement, i, **program);
+  for (std::size_t i = 0; i < trial.task->tensors.size(); ++i) {
+    if (!is_output(trial.task->tensors[i])) continue;
+    auto order = oracle_order(trial.task, trial.what, trial.placement, i, **program);
     if (!order) return order.error();
     orders.push_back(std::move(*order));
   }
@@ -154,7 +153,7 @@ Result<std::vector<OracleOrder>> CudaTrials::oracles_of(const Trial& trial) {
 }
 
 Result<void> CudaTrials::prepare(Trial& trial) {
-  auto program = programs_.reference(trial.task, trial.task_key, ReferenceBuild::tracked);
+  auto program = programs_.reference(trial.task, ReferenceBuild::tracked);
   if (!program) return program.error();
   if (auto loaded = device_.load_in_judge((*program)->image); !loaded) return loaded.error();
   auto items = initialising(trial, inside_of(trial.what.poison));
@@ -209,13 +208,13 @@ Result<void> CudaTrials::tell_input_writes(Trial& trial, RunnerFault& fault, dou
   if (fault.code != "run.out_of_bounds" || device_.hello().sharing != Sharing::vmm) return {};
   CheckOrder order;
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < trial.task.tensors.size(); ++i) {
-    if (trial.task.tensors[i].role != Role::in && trial.task.tensors[i].role != Role::constant)
+  for (std::size_t i = 0; i < trial.task->tensors.size(); ++i) {
+    if (trial.task->tensors[i].role != Role::in && trial.task->tensors[i].role != Role::constant)
       continue;
     auto recipe = layout_of(trial.task, i, trial.what.workload, trial.what.content);
     if (!recipe) return recipe.error();
     order.unchanged.push_back({true, FillState::zeros, false, trial.placement.tensors[i], *recipe});
-    names.push_back(trial.task.tensors[i].name);
+    names.push_back(trial.task->tensors[i].name);
   }
   if (names.empty()) return {};
   device_.let_inputs_be_written(true);
@@ -333,8 +332,8 @@ void add_faults(const Task& task, const CheckAnswer& answer, CaseReport& report)
 
 Result<void> CudaTrials::check(const Trial& trial, CaseReport& report) {
   CheckOrder order;
-  for (std::size_t i = 0; i < trial.task.tensors.size(); ++i) {
-    if (!is_output(trial.task.tensors[i])) {
+  for (std::size_t i = 0; i < trial.task->tensors.size(); ++i) {
+    if (!is_output(trial.task->tensors[i])) {
       if (device_.hello().sharing == Sharing::vmm) continue;
       // Timed launches find other content than the one that places were laid out for.
       auto recipe = layout_of(trial.task, i, trial.what.workload, trial.what.content);

@@ -92,19 +92,18 @@ class CudaTrials {
   // repeat. Before elements are called never written, a known kernel shows that what the runner
   // stores arrives; where it does not, the device's processes are replaced and all cases run again.
   // Errors: the machine failed twice at the same case; no_device when stores are lost again.
-  Result<std::vector<CaseReport>> prove(const Task& task, const std::string& task_key,
-                                        const CompiledKernel& kernel, std::span<const Case> cases);
+  Result<std::vector<CaseReport>> prove(const TaskRef& task, const CompiledKernel& kernel,
+                                        std::span<const Case> cases);
 
   // Computes the controller's own reference values of cases, on all cores: what it takes no device
   // for is done before one is held. Any thread. Values that cannot be had are met again, and told,
   // when they are wanted.
-  void foresee(const Task& task, const std::string& task_key, std::span<const Case> cases);
+  void foresee(const TaskRef& task, std::span<const Case> cases);
   // The cases whose content a measurement looks at.
   static std::vector<Case> cases_of(const Workload& workload, const MeasureOptions& options);
 
   // Interleaved timing of all contestants.
-  Result<std::vector<SubjectReport>> measure(const Task& task, const std::string& task_key,
-                                             const Workload& workload,
+  Result<std::vector<SubjectReport>> measure(const TaskRef& task, const Workload& workload,
                                              std::span<const Subject> contestants,
                                              const MeasureOptions& options);
 
@@ -112,21 +111,19 @@ class CudaTrials {
   std::vector<std::string> happened() const { return happened_.all(); }
 
   // One run under the hardware counters (cuda_count.cpp). Error no_device: none can be read.
-  Attempt<CountedRun> count(const Task& task, const std::string& task_key,
-                            const CompiledKernel& kernel, const Workload& workload,
-                            CountDepth depth);
+  Attempt<CountedRun> count(const TaskRef& task, const CompiledKernel& kernel,
+                            const Workload& workload, CountDepth depth);
 
   // Microseconds of the library's kernel for a task, back to back for `seconds` at a time, warm
   // (peaks.cpp).
-  Result<std::vector<double>> sustain_library(const Task& task, const LibraryCall& call, int times,
-                                              double seconds);
+  Result<std::vector<double>> sustain_library(const TaskRef& task, const LibraryCall& call,
+                                              int times, double seconds);
 
  private:
   friend class MeasuredRounds;
   // A case under way: what the judge was asked to prepare, kept for the checks that follow.
   struct Trial {
-    const Task& task;
-    const std::string& task_key;
+    const TaskRef& task;
     const Case& what;
     const TaskPlacement& placement;
     const PlacedKernel* kernel;          // null: the library
@@ -135,11 +132,9 @@ class CudaTrials {
   using Ran = std::variant<DeviceRun, RunnerFault>;
   struct Proof;
 
-  Result<std::vector<CaseReport>> prove_once(const Task& task, const std::string& task_key,
-                                             const CompiledKernel& kernel,
+  Result<std::vector<CaseReport>> prove_once(const TaskRef& task, const CompiledKernel& kernel,
                                              std::span<const Case> cases);
-  Result<std::vector<SubjectReport>> measure_once(const Task& task, const std::string& task_key,
-                                                  const Workload& workload,
+  Result<std::vector<SubjectReport>> measure_once(const TaskRef& task, const Workload& workload,
                                                   std::span<const Subject> contestants,
                                                   const MeasureOptions& options);
   static bool leaves_poison(const CaseReport& report);
@@ -148,16 +143,16 @@ class CudaTrials {
   // True: they were, and both processes are new. Error no_device where they are new already.
   Result<bool> replace_if_stores_are_lost(const Task& task, const Case& what, bool replaced);
   // One case up to what is put off of it.
-  Result<void> run_case(const Task& task, const std::string& task_key, const CompiledKernel& kernel,
-                        Fence fence, Proof& proof);
+  Result<void> run_case(const TaskRef& task, const CompiledKernel& kernel, Fence fence,
+                        Proof& proof);
 
   Result<TaskPlacement> place(const Task& task, const Case& what, Fence fence);
   // Rejected{run.launch} when its buffers ask for too much of the card's memory.
   Attempt<PlacedKernel> place_kernel(const Task& task, const TaskPlacement& placement,
                                      const CompiledKernel& kernel, const ResolvedPlan& plan);
   std::shared_ptr<const NamedImage> image_of(const CompiledKernel& kernel);
-  Result<PlacedKernel> place_plain(const Task& task, const std::string& task_key,
-                                   const Workload& workload, const TaskPlacement& placement);
+  Result<PlacedKernel> place_plain(const TaskRef& task, const Workload& workload,
+                                   const TaskPlacement& placement);
   // What inputs, outputs and buffers hold before a launch.
   Result<std::vector<PrepareItem>> initialising(const Trial& trial, FillState poison) const;
   // Which reference values each output of a case is compared with.

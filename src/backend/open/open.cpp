@@ -37,18 +37,18 @@ Result<std::unique_ptr<Backend>> open_best(const BackendOptions& options) {
 
 }  // namespace
 
-Result<std::vector<ReferenceValues>> Inspector::reference(const Task&, const Workload&,
+Result<std::vector<ReferenceValues>> Inspector::reference(const TaskRef&, const Workload&,
                                                           std::span<const std::vector<std::byte>>) {
   return Error{ErrorCode::no_device, "this device evaluates no references",
                "use cuda:N or virtual:CHIP"};
 }
 
-Attempt<Profile> Inspector::profile(const Task&, const CompiledKernel&, const Workload&) {
+Attempt<Profile> Inspector::profile(const TaskRef&, const CompiledKernel&, const Workload&) {
   return Error{ErrorCode::usage, "this device cannot profile: it runs nothing of its own",
                "profile on cuda:N or on a virtual device: --device virtual:CHIP"};
 }
 
-Attempt<std::vector<LaunchCounts>> Inspector::count(const Task&, const CompiledKernel&,
+Attempt<std::vector<LaunchCounts>> Inspector::count(const TaskRef&, const CompiledKernel&,
                                                     const Workload&, CountDepth) {
   return Error{ErrorCode::usage, "this device has no hardware counters", "they are read on cuda:N"};
 }

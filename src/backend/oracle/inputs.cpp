@@ -45,8 +45,7 @@ std::string case_key(const std::string& task, const Workload& workload, const Co
   return key;
 }
 
-Result<std::shared_ptr<const TensorBytes>> VirtualInputs::get(const Task& task,
-                                                              const std::string& id,
+Result<std::shared_ptr<const TensorBytes>> VirtualInputs::get(const TaskRef& task,
                                                               std::size_t tensor,
                                                               const Workload& workload,
                                                               const Content& content) {
@@ -54,12 +53,12 @@ Result<std::shared_ptr<const TensorBytes>> VirtualInputs::get(const Task& task,
     Result<FillParams> params = fill_params(task, tensor, workload, content);
     if (!params) return params.error();
     TensorBytes bytes(static_cast<std::size_t>(params->span) *
-                      static_cast<std::size_t>(size_of(task.tensors[tensor].type)));
+                      static_cast<std::size_t>(size_of(task->tensors[tensor].type)));
     fill_on_all_cores(*params, bytes);
     return bytes;
   };
   return cache_.get(
-      fmt::format("{}:{}", tensor, case_key(id, workload, content)), make,
+      fmt::format("{}:{}", tensor, case_key(task.id(), workload, content)), make,
       [](const TensorBytes& bytes) { return static_cast<std::int64_t>(bytes.size()); });
 }
 

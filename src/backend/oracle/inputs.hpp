@@ -23,10 +23,9 @@ std::string case_key(const std::string& task, const Workload& workload, const Co
 class VirtualInputs {
  public:
   explicit VirtualInputs(std::int64_t cap) : cache_(cap) {}
-  // Any thread. `id` is task_id(task).
-  Result<std::shared_ptr<const TensorBytes>> get(const Task& task, const std::string& id,
-                                                 std::size_t tensor, const Workload& workload,
-                                                 const Content& content);
+  // Any thread.
+  Result<std::shared_ptr<const TensorBytes>> get(const TaskRef& task, std::size_t tensor,
+                                                 const Workload& workload, const Content& content);
   void clear() { cache_.clear(); }
 
  private:

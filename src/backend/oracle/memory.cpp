@@ -62,13 +62,13 @@ Result<std::uint64_t> add_input(ptx::DeviceMemory& memory, const std::string& na
 
 Result<void> VirtualMemory::add_tensor(std::size_t tensor) {
   const Tensor& what = task_->tensors[tensor];
-  const auto source = source_of(*task_, tensor, what_.workload, what_.content);
+  const auto source = source_of(task_, tensor, what_.workload, what_.content);
   if (!source) return source.error();
   if (*source != tensor) {
     tensors_.push_back(tensors_[*source]);
     return {};
   }
-  const Result<TensorShape> shape = shape_of(*task_, what, what_.workload);
+  const Result<TensorShape> shape = shape_of(task_, what, what_.workload);
   if (!shape) return shape.error();
   const bool written = what.role == Role::out || what.role == Role::in_out;
   // The memory keeps account of whole words.
@@ -83,12 +83,12 @@ Result<void> VirtualMemory::add_tensor(std::size_t tensor) {
   return {};
 }
 
-Result<VirtualMemory> VirtualMemory::make(const Task& task, const std::string& id, const Case& what,
+Result<VirtualMemory> VirtualMemory::make(const TaskRef& task, const Case& what,
                                           const ResolvedPlan& plan, VirtualInputs& inputs) {
-  VirtualMemory made(task, id, what, plan);
-  for (std::size_t i = 0; i < task.tensors.size(); ++i) {
+  VirtualMemory made(task, what, plan);
+  for (std::size_t i = 0; i < task->tensors.size(); ++i) {
     if (Result<void> added = made.add_tensor(i); !added) return added.error();
-    if (task.tensors[i].role != Role::constant) continue;
+    if (task->tensors[i].role != Role::constant) continue;
     if (Result<void> filled = made.copy_content(i, inputs); !filled) return filled.error();
   }
   for (const ResolvedBuffer& buffer : plan.buffers) {
@@ -103,7 +103,7 @@ Result<VirtualMemory> VirtualMemory::make(const Task& task, const std::string& i
 
 Result<void> VirtualMemory::copy_content(std::size_t tensor, VirtualInputs& inputs) {
   if (tensors_[tensor] == no_buffer) return {};
-  auto bytes = inputs.get(*task_, id_, tensor, what_.workload, what_.content);
+  auto bytes = inputs.get(task_, tensor, what_.workload, what_.content);
   if (!bytes) return bytes.error();
   copy(**bytes, memory_.data(tensors_[tensor]));
   return {};
@@ -189,7 +189,7 @@ Result<std::vector<Fault>> VirtualMemory::written_gaps(VirtualInputs& inputs) co
     const Tensor& tensor = task_->tensors[i];
     if (tensors_[i] == no_buffer || (tensor.role != Role::out && tensor.role != Role::in_out))
       continue;
-    Result<FillParams> layout = fill_params(*task_, i, what_.workload, what_.content);
+    Result<FillParams> layout = fill_params(task_, i, what_.workload, what_.content);
     if (!layout) return layout.error();
     if (layout->span == layout->elements) continue;
     std::vector<bool> owned(static_cast<std::size_t>(layout->span));
@@ -197,7 +197,7 @@ Result<std::vector<Fault>> VirtualMemory::written_gaps(VirtualInputs& inputs) co
       owned[static_cast<std::size_t>(storage_offset(*layout, e))] = true;
     std::shared_ptr<const TensorBytes> before;
     if (tensor.role == Role::in_out) {
-      auto bytes = inputs.get(*task_, id_, i, what_.workload, what_.content);
+      auto bytes = inputs.get(task_, i, what_.workload, what_.content);
       if (!bytes) return bytes.error();
       before = *bytes;
     }

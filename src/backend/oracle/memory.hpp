@@ -31,8 +31,8 @@ class VirtualMemory {
  public:
   // All buffers exist; constants are filled, everything else holds poison and no tensor may be
   // written yet.
-  static Result<VirtualMemory> make(const Task& task, const std::string& id, const Case& what,
-                                    const ResolvedPlan& plan, VirtualInputs& inputs);
+  static Result<VirtualMemory> make(const TaskRef& task, const Case& what, const ResolvedPlan& plan,
+                                    VirtualInputs& inputs);
 
   // Inputs filled and read-only, outputs poisoned, tables read-only, scratch poisoned, zeroed and
   // restored buffers zero.
@@ -54,8 +54,8 @@ class VirtualMemory {
   std::size_t tensor(std::size_t index) const { return tensors_[index]; }
 
  private:
-  VirtualMemory(const Task& task, std::string id, const Case& what, const ResolvedPlan& plan)
-      : task_(&task), id_(std::move(id)), what_(what), plan_(&plan), memory_(virtual_memory_cap) {}
+  VirtualMemory(const TaskRef& task, const Case& what, const ResolvedPlan& plan)
+      : task_(task), what_(what), plan_(&plan), memory_(virtual_memory_cap) {}
   Result<void> add_tensor(std::size_t tensor);
   Result<void> copy_content(std::size_t tensor, VirtualInputs& inputs);
   std::vector<std::uint8_t> encoded_map(std::size_t index) const;
@@ -63,8 +63,7 @@ class VirtualMemory {
     return index == no_buffer ? 0 : memory_.address(index);
   }
 
-  const Task* task_;
-  std::string id_;
+  TaskRef task_;
   Case what_;
   const ResolvedPlan* plan_;
   ptx::DeviceMemory memory_;

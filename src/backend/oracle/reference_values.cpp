@@ -158,8 +158,7 @@ std::vector<std::int64_t> draw_blocks(std::int64_t elements, std::int64_t draw,
   return {drawn.begin(), drawn.end()};
 }
 
-Result<std::shared_ptr<const ReferenceModule>> VirtualOracle::reference(const Task& task,
-                                                                        const std::string& id,
+Result<std::shared_ptr<const ReferenceModule>> VirtualOracle::reference(const TaskRef& task,
                                                                         ReferenceBuild build) {
   const auto make = [&]() -> Result<ReferenceModule> {
     Result<ReferenceProgram> program = reference_program(task, build);
@@ -171,7 +170,7 @@ Result<std::shared_ptr<const ReferenceModule>> VirtualOracle::reference(const Ta
     Attempt<CompileOutput> compiled = pool_.compile(request);
     if (compiled.is_error()) return compiled.error();
     if (compiled.is_rejected())
-      return reference_not_compiled("reference of task " + task.name, compiled.rejected());
+      return reference_not_compiled("reference of task " + task->name, compiled.rejected());
     Attempt<ptx::Module> module = ptx::parse(compiled->ptx);
     if (!module)
       return reference_error(
@@ -180,29 +179,31 @@ Result<std::shared_ptr<const ReferenceModule>> VirtualOracle::reference(const Ta
                            std::make_shared<const ptx::Module>(std::move(*module)),
                            std::move(compiled->ptx)};
   };
-  return modules_.get(fmt::format("{}:{}", static_cast<int>(build), id), make,
+  return modules_.get(fmt::format("{}:{}", static_cast<int>(build), task.id()), make,
                       [](const ReferenceModule&) { return 1; });
 }
 
-Result<std::shared_ptr<const OracleValues>> VirtualOracle::values(
-    const Task& task, const std::string& id, std::size_t tensor, const Workload& workload,
-    const Content& content, std::int64_t draw) {
-  Result<TensorShape> shape = shape_of(task, task.tensors[tensor], workload);
+Result<std::shared_ptr<const OracleValues>> VirtualOracle::values(const TaskRef& task,
+                                                                  std::size_t tensor,
+                                                                  const Workload& workload,
+                                                                  const Content& content,
+                                                                  std::int64_t draw) {
+  Result<TensorShape> shape = shape_of(task, task->tensors[tensor], workload);
   if (!shape) return shape.error();
   std::vector<std::int64_t> blocks = draw_blocks(shape->elements, draw, content.seed);
   const std::string key =
-      fmt::format("{}:{}:{}", tensor, blocks.size(), case_key(id, workload, content));
+      fmt::format("{}:{}:{}", tensor, blocks.size(), case_key(task.id(), workload, content));
   const auto make = [&]() -> Result<OracleValues> {
     std::vector<std::shared_ptr<const TensorBytes>> held;
-    Inputs inputs(task.tensors.size());
-    for (std::size_t i = 0; i < task.tensors.size(); ++i) {
-      if (task.tensors[i].role == Role::out) continue;
-      auto bytes = inputs_.get(task, id, i, workload, content);
+    Inputs inputs(task->tensors.size());
+    for (std::size_t i = 0; i < task->tensors.size(); ++i) {
+      if (task->tensors[i].role == Role::out) continue;
+      auto bytes = inputs_.get(task, i, workload, content);
       if (!bytes) return bytes.error();
       held.push_back(*bytes);
       inputs[i] = *held.back();
     }
-    return evaluate(task, id, tensor, workload, inputs, std::move(blocks), shape->elements);
+    return evaluate(task, tensor, workload, inputs, std::move(blocks), shape->elements);
   };
   return values_.get(key, make, [](const OracleValues& values) {
     return static_cast<std::int64_t>(values.values.size() * 16);
@@ -210,40 +211,40 @@ Result<std::shared_ptr<const OracleValues>> VirtualOracle::values(
 }
 
 Result<std::vector<ReferenceValues>> VirtualOracle::over(
-    const Task& task, const std::string& id, const Workload& workload,
+    const TaskRef& task, const Workload& workload,
     std::span<const std::vector<std::byte>> tensors) {
   const Inputs inputs(tensors.begin(), tensors.end());
   std::vector<ReferenceValues> out;
-  for (std::size_t i = 0; i < task.tensors.size(); ++i) {
-    const Tensor& tensor = task.tensors[i];
+  for (std::size_t i = 0; i < task->tensors.size(); ++i) {
+    const Tensor& tensor = task->tensors[i];
     if (tensor.role != Role::out && tensor.role != Role::in_out) continue;
     Result<TensorShape> shape = shape_of(task, tensor, workload);
     if (!shape) return shape.error();
-    auto values = evaluate(task, id, i, workload, inputs, draw_blocks(shape->elements, 0, 1),
-                           shape->elements);
+    auto values =
+        evaluate(task, i, workload, inputs, draw_blocks(shape->elements, 0, 1), shape->elements);
     if (!values) return values.error();
     out.push_back({tensor.name, std::move(values->values), std::move(values->sums)});
   }
   return out;
 }
 
-Result<OracleValues> VirtualOracle::evaluate(const Task& task, const std::string& id,
-                                             std::size_t tensor, const Workload& workload,
-                                             const Inputs& inputs, std::vector<std::int64_t> blocks,
+Result<OracleValues> VirtualOracle::evaluate(const TaskRef& task, std::size_t tensor,
+                                             const Workload& workload, const Inputs& inputs,
+                                             std::vector<std::int64_t> blocks,
                                              std::int64_t elements) {
   OracleValues out;
   out.blocks = std::move(blocks);
   if (elements == 0) return out;
   ptx::DeviceMemory memory(virtual_memory_cap);
-  std::vector<std::uint64_t> addresses(task.tensors.size());
-  for (std::size_t i = 0; i < task.tensors.size(); ++i) {
-    if (task.tensors[i].role == Role::out) continue;
-    Result<std::uint64_t> address = add_input(memory, task.tensors[i].name, inputs[i]);
+  std::vector<std::uint64_t> addresses(task->tensors.size());
+  for (std::size_t i = 0; i < task->tensors.size(); ++i) {
+    if (task->tensors[i].role == Role::out) continue;
+    Result<std::uint64_t> address = add_input(memory, task->tensors[i].name, inputs[i]);
     if (!address) return address.error();
     addresses[i] = *address;
   }
   auto numbers =
-      at(task, id, tensor, workload, memory, addresses, runs_of(out.blocks, elements), no_budget);
+      at(task, tensor, workload, memory, addresses, runs_of(out.blocks, elements), no_budget);
   if (!numbers) return numbers.error();
   if (!*numbers) return reference_error(task, "it does not end");
   out.values = std::move((*numbers)->values);
@@ -252,17 +253,16 @@ Result<OracleValues> VirtualOracle::evaluate(const Task& task, const std::string
 }
 
 Result<std::optional<ReferenceNumbers>> VirtualOracle::at(
-    const Task& task, const std::string& id, std::size_t tensor, const Workload& workload,
-    ptx::DeviceMemory& memory, std::span<const std::uint64_t> addresses, const ElementRuns& runs,
-    std::uint64_t budget) {
-  auto reference = this->reference(task, id, ReferenceBuild::tracked);
+    const TaskRef& task, std::size_t tensor, const Workload& workload, ptx::DeviceMemory& memory,
+    std::span<const std::uint64_t> addresses, const ElementRuns& runs, std::uint64_t budget) {
+  auto reference = this->reference(task, ReferenceBuild::tracked);
   if (!reference) return reference.error();
   const auto& entries = (*reference)->program.entries;
   const auto entry = std::find_if(entries.begin(), entries.end(), [&](const auto& e) {
-    return e.tensor == task.tensors[tensor].name;
+    return e.tensor == task->tensors[tensor].name;
   });
   if (entry == entries.end())
-    return reference_error(task, "no entry for " + task.tensors[tensor].name);
+    return reference_error(task, "no entry for " + task->tensors[tensor].name);
   auto program = ptx::make_program((*reference)->module, entry->entry);
   if (!program)
     return reference_error(
@@ -277,7 +277,7 @@ Result<std::optional<ReferenceNumbers>> VirtualOracle::at(
   auto begins = add_input(memory, "begins", std::as_bytes(std::span(runs.begins)));
   if (!begins) return begins.error();
   auto stages = stage_plan(task, (*reference)->program, ReferenceBuild::tracked, workload,
-                           task.tensors[tensor].name, runs.count);
+                           task->tensors[tensor].name, runs.count);
   if (!stages) return stages.error();
   Words parameters = task_parameters(task, workload, addresses);
   auto stored = store_stages(task, **reference, *stages, memory, parameters, budget);
@@ -298,7 +298,7 @@ Result<std::optional<ReferenceNumbers>> VirtualOracle::at(
   if (!*ended) return std::optional<ReferenceNumbers>();
   ReferenceNumbers numbers{numbers_in(memory, *values, runs.count),
                            numbers_in(memory, *sums, runs.count)};
-  if (auto error = too_large(task, task.tensors[tensor], numbers)) return *error;
+  if (auto error = too_large(task, task->tensors[tensor], numbers)) return *error;
   return std::optional(std::move(numbers));
 }
 

@@ -55,27 +55,25 @@ class VirtualOracle {
       : pool_(pool), arch_(std::move(arch)), inputs_(inputs), modules_(16), values_(cap) {}
 
   // Any thread.
-  Result<std::shared_ptr<const ReferenceModule>> reference(const Task& task, const std::string& id,
+  Result<std::shared_ptr<const ReferenceModule>> reference(const TaskRef& task,
                                                            ReferenceBuild build);
 
   // All elements of output `tensor`, or, when `draw` is positive, whole blocks drawn from the
   // content's seed until they hold that many. Any thread.
-  Result<std::shared_ptr<const OracleValues>> values(const Task& task, const std::string& id,
-                                                     std::size_t tensor, const Workload& workload,
+  Result<std::shared_ptr<const OracleValues>> values(const TaskRef& task, std::size_t tensor,
+                                                     const Workload& workload,
                                                      const Content& content, std::int64_t draw);
 
   // All elements of every output over given inputs, in the order of the task's tensors. Any thread;
   // nothing is kept.
-  Result<std::vector<ReferenceValues>> over(const Task& task, const std::string& id,
-                                            const Workload& workload,
+  Result<std::vector<ReferenceValues>> over(const TaskRef& task, const Workload& workload,
                                             std::span<const std::vector<std::byte>> tensors);
 
   // Of runs of elements, over inputs that lie in `memory` at these addresses (one a tensor; those
   // of outputs are not looked at). nullopt: more than `budget` warp instructions. Any thread;
   // nothing is kept.
-  Result<std::optional<ReferenceNumbers>> at(const Task& task, const std::string& id,
-                                             std::size_t tensor, const Workload& workload,
-                                             ptx::DeviceMemory& memory,
+  Result<std::optional<ReferenceNumbers>> at(const TaskRef& task, std::size_t tensor,
+                                             const Workload& workload, ptx::DeviceMemory& memory,
                                              std::span<const std::uint64_t> addresses,
                                              const ElementRuns& runs, std::uint64_t budget);
 
@@ -84,9 +82,9 @@ class VirtualOracle {
  private:
   // What the reference reads, one entry a tensor, empty for pure outputs.
   using Inputs = std::vector<std::span<const std::byte>>;
-  Result<OracleValues> evaluate(const Task& task, const std::string& id, std::size_t tensor,
-                                const Workload& workload, const Inputs& inputs,
-                                std::vector<std::int64_t> blocks, std::int64_t elements);
+  Result<OracleValues> evaluate(const TaskRef& task, std::size_t tensor, const Workload& workload,
+                                const Inputs& inputs, std::vector<std::int64_t> blocks,
+                                std::int64_t elements);
   CompilePool& pool_;
   std::string arch_;
   VirtualInputs& inputs_;

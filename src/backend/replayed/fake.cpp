@@ -53,7 +53,7 @@ class FakeBackend : public Backend {
     return kernel;
   }
 
-  Result<TrialReport> run(const Task& task, const CompiledKernel& kernel,
+  Result<TrialReport> run(const TaskRef& task, const CompiledKernel& kernel,
                           std::span<const Case> cases) override {
     const bool wrong = landscape_.rejected(landscape_.point_of(kernel.source.constants));
     TrialReport report;
@@ -67,7 +67,7 @@ class FakeBackend : public Backend {
     return report;
   }
 
-  Result<std::vector<SubjectReport>> measure(const Task& task, const Workload& workload,
+  Result<std::vector<SubjectReport>> measure(const TaskRef& task, const Workload& workload,
                                              std::span<const Subject> contestants,
                                              const MeasureOptions& options) override {
     std::vector<SubjectReport> reports;

@@ -61,7 +61,7 @@ class RecordedBackend : public Backend {
     return kernel;
   }
 
-  Result<TrialReport> run(const Task& task, const CompiledKernel& kernel,
+  Result<TrialReport> run(const TaskRef& task, const CompiledKernel& kernel,
                           std::span<const Case> cases) override {
     if (auto fits = is_of(task); !fits) return fits.error();
     const Answer* answer = find(kernel.source);
@@ -84,7 +84,7 @@ class RecordedBackend : public Backend {
     return report;
   }
 
-  Result<std::vector<SubjectReport>> measure(const Task& task, const Workload&,
+  Result<std::vector<SubjectReport>> measure(const TaskRef& task, const Workload&,
                                              std::span<const Subject> contestants,
                                              const MeasureOptions& options) override {
     if (auto fits = is_of(task); !fits) return fits.error();
@@ -104,10 +104,10 @@ class RecordedBackend : public Backend {
 
  private:
   // Strategies are found by what they are, not by what they were timed on.
-  Result<void> is_of(const Task& task) const {
-    if (task_id_.empty() || task_id_ == task_id(task)) return {};
+  Result<void> is_of(const TaskRef& task) const {
+    if (task_id_.empty() || task_id_ == task.id()) return {};
     return Error{ErrorCode::usage,
-                 fmt::format("{} holds times of another task than {}: {}", identity(), task.name,
+                 fmt::format("{} holds times of another task than {}: {}", identity(), task->name,
                              fmt::join(recording_.task_words, " ")),
                  "ask for that one, or record yours with `cupilot record`"};
   }

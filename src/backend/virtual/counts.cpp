@@ -57,26 +57,25 @@ bool in_place(const Task& task) {
 
 }  // namespace
 
-Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context,
-                                                const IdentifiedTask& task,
+Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, const TaskRef& task,
                                                 const CompiledKernel& kernel,
                                                 KernelPrograms& programs, const PlanAt& plan_at,
                                                 const ResolvedPlan& plan, const Workload& workload,
                                                 const Content& content) {
   const Workload smaller =
-      counting_workload(task.task, plan_at, workload, residue_step(kernel.source.constants));
+      counting_workload(task, plan_at, workload, residue_step(kernel.source.constants));
   const Attempt<Resolution> resolution = plan_at(smaller);
   const ResolvedPlan* small = resolution ? std::get_if<ResolvedPlan>(&*resolution) : nullptr;
   if (small == nullptr || small->launches.size() != plan.launches.size()) small = &plan;
   // Blocks that stay tell of the whole only at full size.
   if (small != &plan && !all_grow(*small, smaller, plan, workload) &&
-      host_bytes(task.task, plan_at, workload) <= staying_blocks * counting_bytes)
+      host_bytes(task, plan_at, workload) <= staying_blocks * counting_bytes)
     small = &plan;
   const Workload& at = small == &plan ? workload : smaller;
   std::vector<ModelInput> inputs;
   std::vector<bool> counted, apart;  // apart: sampled, but the samples do not stand for the grid
-  Result<VirtualMemory> memory = VirtualMemory::make(
-      task.task, task.id, {.workload = at, .content = content}, *small, context.inputs);
+  Result<VirtualMemory> memory =
+      VirtualMemory::make(task, {.workload = at, .content = content}, *small, context.inputs);
   const bool fits = static_cast<bool>(memory);
   if (fits) {
     for (const ResolvedLaunch& launch : small->launches) {
@@ -106,8 +105,8 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context,
     if (fits && alike && !launch.cooperative && !seen.waits && (!seen.tickets || columns)) {
       const bool only = runs_one_launch(plan);
       // Whether each element of an output is written by one block of this launch.
-      const bool by_one = only && !in_place(task.task) && !seen.sums;
-      Result<Coverage> coverage = Coverage::of(task.task, at, *memory);
+      const bool by_one = only && !in_place(task) && !seen.sums;
+      Result<Coverage> coverage = Coverage::of(task, at, *memory);
       if (!coverage) return coverage.error();
       Attempt<Sampled> sampled =
           sample(context, kernel, programs, *memory, small->launches[l], launch.grid, columns,
@@ -157,7 +156,7 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context,
                launch.chain_times);  // blocks that wait for others go round as long as they wait
     }
   }
-  if (Result<void> estimated = estimate_traffic(context.device, task.task, workload, plan, inputs);
+  if (Result<void> estimated = estimate_traffic(context.device, task, workload, plan, inputs);
       !estimated) {
     return estimated.error();
   }

@@ -38,8 +38,7 @@ inline constexpr std::uint64_t counting_budget = 6'000'000;
 // makes them, each by one block); or when what they and others drawn at random write is too little
 // for the grid to write all of the outputs. Blocks that write nothing, or less work than another
 // block drawn at random has, do not stand for the grid: such a launch is extrapolated.
-Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context,
-                                                const IdentifiedTask& task,
+Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, const TaskRef& task,
                                                 const CompiledKernel& kernel,
                                                 KernelPrograms& programs, const PlanAt& plan_at,
                                                 const ResolvedPlan& plan, const Workload& workload,

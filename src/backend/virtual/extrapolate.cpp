@@ -17,7 +17,7 @@ namespace {
 
 // Whole runs at one workload: counts of each run launch.
 Attempt<std::vector<ExtrapolatedLaunch>> count_whole(
-    const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
+    const VirtualContext& context, const TaskRef& task, const CompiledKernel& kernel,
     KernelPrograms& programs, const PlanAt& plan_at, const Workload& workload,
     const Content& content) {
   Attempt<Resolution> resolution = plan_at(workload);
@@ -26,8 +26,8 @@ Attempt<std::vector<ExtrapolatedLaunch>> count_whole(
   if (plan == nullptr)
     return reject("measure.failed",
                   "the plan does not fit the smaller shapes that counts are taken at");
-  Result<VirtualMemory> memory = VirtualMemory::make(
-      task.task, task.id, {.workload = workload, .content = content}, *plan, context.inputs);
+  Result<VirtualMemory> memory =
+      VirtualMemory::make(task, {.workload = workload, .content = content}, *plan, context.inputs);
   if (!memory) return memory.error();
   std::vector<ExtrapolatedLaunch> all;
   for (const When when : {When::setup, When::run}) {
@@ -242,7 +242,7 @@ double multilinear(const std::vector<AxisPair>& axes, const std::vector<double>&
 }
 
 Attempt<std::vector<ExtrapolatedLaunch>> extrapolate_along(
-    const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
+    const VirtualContext& context, const TaskRef& task, const CompiledKernel& kernel,
     KernelPrograms& programs, const PlanAt& plan_at, const ResolvedPlan& plan,
     const Workload& workload, const std::vector<AxisPair>& axes, const Content& content) {
   Runs runs;
@@ -270,14 +270,14 @@ Attempt<std::vector<ExtrapolatedLaunch>> extrapolate_along(
 }
 
 Attempt<std::vector<ExtrapolatedLaunch>> extrapolate(
-    const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
+    const VirtualContext& context, const TaskRef& task, const CompiledKernel& kernel,
     KernelPrograms& programs, const PlanAt& plan_at, const ResolvedPlan& plan,
     const Workload& workload, const Content& content) {
   const std::int64_t step = residue_step(kernel.source.constants);
   if (auto staying = count_staying(context, task, kernel, programs, plan, workload, step, content))
     return *std::move(staying);
   std::vector<AxisPair> axes =
-      affordable_axes(task.task, workload, step, repeated_axes(task.task, plan_at, workload, step),
+      affordable_axes(task, workload, step, repeated_axes(task, plan_at, workload, step),
                       has_wgmma(programs.module()));
   keep_meant(plan_at, workload, axes);
   return extrapolate_along(context, task, kernel, programs, plan_at, plan, workload, axes, content);

@@ -62,7 +62,7 @@ ptx::Chain chain_of_launch(const CompiledKernel& kernel, const KernelPrograms& p
 // past the box, is held out; its relative residual, at least that scaling, is the interval.
 // Rejected{measure.failed} when the runs are too long, do not fit the plan, or fault.
 Attempt<std::vector<ExtrapolatedLaunch>> extrapolate_along(
-    const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
+    const VirtualContext& context, const TaskRef& task, const CompiledKernel& kernel,
     KernelPrograms& programs, const PlanAt& plan_at, const ResolvedPlan& plan,
     const Workload& workload, const std::vector<AxisPair>& axes, const Content& content);
 
@@ -71,13 +71,13 @@ Attempt<std::vector<ExtrapolatedLaunch>> extrapolate_along(
 // on a device with as many fewer SMs, so that a block does what it does on the whole one; the rest
 // is in proportion. nullopt: blocks do not stay so, or it would take too long.
 std::optional<std::vector<ExtrapolatedLaunch>> count_staying(
-    const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
+    const VirtualContext& context, const TaskRef& task, const CompiledKernel& kernel,
     KernelPrograms& programs, const ResolvedPlan& plan, const Workload& workload, std::int64_t step,
     const Content& content);
 
 // By count_staying() where that can be, else along every axis that can be shrunk.
 Attempt<std::vector<ExtrapolatedLaunch>> extrapolate(
-    const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
+    const VirtualContext& context, const TaskRef& task, const CompiledKernel& kernel,
     KernelPrograms& programs, const PlanAt& plan_at, const ResolvedPlan& plan,
     const Workload& workload, const Content& content);
 

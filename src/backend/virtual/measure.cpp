@@ -64,13 +64,12 @@ std::vector<double> ratio_to(const Measurement& time, const Measurement& first) 
 
 }  // namespace
 
-Attempt<Measurement> VirtualMeasurer::candidate(const IdentifiedTask& task,
-                                                const CompiledKernel& kernel,
+Attempt<Measurement> VirtualMeasurer::candidate(const TaskRef& task, const CompiledKernel& kernel,
                                                 const Workload& workload, const Content& content) {
   Attempt<KernelPrograms> programs = KernelPrograms::parse(kernel);
   if (!programs) return programs.failure();
   const PlanAt plan_at = [&](const Workload& at) {
-    return resolve(kernel.source, task.task, at, context_.device, &kernel);
+    return resolve(kernel.source, task, at, context_.device, &kernel);
   };
   Attempt<Resolution> resolution = plan_at(workload);
   if (!resolution) return resolution.failure();
@@ -83,13 +82,13 @@ Attempt<Measurement> VirtualMeasurer::candidate(const IdentifiedTask& task,
       count_launches(context_, task, kernel, *programs, plan_at, *plan, workload, content);
   if (!inputs) return inputs.failure();
   // Of the lowest class that the task allows: a kernel of a higher one takes longer.
-  const auto floor = floor_us(task.task, workload, context_.device, task.task.precision);
+  const auto floor = floor_us(task, workload, context_.device, task->precision);
   Measurement measurement = modelled(context_, *inputs, floor ? *floor : 0);
   if (floor && any_extrapolated(*inputs)) hold_at_floor(measurement, *floor);
   return measurement;
 }
 
-Result<CompiledKernel> VirtualMeasurer::compile_plain(const IdentifiedTask& task,
+Result<CompiledKernel> VirtualMeasurer::compile_plain(const TaskRef& task,
                                                       const ReferenceProgram& program) {
   CompileRequest request;
   request.text = program.text;
@@ -98,8 +97,7 @@ Result<CompiledKernel> VirtualMeasurer::compile_plain(const IdentifiedTask& task
   if (compiled.is_error()) return compiled.error();
   if (compiled.is_rejected()) {
     return reference_not_compiled(
-        fmt::format("reference of task {}, as plain baseline", task.task.name),
-        compiled.rejected());
+        fmt::format("reference of task {}, as plain baseline", task->name), compiled.rejected());
   }
   CompiledKernel kernel;
   kernel.ptx = std::move(compiled->ptx);
@@ -116,17 +114,17 @@ Result<CompiledKernel> VirtualMeasurer::compile_plain(const IdentifiedTask& task
   return kernel;
 }
 
-Attempt<Measurement> VirtualMeasurer::plain(const IdentifiedTask& task, const Workload& workload,
+Attempt<Measurement> VirtualMeasurer::plain(const TaskRef& task, const Workload& workload,
                                             const Content& content) {
   const auto make = [&]() -> Result<Attempt<Measurement>> {
-    Result<ReferenceProgram> program = reference_program(task.task, ReferenceBuild::plain);
+    Result<ReferenceProgram> program = reference_program(task, ReferenceBuild::plain);
     if (!program) return program.error();
     Result<CompiledKernel> kernel = compile_plain(task, *program);
     if (!kernel) return kernel.error();
-    Result<ResolvedPlan> plan = plain_plan(task.task, workload, *program);
+    Result<ResolvedPlan> plan = plain_plan(task, workload, *program);
     if (!plan) return plan.error();
     const PlanAt plan_at = [&](const Workload& at) -> Attempt<Resolution> {
-      Result<ResolvedPlan> made = plain_plan(task.task, at, *program);
+      Result<ResolvedPlan> made = plain_plan(task, at, *program);
       if (!made) return made.error();
       return Resolution{std::move(*made)};
     };
@@ -137,15 +135,16 @@ Attempt<Measurement> VirtualMeasurer::plain(const IdentifiedTask& task, const Wo
         count_launches(context_, task, *kernel, *programs, plan_at, *plan, workload, content);
     if (inputs.is_rejected()) return Attempt<Measurement>(inputs.rejected());
     if (inputs.is_error()) return inputs.error();
-    const auto floor = floor_us(task.task, workload, context_.device, task.task.precision);
+    const auto floor = floor_us(task, workload, context_.device, task->precision);
     return Attempt<Measurement>(modelled(context_, *inputs, floor ? *floor : 0));
   };
-  auto kept = plain_.get(case_key(task.id, workload, content), make, [](const auto&) { return 1; });
+  auto kept =
+      plain_.get(case_key(task.id(), workload, content), make, [](const auto&) { return 1; });
   if (!kept) return kept.error();
   return **kept;
 }
 
-Result<std::vector<SubjectReport>> VirtualMeasurer::measure(const IdentifiedTask& task,
+Result<std::vector<SubjectReport>> VirtualMeasurer::measure(const TaskRef& task,
                                                             const Workload& workload,
                                                             std::span<const Subject> contestants,
                                                             const MeasureOptions&) {

@@ -23,17 +23,16 @@ class VirtualMeasurer {
   // Any thread. Times are modelled from counts of the launches; equal inputs give bitwise equal
   // reports. The plain baseline is the reference's plain build, one thread an element. A library
   // has no source to interpret: its report says so.
-  Result<std::vector<SubjectReport>> measure(const IdentifiedTask& task, const Workload& workload,
+  Result<std::vector<SubjectReport>> measure(const TaskRef& task, const Workload& workload,
                                              std::span<const Subject> contestants,
                                              const MeasureOptions& options);
   void clear() { plain_.clear(); }
 
  private:
-  Attempt<Measurement> candidate(const IdentifiedTask& task, const CompiledKernel& kernel,
+  Attempt<Measurement> candidate(const TaskRef& task, const CompiledKernel& kernel,
                                  const Workload& workload, const Content& content);
-  Attempt<Measurement> plain(const IdentifiedTask& task, const Workload& workload,
-                             const Content& content);
-  Result<CompiledKernel> compile_plain(const IdentifiedTask& task, const ReferenceProgram& program);
+  Attempt<Measurement> plain(const TaskRef& task, const Workload& workload, const Content& content);
+  Result<CompiledKernel> compile_plain(const TaskRef& task, const ReferenceProgram& program);
 
   VirtualContext context_;
   CompilePool& pool_;

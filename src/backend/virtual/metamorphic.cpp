@@ -100,7 +100,7 @@ bool is_relation(Variation variation) {
 
 Result<void> repeat(const PlanRun& run, VirtualMemory& memory, const Case& what,
                     CaseReport& report) {
-  Result<std::vector<Bits>> first = outputs_of(run.task.task, what.workload, memory);
+  Result<std::vector<Bits>> first = outputs_of(run.task, what.workload, memory);
   if (!first) return first.error();
   std::vector<std::vector<bool>> differs;
   for (const Bits& bits : *first) differs.emplace_back(bits.size());
@@ -108,7 +108,7 @@ Result<void> repeat(const PlanRun& run, VirtualMemory& memory, const Case& what,
     Result<bool> ran = run.once(memory, what, r, report);
     if (!ran) return ran.error();
     if (!*ran || !report.faults.empty()) return {};
-    Result<std::vector<Bits>> again = outputs_of(run.task.task, what.workload, memory);
+    Result<std::vector<Bits>> again = outputs_of(run.task, what.workload, memory);
     if (!again) return again.error();
     for (std::size_t o = 0; o < again->size(); ++o) {
       for (std::size_t i = 0; i < (*again)[o].size(); ++i) {
@@ -125,15 +125,15 @@ Result<void> repeat(const PlanRun& run, VirtualMemory& memory, const Case& what,
 
 Result<void> relate(const PlanRun& run, VirtualMemory& memory, const Case& what,
                     CaseReport& report) {
-  const Task& task = run.task.task;
+  const Task& task = run.task;
   Case plain = what;
   plain.content.variation = Variation::none;
   std::vector<Follows> rules;
   std::vector<int> types;
   for (std::size_t t = 0; t < task.tensors.size(); ++t) {
     if (task.tensors[t].role != Role::out && task.tensors[t].role != Role::in_out) continue;
-    auto before = run.context.oracle.values(task, run.task.id, t, what.workload, plain.content, 0);
-    auto after = run.context.oracle.values(task, run.task.id, t, what.workload, what.content, 0);
+    auto before = run.context.oracle.values(run.task, t, what.workload, plain.content, 0);
+    auto after = run.context.oracle.values(run.task, t, what.workload, what.content, 0);
     if (!before) return before.error();
     if (!after) return after.error();
     const auto rule = rule_of(task, t, what, **before, **after);
@@ -143,7 +143,7 @@ Result<void> relate(const PlanRun& run, VirtualMemory& memory, const Case& what,
   }
   Result<std::vector<Bits>> varied = outputs_of(task, what.workload, memory);
   if (!varied) return varied.error();
-  auto other = VirtualMemory::make(task, run.task.id, plain, run.plan, run.context.inputs);
+  auto other = VirtualMemory::make(run.task, plain, run.plan, run.context.inputs);
   if (!other) return other.error();
   Result<bool> ran = run.set_up(*other, plain, report);
   if (ran && *ran) ran = run.once(*other, plain, 0, report);

@@ -94,20 +94,19 @@ void scale(Counts& counts, double times, double unlike, double blocks) {
 }  // namespace
 
 std::optional<std::vector<ExtrapolatedLaunch>> count_staying(
-    const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
+    const VirtualContext& context, const TaskRef& task, const CompiledKernel& kernel,
     KernelPrograms& programs, const ResolvedPlan& plan, const Workload& workload, std::int64_t step,
     const Content& content) {
-  const ShrunkProblem shrunk = shrunk_for(task.task, context.device, workload, step);
+  const ShrunkProblem shrunk = shrunk_for(task, context.device, workload, step);
   if (shrunk.times <= 1) return std::nullopt;
   const PlanAt plan_at = [&](const Workload& at) {
-    return resolve(kernel.source, task.task, at, shrunk.device, &kernel);
+    return resolve(kernel.source, task, at, shrunk.device, &kernel);
   };
   const Attempt<Resolution> resolution = plan_at(shrunk.workload);
   const ResolvedPlan* fewer = resolution ? std::get_if<ResolvedPlan>(&*resolution) : nullptr;
   if (fewer == nullptr || !follows(*fewer, plan, shrunk.times)) return std::nullopt;
-  const std::vector<AxisPair> axes = along_reduced(task.task, shrunk.workload.sizes, step);
-  if (!affordable(task.task, shrunk.workload, axes, has_wgmma(programs.module())))
-    return std::nullopt;
+  const std::vector<AxisPair> axes = along_reduced(task, shrunk.workload.sizes, step);
+  if (!affordable(task, shrunk.workload, axes, has_wgmma(programs.module()))) return std::nullopt;
   const VirtualContext there{shrunk.device, context.inputs, context.oracle};
   auto counted = extrapolate_along(there, task, kernel, programs, plan_at, *fewer, shrunk.workload,
                                    axes, content);

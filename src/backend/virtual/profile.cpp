@@ -25,14 +25,14 @@ double about_instructions(const Task& task, const Workload& workload) {
 // What is profiled, at its full size.
 struct ProfiledKernel {
   const VirtualContext& context;
-  const IdentifiedTask& task;
+  const TaskRef& task;
   const CompiledKernel& kernel;
   const Workload& workload;
   KernelPrograms& programs;
   Content content{1, ContentKind::ordinary};
 
   Attempt<Resolution> plan_at(const Workload& at) const {
-    return resolve(kernel.source, task.task, at, context.device, &kernel);
+    return resolve(kernel.source, task, at, context.device, &kernel);
   }
 
   Attempt<ResolvedPlan> plan() const {
@@ -64,7 +64,7 @@ std::int64_t blocks_of(const ResolvedLaunch& launch) {
 // The workload whose whole run is affordable: the full one, or two tiles and fewer of each axis
 // where the plan fits those.
 Workload whole_workload(const ProfiledKernel& subject, const ResolvedPlan& plan) {
-  const Task& task = subject.task.task;
+  const Task& task = subject.task;
   const std::int64_t step = residue_step(subject.kernel.source.constants);
   const PlanAt plan_at = [&](const Workload& at) { return subject.plan_at(at); };
   const Workload lighter = counting_workload(task, plan_at, subject.workload, step);
@@ -95,9 +95,8 @@ Attempt<std::vector<LaunchLines>> run_whole(const ProfiledKernel& subject, const
   if (!resolution) return resolution.failure();
   const auto& plan = std::get<ResolvedPlan>(*resolution);
   if (const auto lack = lacks_memory(plan)) return reject(lack->code, lack->message, lack->where);
-  Result<VirtualMemory> memory = VirtualMemory::make(subject.task.task, subject.task.id,
-                                                     {.workload = at, .content = subject.content},
-                                                     plan, subject.context.inputs);
+  Result<VirtualMemory> memory = VirtualMemory::make(
+      subject.task, {.workload = at, .content = subject.content}, plan, subject.context.inputs);
   if (!memory) return memory.error();
   std::vector<LaunchLines> all;
   for (const When when : {When::setup, When::run}) {
@@ -108,7 +107,7 @@ Attempt<std::vector<LaunchLines>> run_whole(const ProfiledKernel& subject, const
     }
     for (const ResolvedLaunch& launch : plan.launches) {
       if (launch.when != when) continue;
-      LaunchRun how{.blocks = {}, .budget = instruction_budget(subject.task.task, at)};
+      LaunchRun how{.blocks = {}, .budget = instruction_budget(subject.task, at)};
       how.count = how.by_instruction = when == When::run;
       Attempt<ptx::Report> report =
           run_launch(subject.context, subject.kernel, subject.programs, *memory, launch, how);
@@ -171,7 +170,7 @@ Result<void> sample_lines(const ProfiledKernel& subject, const Workload& at, Vir
 // Blocks of the full size say more than whole launches at a smaller one, where they can be run
 // alone.
 Result<void> refine(const ProfiledKernel& subject, std::vector<LaunchLines>& lines) {
-  const Task& task = subject.task.task;
+  const Task& task = subject.task;
   const PlanAt plan_at = [&](const Workload& at) { return subject.plan_at(at); };
   const Workload at = counting_workload(task, plan_at, subject.workload,
                                         residue_step(subject.kernel.source.constants));
@@ -181,9 +180,8 @@ Result<void> refine(const ProfiledKernel& subject, std::vector<LaunchLines>& lin
   // What setup launches make would have to be made whole first.
   const auto timed = [](const ResolvedLaunch& launch) { return launch.when == When::run; };
   if (!std::all_of(plan->launches.begin(), plan->launches.end(), timed)) return {};
-  Result<VirtualMemory> memory =
-      VirtualMemory::make(task, subject.task.id, {.workload = at, .content = subject.content},
-                          *plan, subject.context.inputs);
+  Result<VirtualMemory> memory = VirtualMemory::make(
+      subject.task, {.workload = at, .content = subject.content}, *plan, subject.context.inputs);
   if (!memory) return {};
   if (Result<void> filled = memory->fill_tensors(subject.context.inputs, Poison::quiet_nan);
       !filled)
@@ -219,7 +217,7 @@ LaunchProfile shape_of_launch(const ProfiledKernel& subject, const ResolvedLaunc
 
 }  // namespace
 
-Attempt<Profile> profile_kernel(const VirtualContext& context, const IdentifiedTask& task,
+Attempt<Profile> profile_kernel(const VirtualContext& context, const TaskRef& task,
                                 const CompiledKernel& kernel, const Workload& workload) {
   Attempt<KernelPrograms> programs = KernelPrograms::parse(kernel);
   if (!programs) return programs.failure();
@@ -240,8 +238,7 @@ Attempt<Profile> profile_kernel(const VirtualContext& context, const IdentifiedT
   Profile profile;
   profile.device = "virtual:" + context.device.name;
   profile.workload = workload;
-  if (const Result<double> floor =
-          floor_us(task.task, workload, context.device, task.task.precision))
+  if (const Result<double> floor = floor_us(task, workload, context.device, task->precision))
     profile.floor_us = *floor;
   profile.time = predicted_time(context.device, *inputs, profile.floor_us);
   // Cleared buffers stand before the launches.

@@ -21,7 +21,7 @@ void summarize(LaunchProfile& profile, const ptx::Module& module, const WorkByPl
 // `workload`, else from sampled blocks or columns of them, and for launches whose blocks wait for
 // one another from whole runs at a smaller workload. What runs whole runs first, every access
 // checked: a fault there is the rejection.
-Attempt<Profile> profile_kernel(const VirtualContext& context, const IdentifiedTask& task,
+Attempt<Profile> profile_kernel(const VirtualContext& context, const TaskRef& task,
                                 const CompiledKernel& kernel, const Workload& workload);
 
 }  // namespace cupilot

@@ -38,18 +38,17 @@ bool is_written(const Tensor& tensor) {
   return tensor.role == Role::out || tensor.role == Role::in_out;
 }
 
-Result<void> report_outputs(const VirtualContext& context, const IdentifiedTask& task,
-                            const Case& what, VirtualMemory& memory, CaseReport& report) {
-  for (std::size_t i = 0; i < task.task.tensors.size(); ++i) {
-    if (!is_written(task.task.tensors[i])) continue;
-    auto oracle =
-        context.oracle.values(task.task, task.id, i, what.workload, what.content, what.compare);
+Result<void> report_outputs(const VirtualContext& context, const TaskRef& task, const Case& what,
+                            VirtualMemory& memory, CaseReport& report) {
+  for (std::size_t i = 0; i < task->tensors.size(); ++i) {
+    if (!is_written(task->tensors[i])) continue;
+    auto oracle = context.oracle.values(task, i, what.workload, what.content, what.compare);
     if (!oracle) return oracle.error();
     Result<OutputReport> output =
-        compare_output(task.task, i, what.workload, what.content, memory, **oracle);
+        compare_output(task, i, what.workload, what.content, memory, **oracle);
     if (!output) return output.error();
     if (what.hash) {
-      Result<std::string> hash = hash_output(task.task, i, what.workload, memory);
+      Result<std::string> hash = hash_output(task, i, what.workload, memory);
       if (!hash) return hash.error();
       output->bits_hash = std::move(*hash);
     }
@@ -58,7 +57,7 @@ Result<void> report_outputs(const VirtualContext& context, const IdentifiedTask&
   return {};
 }
 
-Result<void> run_plan(const VirtualContext& context, const IdentifiedTask& task,
+Result<void> run_plan(const VirtualContext& context, const TaskRef& task,
                       const CompiledKernel& kernel, KernelPrograms& programs,
                       const ResolvedPlan& plan, const Case& what, CaseReport& report) {
   PlanRun run{context, task, kernel, programs, plan};
@@ -66,7 +65,7 @@ Result<void> run_plan(const VirtualContext& context, const IdentifiedTask& task,
     report.faults.push_back(std::move(*lack));
     return {};
   }
-  auto memory = VirtualMemory::make(task.task, task.id, what, plan, context.inputs);
+  auto memory = VirtualMemory::make(task, what, plan, context.inputs);
   if (!memory) return memory.error();
   Result<bool> ran = run.set_up(*memory, what, report);
   if (ran && *ran) ran = run.once(*memory, what, 0, report);
@@ -117,7 +116,7 @@ Result<bool> PlanRun::launches(VirtualMemory& memory, When when, const LaunchRun
 
 Result<bool> PlanRun::set_up(VirtualMemory& memory, const Case& what, CaseReport& report) const {
   LaunchRun how;
-  how.budget = instruction_budget(task.task, what.workload);
+  how.budget = instruction_budget(task, what.workload);
   how.seed = launch_seed(what, 0);
   return launches(memory, When::setup, how, report);
 }
@@ -129,7 +128,7 @@ Result<bool> PlanRun::once(VirtualMemory& memory, const Case& what, int repeat,
   if (Result<void> filled = memory.fill_tensors(context.inputs, poison); !filled)
     return filled.error();
   LaunchRun how;
-  how.budget = instruction_budget(task.task, what.workload);
+  how.budget = instruction_budget(task, what.workload);
   how.count = what.count && repeat == 0;
   how.seed = launch_seed(what, repeat);
   // Some runs of a proof see asynchronous copies arrive at once, some as late as they may.
@@ -242,19 +241,19 @@ Attempt<ptx::Report> run_launch(const VirtualContext& context, const CompiledKer
   return ptx::execute(**program, memory.device(), order, options);
 }
 
-Result<CaseReport> run_case(const VirtualContext& context, const IdentifiedTask& task,
+Result<CaseReport> run_case(const VirtualContext& context, const TaskRef& task,
                             const CompiledKernel& kernel, KernelPrograms& programs,
                             const Case& what) {
   const auto begin = std::chrono::steady_clock::now();
   CaseReport report;
   report.what = what;
   Attempt<Resolution> resolution =
-      resolve(kernel.source, task.task, what.workload, context.device, &kernel);
+      resolve(kernel.source, task, what.workload, context.device, &kernel);
   if (resolution.is_error()) return resolution.error();
   if (resolution.is_rejected()) {
     report.faults.push_back(as_fault(resolution.rejected()));
   } else if (const auto* plan = std::get_if<ResolvedPlan>(&*resolution)) {
-    if (auto refused = check_contract(kernel, task.task)) {
+    if (auto refused = check_contract(kernel, task)) {
       report.faults.push_back(as_fault(*refused));
     } else if (Result<void> ran = run_plan(context, task, kernel, programs, *plan, what, report);
                !ran) {

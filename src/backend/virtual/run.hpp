@@ -23,12 +23,6 @@ struct VirtualContext {
   VirtualOracle& oracle;
 };
 
-// A task and its identity, computed once a call.
-struct IdentifiedTask {
-  const Task& task;
-  std::string id;
-};
-
 // The kernel's module and its entries' programs, decoded at first use; for one thread.
 class KernelPrograms {
  public:
@@ -45,7 +39,7 @@ class KernelPrograms {
   std::map<std::string, ptx::ProgramPtr> programs_;
 };
 
-Result<CaseReport> run_case(const VirtualContext& context, const IdentifiedTask& task,
+Result<CaseReport> run_case(const VirtualContext& context, const TaskRef& task,
                             const CompiledKernel& kernel, KernelPrograms& programs,
                             const Case& what);
 
@@ -90,7 +84,7 @@ Attempt<ptx::Report> run_launch(const VirtualContext& context, const CompiledKer
 // A kernel and its resolved plan, run on the memory of one case.
 struct PlanRun {
   const VirtualContext& context;
-  const IdentifiedTask& task;
+  const TaskRef& task;
   const CompiledKernel& kernel;
   KernelPrograms& programs;
   const ResolvedPlan& plan;

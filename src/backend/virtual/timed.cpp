@@ -89,41 +89,40 @@ double Coverage::take(VirtualMemory& memory) {
              : static_cast<double>(before - unwritten) / static_cast<double>(bytes_);
 }
 
-Result<std::optional<Rejected>> wrong_whole(const VirtualContext& context,
-                                            const IdentifiedTask& task, VirtualMemory& memory,
-                                            const Workload& workload, const Content& content) {
-  for (std::size_t i = 0; i < task.task.tensors.size(); ++i) {
-    const Role role = task.task.tensors[i].role;
+Result<std::optional<Rejected>> wrong_whole(const VirtualContext& context, const TaskRef& task,
+                                            VirtualMemory& memory, const Workload& workload,
+                                            const Content& content) {
+  for (std::size_t i = 0; i < task->tensors.size(); ++i) {
+    const Role role = task->tensors[i].role;
     if (role != Role::out && role != Role::in_out) continue;
-    auto oracle = context.oracle.values(task.task, task.id, i, workload, content, drawn_of_whole);
+    auto oracle = context.oracle.values(task, i, workload, content, drawn_of_whole);
     if (!oracle) return oracle.error();
-    auto output = compare_output(task.task, i, workload, content, memory, **oracle);
+    auto output = compare_output(task, i, workload, content, memory, **oracle);
     if (!output) return output.error();
     if (auto wrong = wrong_when_timed(*output)) return wrong;
   }
   return std::optional<Rejected>();
 }
 
-Result<std::optional<Rejected>> wrong_part(const VirtualContext& context,
-                                           const IdentifiedTask& task, VirtualMemory& memory,
-                                           const Workload& workload, const Content& content,
-                                           Rng rng) {
+Result<std::optional<Rejected>> wrong_part(const VirtualContext& context, const TaskRef& task,
+                                           VirtualMemory& memory, const Workload& workload,
+                                           const Content& content, Rng rng) {
   std::vector<std::uint64_t> addresses;
-  for (std::size_t i = 0; i < task.task.tensors.size(); ++i) {
+  for (std::size_t i = 0; i < task->tensors.size(); ++i) {
     const std::size_t buffer = memory.tensor(i);
     addresses.push_back(buffer == no_buffer ? 0 : memory.device().address(buffer));
   }
-  for (std::size_t i = 0; i < task.task.tensors.size(); ++i) {
-    if (task.task.tensors[i].role != Role::out) continue;
+  for (std::size_t i = 0; i < task->tensors.size(); ++i) {
+    if (task->tensors[i].role != Role::out) continue;
     for (const Comparing& how : comparing) {
-      auto runs = drawn_runs(task.task, i, workload, memory, how.runs, rng.fork(i));
+      auto runs = drawn_runs(task, i, workload, memory, how.runs, rng.fork(i));
       if (!runs) return runs.error();
       if (runs->count == 0) break;
-      auto reference = context.oracle.at(task.task, task.id, i, workload, memory.device(),
-                                         addresses, *runs, how.budget);
+      auto reference =
+          context.oracle.at(task, i, workload, memory.device(), addresses, *runs, how.budget);
       if (!reference) return reference.error();
       if (!*reference) continue;
-      auto output = compare_written(task.task, i, workload, content, memory, *runs, **reference);
+      auto output = compare_written(task, i, workload, content, memory, *runs, **reference);
       if (!output) return output.error();
       if (auto wrong = wrong_when_timed(*output)) return wrong;
       break;

@@ -26,15 +26,14 @@ class Coverage {
 };
 
 // After a whole run: drawn elements of every output. Rejected{measure.timed_launch}.
-Result<std::optional<Rejected>> wrong_whole(const VirtualContext& context,
-                                            const IdentifiedTask& task, VirtualMemory& memory,
-                                            const Workload& workload, const Content& content);
+Result<std::optional<Rejected>> wrong_whole(const VirtualContext& context, const TaskRef& task,
+                                            VirtualMemory& memory, const Workload& workload,
+                                            const Content& content);
 
 // After some blocks of a plan's only launch, each output element of one block: a few of the
 // elements that they wrote.
-Result<std::optional<Rejected>> wrong_part(const VirtualContext& context,
-                                           const IdentifiedTask& task, VirtualMemory& memory,
-                                           const Workload& workload, const Content& content,
-                                           Rng rng);
+Result<std::optional<Rejected>> wrong_part(const VirtualContext& context, const TaskRef& task,
+                                           VirtualMemory& memory, const Workload& workload,
+                                           const Content& content, Rng rng);
 
 }  // namespace cupilot

@@ -34,14 +34,13 @@ class VirtualBackend final : public Backend, public Inspector {
     return compile_and_admit(*pool_, source, traits_.spec.arch, {.anew = fresh == Fresh::yes});
   }
 
-  Result<TrialReport> run(const Task& task, const CompiledKernel& kernel,
+  Result<TrialReport> run(const TaskRef& task, const CompiledKernel& kernel,
                           std::span<const Case> cases) override {
     const DeviceWork interpreting;
     TrialReport report;
     report.confinement = "interpreted: the kernel never runs on a device";
     Attempt<KernelPrograms> programs = KernelPrograms::parse(kernel);
     if (programs.is_error()) return programs.error();
-    const IdentifiedTask identified{task, task_id(task)};
     for (const Case& what : cases) {
       if (programs.is_rejected()) {
         const Rejected& refused = programs.rejected();
@@ -50,7 +49,7 @@ class VirtualBackend final : public Backend, public Inspector {
         report.cases.back().faults.push_back({refused.code, refused.message, refused.where});
         break;
       }
-      Result<CaseReport> ran = run_case(context(), identified, kernel, *programs, what);
+      Result<CaseReport> ran = run_case(context(), task, kernel, *programs, what);
       if (!ran) return std::move(ran.error()).while_doing("running on " + identity());
       report.cases.push_back(std::move(*ran));
       if (!report.cases.back().faults.empty()) break;
@@ -58,24 +57,24 @@ class VirtualBackend final : public Backend, public Inspector {
     return report;
   }
 
-  Result<std::vector<SubjectReport>> measure(const Task& task, const Workload& workload,
+  Result<std::vector<SubjectReport>> measure(const TaskRef& task, const Workload& workload,
                                              std::span<const Subject> contestants,
                                              const MeasureOptions& options) override {
     const DeviceWork interpreting;
-    return measurer_.measure({task, task_id(task)}, workload, contestants, options);
+    return measurer_.measure(task, workload, contestants, options);
   }
 
-  Attempt<Profile> profile(const Task& task, const CompiledKernel& kernel,
+  Attempt<Profile> profile(const TaskRef& task, const CompiledKernel& kernel,
                            const Workload& workload) override {
     const DeviceWork interpreting;
-    return profile_kernel(context(), {task, task_id(task)}, kernel, workload);
+    return profile_kernel(context(), task, kernel, workload);
   }
 
   Result<std::vector<ReferenceValues>> reference(
-      const Task& task, const Workload& workload,
+      const TaskRef& task, const Workload& workload,
       std::span<const std::vector<std::byte>> tensors) override {
     const DeviceWork interpreting;
-    return oracle_.over(task, task_id(task), workload, tensors);
+    return oracle_.over(task, workload, tensors);
   }
 
   Result<void> renew() override {

@@ -10,7 +10,7 @@ namespace {
 Counts interpreted(const Pipe& pipe, const CompiledKernel& kernel, const Workload& workload) {
   if (pipe.screen == nullptr) return {};
   const Subject alone[] = {{Subject::Kind::candidate, "candidate", &kernel}};
-  const auto reports = pipe.screen->measure(*pipe.task, workload, alone, {});
+  const auto reports = pipe.screen->measure(pipe.task, workload, alone, {});
   if (!reports || !reports->front().measurement) return {};
   return reports->front().measurement->counts;
 }
@@ -58,12 +58,12 @@ Result<void> count_work(const Pipe& pipe, const CompiledKernel& kernel, const Co
   const Phase phase("counters");
   Attempt<std::vector<LaunchCounts>> counted = Error{ErrorCode::budget, plan.without, ""};
   if (plan.without.empty())
-    counted = pipe.backend->inspector().count(*pipe.task, kernel, workload, plan.depth);
+    counted = pipe.backend->inspector().count(pipe.task, kernel, workload, plan.depth);
   if (counted) overlay(measurement.counts, *counted);
   if (counted.is_error() && counted.error().code == ErrorCode::no_device && plan.lost)
     plan.lost(counted.error().message);
   const WarpCycles warps = counted ? joined(*counted) : WarpCycles{};
-  auto verdict = judge(*pipe.task, workload, pipe.backend->device(), measurement, warps);
+  auto verdict = judge(pipe.task, workload, pipe.backend->device(), measurement, warps);
   if (!verdict) return verdict.error();
   accepted.verdict = std::move(*verdict);
   // A device that has none need not say so with every kernel.

@@ -43,16 +43,15 @@ StageAnswer prove_on_device(const Pipe& pipe, const EvaluationOptions& rules, Pr
   const bool real = pipe.backend->provenance() == Provenance::measured;
   const std::vector<Case> cases = [&] {
     const Phase phase("battery");
-    return battery(*pipe.task, kernel.source, pipe.backend->device(), level, rules.proof_seed,
-                   real);
+    return battery(pipe.task, kernel.source, pipe.backend->device(), level, rules.proof_seed, real);
   }();
   const auto place = enter(
       rules, level == ProofLevel::candidate ? DevicePlaces::For::proof : DevicePlaces::For::best,
       passed);
   if (!place) return place.error();
-  auto report = pipe.backend->run(*pipe.task, kernel, cases);
+  auto report = pipe.backend->run(pipe.task, kernel, cases);
   if (!report) return report.error();
-  auto concluded = conclude(*pipe.task, kernel, level, *report);
+  auto concluded = conclude(pipe.task, kernel, level, *report);
   if (concluded.is_error()) return concluded.error();
   if (concluded.is_rejected()) return std::optional(concluded.rejected());
   accepted.verification = std::move(*concluded);
@@ -129,19 +128,19 @@ StageAnswer time_it(const Pipe& pipe, const EvaluationOptions& rules, Passed& pa
   contestants.insert(contestants.end(), rules.others.begin(), rules.others.end());
   const auto place = enter(rules, DevicePlaces::For::time, passed);
   if (!place) return place.error();
-  auto timed = measure_all(*pipe.task, *pipe.backend, contestants, rules.measure);
+  auto timed = measure_all(pipe.task, *pipe.backend, contestants, rules.measure);
   if (!timed) return timed.error();
   Attempt<Measurement>& own = timed->front().report.measurement;
   if (own.is_error()) return own.error();
   if (own.is_rejected()) return std::optional(own.rejected());
   if (auto wrong = wrong_when_timed(timed->front().report.proofs)) return wrong;
   auto impossible =
-      below_floor(*pipe.task, pipe.backend->device(), accepted.verification.proved, timed->front());
+      below_floor(pipe.task, pipe.backend->device(), accepted.verification.proved, timed->front());
   if (!impossible || *impossible) return impossible;
   accepted.measurement = std::move(*own);
   for (std::size_t i = 1; i < timed->size(); ++i)
     passed.others.push_back(std::move((*timed)[i].report));
-  auto verdict = judge(*pipe.task, pipe.task->time_shapes.front(), pipe.backend->device(),
+  auto verdict = judge(pipe.task, pipe.task->time_shapes.front(), pipe.backend->device(),
                        accepted.measurement);
   if (!verdict) return verdict.error();
   accepted.verdict = std::move(*verdict);
@@ -229,7 +228,7 @@ bool fell_silent(const Error& error) {
 Attempt<KernelSource> written(const Pipe& pipe, const WriterBrief& brief,
                               const EvaluationOptions& rules) {
   if (rules.source != nullptr) return *rules.source;
-  if (const auto lack = pipe.writer->lacks(*pipe.task, *brief.strategy))
+  if (const auto lack = pipe.writer->lacks(pipe.task, *brief.strategy))
     return reject("write.uncovered", "no writer realises " + *lack);
   const Phase phase("write");
   begin(rules, "writing");

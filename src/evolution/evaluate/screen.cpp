@@ -40,7 +40,7 @@ std::vector<Case> telling(const std::vector<Case>& cases, std::size_t count) {
 
 // Runs cases on several threads, every one of them a share; what follows the first case with a
 // fault is dropped, as by one.
-Result<TrialReport> run_side_by_side(Backend& screen, const Task& task,
+Result<TrialReport> run_side_by_side(Backend& screen, const TaskRef& task,
                                      const CompiledKernel& kernel, const std::vector<Case>& cases,
                                      std::size_t threads) {
   std::vector<CpuSpent> spent(threads);
@@ -87,17 +87,17 @@ Result<Screened> screen(const Pipe& pipe, const CompiledKernel& kernel, ProofLev
   const Phase phase("screen");
   std::vector<Case> cases = [&] {
     const Phase making("battery");
-    return battery(*pipe.task, kernel.source, pipe.screen->device(), level, seed, false);
+    return battery(pipe.task, kernel.source, pipe.screen->device(), level, seed, false);
   }();
   if (level == ProofLevel::candidate) cases = telling(cases, cases_of_a_candidate);
   // A candidate's few cases take less than a thread; the many of what may win are waited for.
   const std::size_t threads =
       level == ProofLevel::candidate ? 1 : std::clamp(std::thread::hardware_concurrency(), 2u, 8u);
-  auto report = threads == 1 ? pipe.screen->run(*pipe.task, kernel, cases)
-                             : run_side_by_side(*pipe.screen, *pipe.task, kernel, cases, threads);
+  auto report = threads == 1 ? pipe.screen->run(pipe.task, kernel, cases)
+                             : run_side_by_side(*pipe.screen, pipe.task, kernel, cases, threads);
   if (!report)
     return std::move(report.error()).while_doing("screening on " + pipe.screen->identity());
-  auto concluded = conclude(*pipe.task, kernel, level, *report);
+  auto concluded = conclude(pipe.task, kernel, level, *report);
   if (concluded.is_error()) return concluded.error();
   if (!concluded.is_rejected()) {
     result.proved = fmt::format(

@@ -104,16 +104,16 @@ void take(Timed& timed, SubjectReport report, double weight, double elapsed_us, 
 
 }  // namespace
 
-Result<std::vector<Timed>> measure_all(const Task& task, Backend& backend,
+Result<std::vector<Timed>> measure_all(const TaskRef& task, Backend& backend,
                                        std::span<const Subject> contestants,
                                        const MeasureOptions& options) {
   std::vector<Timed> total(contestants.size());
   double weights = 0;
-  for (const Workload& workload : task.time_shapes) weights += workload.weight;
+  for (const Workload& workload : task->time_shapes) weights += workload.weight;
   const bool replayed =
       backend.identity().starts_with("recorded:");  // what it measured took its time then
-  for (std::size_t shape = 0; shape < task.time_shapes.size(); ++shape) {
-    const Workload& workload = task.time_shapes[shape];
+  for (std::size_t shape = 0; shape < task->time_shapes.size(); ++shape) {
+    const Workload& workload = task->time_shapes[shape];
     const auto began = std::chrono::steady_clock::now();
     auto reports = backend.measure(task, workload, contestants, options);
     const std::chrono::duration<double, std::micro> elapsed =

@@ -18,7 +18,7 @@ struct Timed {
 
 // In the order of the contestants. A time that is no number, or that is longer than the timing
 // itself took, is measure.failed.
-Result<std::vector<Timed>> measure_all(const Task& task, Backend& backend,
+Result<std::vector<Timed>> measure_all(const TaskRef& task, Backend& backend,
                                        std::span<const Subject> contestants,
                                        const MeasureOptions& options);
 

@@ -21,7 +21,6 @@ constexpr double resolution = 0.005;
 
 // A champion and what is needed to make and time others like it.
 struct ExplainedRun {
-  Task task;
   SearchComponents components;
   Pipe pipe;
   Strategy champion;
@@ -104,7 +103,7 @@ Result<std::vector<SubjectReport>> timed(const ExplainedRun& subject,
         {Subject::Kind::candidate, std::to_string(variant.technique), &variant.kernel});
   }
   MeasureOptions rules{rounds, 8.0, true, timing_seed(subject.seed)};
-  auto reports = measure_all(subject.task, *subject.pipe.backend, contestants, rules);
+  auto reports = measure_all(subject.pipe.task, *subject.pipe.backend, contestants, rules);
   if (!reports) return reports.error();
   std::vector<SubjectReport> all;
   for (Timed& one : *reports) all.push_back(std::move(one.report));
@@ -213,17 +212,17 @@ Result<ExplainedRun> open_subject(const std::string& run_dir, Backend& backend,
                  "explain a run whose kernels were written from strategies"};
   }
   ExplainedRun subject;
-  subject.task = std::move(state->task);
+  const TaskRef task(std::move(state->task));
   subject.champion = std::move(best->candidate.strategy);
   subject.seed = state->header.search.seed;
   const auto tunables = kept_tunables(real_host(), run_dir, state->header.tunables);
   const auto families = kept_families(real_host(), run_dir);
   if (!families) return families.error();
-  auto components = find_components(subject.task, backend.device(), backend.traits().techniques,
-                                    tunables, *families, false);
+  auto components = find_components(task, backend.device(), backend.traits().techniques, tunables,
+                                    *families, false);
   if (!components) return components.error();
   subject.components = std::move(*components);
-  subject.pipe = {nullptr, &backend, subject.components.writer, subject.seed, options.screen};
+  subject.pipe = {task, &backend, subject.components.writer, subject.seed, options.screen};
   return subject;
 }
 
@@ -233,7 +232,6 @@ Result<Explanation> explain(const std::string& run_dir, Backend& backend,
                             const ExplainOptions& options) {
   auto subject = open_subject(run_dir, backend, options);
   if (!subject) return subject.error();
-  subject->pipe.task = &subject->task;
   std::string refused;
   auto champion = made(*subject, subject->champion, refused);
   if (!champion) return champion.error();

@@ -86,7 +86,7 @@ void raise_limits(SearchOptions& search, const RunState& state) {
 ModelSeat seat_of(const RunState& state, const SearchComponents& components,
                   const SearchOptions& rules, ChatClient& chat) {
   ModelSeat seat{&chat,
-                 &state.task,
+                 TaskRef(state.task),
                  &state.header.device,
                  *state.header.seats,
                  rules.steering.alignment,

@@ -30,22 +30,22 @@ Result<void> take_baseline(SubjectReport report, BaselinesRecord& record) {
 Result<BaselinesRecord> time_baselines(const Pipe& pipe, bool plain,
                                        std::vector<std::string> notices) {
   const Phase phase("baselines");
-  auto floor = mean_floor(*pipe.task, pipe.backend->device(), pipe.task->precision);
+  auto floor = mean_floor(pipe.task, pipe.backend->device(), pipe.task->precision);
   if (!floor) return floor.error();
   BaselinesRecord record;
   record.floor_us = *floor;
   record.notices = std::move(notices);
   std::vector<Subject> subjects;
   if (plain) subjects.push_back({Subject::Kind::plain, "plain", nullptr});
-  subjects.push_back({Subject::Kind::library, library_name(*pipe.task), nullptr});
+  subjects.push_back({Subject::Kind::library, library_name(pipe.task), nullptr});
   MeasureOptions rules;
   rules.rounds = baseline_rounds;
   rules.seed = timing_seed(pipe.seed);
-  auto reports = measure_all(*pipe.task, *pipe.backend, subjects, rules);
+  auto reports = measure_all(pipe.task, *pipe.backend, subjects, rules);
   if (!reports && plain) {
     record.notices.push_back("no plain baseline: " + reports.error().message);
     subjects.erase(subjects.begin());
-    reports = measure_all(*pipe.task, *pipe.backend, subjects, rules);
+    reports = measure_all(pipe.task, *pipe.backend, subjects, rules);
   }
   if (!reports) return std::move(reports.error()).while_doing("timing the baselines");
   for (Timed& timed : *reports) {

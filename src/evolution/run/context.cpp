@@ -109,7 +109,7 @@ void seat_models(RunContext& context, const EvolveOptions& options) {
   context.chat = std::make_unique<TimelyChat>(*options.chat, host, options.cancel, end);
   ModelSeat seat;
   seat.client = context.chat.get();
-  seat.task = context.task.get();
+  seat.task = context.task;
   seat.device = &context.backend->device();
   seat.options = options.seats;
   if (!context.templates) seat.options.share = 1;
@@ -129,10 +129,10 @@ void seat_models(RunContext& context, const EvolveOptions& options) {
 // An experiment neither learns times nor leaves any.
 void learn_from_pool(RunContext& context, const EvolveOptions& options, const StrategyPool& pool) {
   const Backend& backend = *context.backend;
-  const std::string kind = kind_of_times(*context.task, backend.device(), backend.provenance());
+  const std::string kind = kind_of_times(context.task, backend.device(), backend.provenance());
   if (kind.empty() || !options.pool_tags.empty() || !context.knowledge.forecast) return;
   auto outcomes = pool.outcomes(kind, outcomes_learnt);
-  Result<void> learnt = outcomes ? learn(context, *context.task, backend.device(), options.tunables,
+  Result<void> learnt = outcomes ? learn(context, context.task, backend.device(), options.tunables,
                                          options.families, std::move(*outcomes))
                                  : Result<void>(outcomes.error());
   if (!learnt) {
@@ -163,10 +163,10 @@ void consult_pool(RunContext& context, const EvolveOptions& options) {
   if (options.pool.empty() || !options.search.steering.pool) return;
   const std::optional<Zone> zone =
       options.search.steering.roofline ? std::optional(context.zone) : std::nullopt;
-  const PoolGuard guard{options.pool_tags.empty() ? "" : task_id(*context.task), options.pool_tags};
+  const PoolGuard guard{options.pool_tags.empty() ? "" : context.task.id(), options.pool_tags};
   const auto pool = StrategyPool::open(options.pool);
   auto remembered =
-      pool ? remember(*context.task, context.backend->device(), *context.space, zone, *pool, guard)
+      pool ? remember(context.task, context.backend->device(), *context.space, zone, *pool, guard)
            : Result<Recollection>(pool.error());
   if (!remembered) {
     context.notices.push_back("nothing was read from the " + remembered.error().message);
@@ -279,9 +279,9 @@ Result<void> add_company(RunContext& context, const EvolveOptions& options) {
   if (context.templates && options.plain_first && options.writer == nullptr &&
       backend.traits().runs) {
     const Families families = known_families(options.families);
-    auto loaded = load_tunables(*context.task, backend.device(), families, options.tunables);
+    auto loaded = load_tunables(context.task, backend.device(), families, options.tunables);
     if (!loaded) return loaded.error();
-    context.plain = plain_settings(*context.task, backend.device(), families, *loaded);
+    context.plain = plain_settings(context.task, backend.device(), families, *loaded);
   }
   if (auto added = add_screen(context, options); !added) return added;
   context.checker = context.screen != nullptr ? context.screen : &backend;
@@ -296,10 +296,10 @@ Result<void> add_company(RunContext& context, const EvolveOptions& options) {
 Result<RunContext> open_context(const Task& task, Backend& backend, const EvolveOptions& options) {
   const std::vector<Technique>& own = backend.traits().techniques;
   RunContext context;
-  context.task = std::make_shared<const Task>(own.empty() ? task : landscape_task());
+  context.task = TaskRef(own.empty() ? task : landscape_task());
   context.backend = &backend;
   const bool others_write = options.chat != nullptr || options.writer != nullptr;
-  auto components = find_components(*context.task, backend.device(), own, options.tunables,
+  auto components = find_components(context.task, backend.device(), own, options.tunables,
                                     options.families, options.random_search, others_write);
   if (!components) return components.error();
   static_cast<SearchComponents&>(context) = std::move(*components);

@@ -52,8 +52,7 @@ struct PlainSetting {
 struct RunContext : SearchComponents {
   // Of the user's own templates; none where kernels have another origin.
   std::vector<PlainSetting> plain;
-  std::shared_ptr<const Task>
-      task;  // of a device that spans its own space: the one that stands for it
+  TaskRef task;  // of a device that spans its own space: the one that stands for it
   Backend* backend = nullptr;
   Backend* screen = nullptr;            // Pipe::screen
   std::unique_ptr<Backend> own_screen;  // it, where the caller gave none

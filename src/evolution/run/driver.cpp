@@ -48,7 +48,7 @@ Driver::Driver(RunContext context, const EvolveOptions& options, std::optional<J
       host_(options.host != nullptr ? *options.host : real_host()),
       journal_(std::move(journal)),
       task_(*context_.task),
-      pipe_{&task_, context_.backend, context_.writer, options.search.seed, context_.screen},
+      pipe_{context_.task, context_.backend, context_.writer, options.search.seed, context_.screen},
       started_(began),
       counting_(host_, context_.backend->provenance(), began),
       heartbeat_(host_, options.observer),

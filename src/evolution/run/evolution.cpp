@@ -168,7 +168,7 @@ Receipt Evolution::State::settle_accepted(std::uint64_t id, Score score,
 std::vector<ResolvedPlan> Evolution::State::plans_of(const KernelSource& source) const {
   std::vector<ResolvedPlan> plans;
   if (source.plan.launches.empty()) return plans;
-  for (const Workload& workload : record.task.time_shapes) {
+  for (const Workload& workload : record.task->time_shapes) {
     auto resolution = resolve(source, record.task, workload, record.device, nullptr);
     if (!resolution || !std::holds_alternative<ResolvedPlan>(*resolution)) return {};
     plans.push_back(std::get<ResolvedPlan>(std::move(*resolution)));
@@ -184,7 +184,7 @@ Attempt<Job> Evolution::State::job_of(const Proposal& proposal) const {
   if (const auto lack = components.writer->lacks(record.task, proposal.strategy)) {
     return reject("write.uncovered", "no writer realises " + *lack);
   }
-  auto written = components.writer->write({&record.task, &proposal.strategy, &record.device, {}});
+  auto written = components.writer->write({record.task, &proposal.strategy, &record.device, {}});
   if (!written) return written.failure();
   job.source = std::move(*written);
   job.plans = plans_of(*job.source);
@@ -223,7 +223,7 @@ Result<std::unique_ptr<Evolution::State>> Evolution::State::open(EvolutionRecord
   if (!components) return components.error();
   state->components = std::move(*components);
   if (strategist != nullptr) state->components.strategist = strategist;
-  auto least = least_mean_us(task, device, task.precision);
+  auto least = least_mean_us(task, device, task->precision);
   if (!least) return least.error();
   state->least_us = *least;
   state->search.emplace(options.search, *state->components.space, *state->components.strategist,
@@ -239,7 +239,7 @@ Evolution& Evolution::operator=(Evolution&&) noexcept = default;
 
 Result<Evolution> Evolution::begin(const Task& task, const DeviceSpec& device,
                                    const EvolutionOptions& options) {
-  EvolutionRecord record{task, device, options, options.strategist != nullptr, {}};
+  EvolutionRecord record{TaskRef(task), device, options, options.strategist != nullptr, {}};
   record.options.strategist = nullptr;
   auto state = State::open(std::move(record), options.strategist);
   if (!state) return state.error();

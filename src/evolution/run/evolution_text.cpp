@@ -61,7 +61,7 @@ EvolutionRecord record_of(const parts::Json& json) {
   EvolutionRecord record;
   auto task = task_from_json(json.at("task").dump(), "the saved task");
   if (!task) throw parts::Json::other_error::create(501, task.error().message, nullptr);
-  record.task = std::move(*task);
+  record.task = TaskRef(std::move(*task));
   record.device = parts::device_of(json.at("device"));
   EvolutionOptions& options = record.options;
   options.search = parts::search_options_of(json.at("search"));

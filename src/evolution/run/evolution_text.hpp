@@ -21,7 +21,7 @@ struct EvolutionSlot {
 
 // All that a search is a function of.
 struct EvolutionRecord {
-  Task task;
+  TaskRef task;
   DeviceSpec device;
   EvolutionOptions options;     // without the strategist
   bool own_strategist = false;  // the host gave one

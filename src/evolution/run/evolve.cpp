@@ -73,7 +73,7 @@ Result<void> prove_the_check(RunContext& context, const EvolveOptions& options) 
   Heartbeat heartbeat(host_of(options), options.observer);
   Spending spent;
   auto power = aside(host_of(options), heartbeat, "trying the task's own check", spent,
-                     [&] { return check_power(*context.task, *context.checker); });
+                     [&] { return check_power(context.task, *context.checker); });
   if (power) return {};
   if (power.error().code != ErrorCode::no_device) return power.error();
   context.notices.push_back("the task's own check was not put to the test: " +

@@ -107,7 +107,7 @@ Result<void> time_finalists(const Pipe& pipe, std::span<Finalist> finalists,
   std::vector<Subject> subjects;
   for (const Finalist& one : finalists)
     subjects.push_back({Subject::Kind::candidate, fmt::format("slot {}", one.slot), &*one.kernel});
-  auto reports = measure_all(*pipe.task, *pipe.backend, subjects, rules);
+  auto reports = measure_all(pipe.task, *pipe.backend, subjects, rules);
   if (!reports) return reports.error();
   for (std::size_t i = 0; i < finalists.size(); ++i) {
     const SubjectReport& report = (*reports)[i].report;

@@ -35,7 +35,7 @@ struct Room {
   ModelSeat seat(ChatClient& client, double share = 1) {
     ModelSeat seat;
     seat.client = &client;
-    seat.task = &task;
+    seat.task = TaskRef(task);
     seat.device = &device;
     seat.options.share = share;
     seat.notice = [this](const std::string& notice) { notices.push_back(notice); };
@@ -52,7 +52,7 @@ struct Room {
   }
   WriterBrief writing(const Strategy& strategy) {
     WriterBrief brief;
-    brief.task = &task;
+    brief.task = TaskRef(task);
     brief.strategy = &strategy;
     brief.device = &device;
     brief.key = "slot 5";

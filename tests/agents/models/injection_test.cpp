@@ -74,7 +74,7 @@ std::vector<ChatRequest> prompts_with(const std::string& stranger) {
   kernel.plan.launches.resize(1);
   kernel.plan.launches[0].entry = "f";
   WriterBrief writing;
-  writing.task = &*task;
+  writing.task = TaskRef(*task);
   writing.device = &device;
   writing.strategy = &parent.strategy;
   writing.key = "slot 1";

@@ -99,7 +99,7 @@ TEST_CASE("writers' prompts are what they are", "[agents][prompt]") {
   Room room;
   const Strategy strategy = individual(32, 0).strategy;
   WriterBrief brief;
-  brief.task = &room.task;
+  brief.task = TaskRef(room.task);
   brief.device = &room.device;
   brief.strategy = &strategy;
   brief.key = "slot 4";
@@ -126,7 +126,7 @@ TEST_CASE("a request names its agent and key, and says what stays the same", "[a
   Room room;
   const Strategy strategy = individual(32, 0).strategy;
   WriterBrief brief;
-  brief.task = &room.task;
+  brief.task = TaskRef(room.task);
   brief.strategy = &strategy;
   brief.key = "slot 4";
   static_cast<void>(ask_translator(room.model, "the head", brief, small_kernel()));
@@ -209,7 +209,7 @@ TEST_CASE("in 50 calls for a GEMM prompts stay short and mostly the same", "[age
   const auto templates = template_writer(builtin_tunables());
   ModelSeat seat;
   seat.client = &model;
-  seat.task = &*task;
+  seat.task = TaskRef(*task);
   seat.device = &device;
   const auto writer = model_writer(seat, *templates);
   const std::string head = strategist_head(*task, device, **space);
@@ -224,7 +224,7 @@ TEST_CASE("in 50 calls for a GEMM prompts stay short and mostly the same", "[age
     static_cast<void>(ask_strategist(model, head, brief, 2, "slot"));
     const Strategy strategy = drawn(**space, 100 + call);
     WriterBrief writing;
-    writing.task = &*task;
+    writing.task = TaskRef(*task);
     writing.device = &device;
     writing.strategy = &strategy;
     writing.digest = brief.parents[0].verdict.digest;

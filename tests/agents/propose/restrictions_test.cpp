@@ -53,8 +53,8 @@ void expect_same_answers(const Tunable& tunable, const Task& task, const DeviceS
     model.techniques.push_back(std::move(row));
   auto graph = ConstraintGraph::build(model.techniques);
   REQUIRE(graph);
-  auto plan =
-      plan_skeleton(model, *graph, tunable_skeleton(tunable, task, device, model.techniques));
+  auto plan = plan_skeleton(model, *graph,
+                            tunable_skeleton(tunable, TaskRef(task), device, model.techniques));
   REQUIRE(plan);
   Rng rng = Rng::of(7, "restrictions");
   std::int64_t differ = 0;

@@ -104,7 +104,7 @@ struct Trials {
 
   SubjectReport measure(const Subject& contestant, const MeasureOptions& options) {
     auto reports =
-        trials.measure(task, task_id(task), task.time_shapes.front(), {&contestant, 1}, options);
+        trials.measure(TaskRef(task), task.time_shapes.front(), {&contestant, 1}, options);
     REQUIRE(reports);
     const auto& measured = reports->front().measurement;
     if (measured.is_rejected()) FAIL(measured.rejected().message);
@@ -134,7 +134,7 @@ TEST_CASE("whichever timed launch was wrong, its kernel leaves and is launched n
     CAPTURE(wrong);
     on.device.checks = on.device.launched = 0;
     on.device.wrong_check = wrong;
-    auto reports = on.trials.measure(on.task, task_id(on.task), on.task.time_shapes.front(),
+    auto reports = on.trials.measure(TaskRef(on.task), on.task.time_shapes.front(),
                                      {&plain_kernel, 1}, options);
     REQUIRE(reports);
     REQUIRE(reports->front().measurement.is_rejected());

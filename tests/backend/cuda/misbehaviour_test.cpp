@@ -263,7 +263,6 @@ void expect_outcome(const std::string& got, const std::string& want) {
 TEST_CASE("every misbehaviour of judge and runner has its outcome, and none is a number") {
   const Task task = zero_task();
   REQUIRE(validate(task));
-  const std::string key = task_id(task);
   const CompiledKernel kernel = dummy_kernel();
   const auto spec = chip("h200");
   REQUIRE(spec);
@@ -281,11 +280,12 @@ TEST_CASE("every misbehaviour of judge and runner has its outcome, and none is a
     const auto device = fake.open(deadlines_for(row.behaviour));
     REQUIRE(device->trust({1}));
     CudaTrials trials(*device, programs, spot, *spec, hangs(row.behaviour, "") ? 0.5 : 20);
-    expect_outcome(outcome(trials.prove(task, key, kernel, cases)), row.proved);
+    expect_outcome(outcome(trials.prove(TaskRef(task), kernel, cases)), row.proved);
     auto measured =
-        trials.measure(task, key, cases[0].workload, {&contestant, 1}, {3, 0.01, true, 1});
+        trials.measure(TaskRef(task), cases[0].workload, {&contestant, 1}, {3, 0.01, true, 1});
     if (!measured)
-      measured = trials.measure(task, key, cases[0].workload, {&contestant, 1}, {3, 0.01, true, 1});
+      measured =
+          trials.measure(TaskRef(task), cases[0].workload, {&contestant, 1}, {3, 0.01, true, 1});
     expect_outcome(outcome(measured), row.measured);
   }
 }
@@ -319,7 +319,7 @@ TEST_CASE("a device whose stores are lost after a fault is replaced, and that is
     REQUIRE(device->trust({1}));
     CudaTrials trials(*device, programs, spot, *spec, 20);
     for (const char* proved : row.proved)
-      expect_outcome(outcome(trials.prove(task, task_id(task), kernel, cases)), proved);
+      expect_outcome(outcome(trials.prove(TaskRef(task), kernel, cases)), proved);
     const auto said = trials.happened();
     CHECK(said.size() == row.said);
     if (!said.empty()) CHECK(said[0].find("did not arrive") != std::string::npos);
@@ -341,12 +341,10 @@ TEST_CASE(
   CudaTrials trials(*device, programs, spot, *spec, 20);
   Case what;
   what.workload = task.time_shapes[0];
-  testing::expect_code(outcome(trials.prove(task, task_id(task), kernel, {&what, 1})),
-                       "run.launch");
+  testing::expect_code(outcome(trials.prove(TaskRef(task), kernel, {&what, 1})), "run.launch");
   const Subject contestant{Subject::Kind::candidate, "candidate", &kernel};
-  testing::expect_code(
-      outcome(trials.measure(task, task_id(task), what.workload, {&contestant, 1}, {})),
-      "run.launch");
+  testing::expect_code(outcome(trials.measure(TaskRef(task), what.workload, {&contestant, 1}, {})),
+                       "run.launch");
 }
 
 TEST_CASE("a device that cannot be relied on from the start is not opened") {

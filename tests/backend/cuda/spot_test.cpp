@@ -27,7 +27,7 @@ TEST_CASE("values of a few elements over the parts of inputs they read equal tho
   for (const GemmSpec& row : rows) {
     const auto task = gemm_task(row);
     REQUIRE(task);
-    const std::string id = task_id(*task);
+    const TaskRef shared(*task);
     const std::size_t output = task->tensors.size() - 1;
     REQUIRE(task->tensors[output].role == Role::out);
     for (const ContentKind kind : {ContentKind::ordinary, ContentKind::probe}) {
@@ -35,9 +35,9 @@ TEST_CASE("values of a few elements over the parts of inputs they read equal tho
       Case what;
       what.workload = task->time_shapes.front();
       what.content = {.seed = 11, .kind = kind};
-      auto all = oracle.values(*task, id, output, what.workload, what.content, 0);
+      auto all = oracle.values(shared, output, what.workload, what.content, 0);
       REQUIRE(all);
-      auto few = spot.values(*task, id, output, what, {5, 20}, (row.m * row.n) / 2);
+      auto few = spot.values(shared, output, what, {5, 20}, (row.m * row.n) / 2);
       REQUIRE(few);
       REQUIRE((*few)->indices.size() >= 64);
       std::size_t wrong = 0;

@@ -20,7 +20,7 @@ TEST_CASE("a tensor that several threads fill holds what one would write", "[vir
        {ContentKind::ordinary, ContentKind::probe, ContentKind::integers}) {
     const Content content{.seed = 7, .kind = kind};
     VirtualInputs inputs(64 << 20);
-    const auto made = inputs.get(*task, "t", 0, shape, content);
+    const auto made = inputs.get(TaskRef(*task), 0, shape, content);
     const auto params = fill_params(*task, 0, shape, content);
     REQUIRE(made);
     REQUIRE(params);

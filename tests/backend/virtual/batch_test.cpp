@@ -122,7 +122,7 @@ TEST_CASE("A batch of twice as many matrices is modelled at twice the time, abov
     const Task task = gemm({"m=512", "n=512", "k=512", batch, "dtype=fp32", "precision=tf32x3"});
     const CompiledKernel kernel = kernel_of(task, uses);
     const Subject own[] = {{Subject::Kind::candidate, "own", &kernel}};
-    const auto reports = virtual_h200().measure(task, task.time_shapes.front(), own, {});
+    const auto reports = virtual_h200().measure(TaskRef(task), task.time_shapes.front(), own, {});
     REQUIRE(reports);
     REQUIRE(reports->front().measurement);
     const Measurement& measured = *reports->front().measurement;

@@ -43,11 +43,11 @@ TEST_CASE("every chip compiles, proves, times and profiles a kernel", "[chips][t
     CHECK(kernel->arch == backend->device().arch);
     CHECK(kernel->ptx.find(".target " + backend->device().arch) != std::string::npos);
     const Case one{.workload = task.time_shapes[0], .content = {1, ContentKind::ordinary}};
-    const auto report = backend->run(task, *kernel, {&one, 1});
+    const auto report = backend->run(TaskRef(task), *kernel, {&one, 1});
     REQUIRE(report);
     REQUIRE(report->cases[0].faults.empty());
     CHECK(report->cases[0].outputs[0].failed == 0);
-    const auto profile = backend->inspector().profile(task, *kernel, task.time_shapes[0]);
+    const auto profile = backend->inspector().profile(TaskRef(task), *kernel, task.time_shapes[0]);
     REQUIRE(profile);
     const LaunchProfile& launch = profile->launches.at(0);
     CHECK(profile->device == "virtual:" + name);

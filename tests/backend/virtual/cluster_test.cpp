@@ -66,7 +66,7 @@ std::string verdict(const KernelSource& source, std::uint64_t seed) {
   what.workload = task.time_shapes[0];
   what.content.seed = seed;
   what.repeats = 1;
-  return verdict_of(virtual_h200().run(task, *kernel, {&what, 1}));
+  return verdict_of(virtual_h200().run(TaskRef(task), *kernel, {&what, 1}));
 }
 
 std::string changed(const std::string& line, const std::string& to) {

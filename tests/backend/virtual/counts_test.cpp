@@ -151,7 +151,7 @@ ptx::Module module_of(const std::string& body) {
 
 Measurement modelled_on_h200(const Task& task, const CompiledKernel& kernel) {
   const Subject own[] = {{Subject::Kind::candidate, "own", &kernel}};
-  const auto reports = virtual_h200().measure(task, task.time_shapes.front(), own, {});
+  const auto reports = virtual_h200().measure(TaskRef(task), task.time_shapes.front(), own, {});
   REQUIRE(reports);
   REQUIRE(reports->front().measurement);
   return *reports->front().measurement;

@@ -36,7 +36,7 @@ void check_accepted(const Task& task, const std::string& name, const Values& val
     cases.back().workload = task.time_shapes[0];
     cases.back().content = {cases.size(), kind};
   }
-  const auto report = virtual_h200().run(task, *kernel, cases);
+  const auto report = virtual_h200().run(TaskRef(task), *kernel, cases);
   REQUIRE(report);
   for (const CaseReport& one : report->cases) {
     for (const Fault& fault : one.faults)

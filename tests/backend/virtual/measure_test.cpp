@@ -17,7 +17,7 @@ std::vector<SubjectReport> measured(const Task& task, const CompiledKernel* kern
   const std::vector<Subject> contestants = {{Subject::Kind::plain, "plain", nullptr},
                                             {Subject::Kind::candidate, "candidate", kernel},
                                             {Subject::Kind::library, "cublaslt", nullptr}};
-  auto reports = virtual_h200().measure(task, task.time_shapes[0], contestants, {});
+  auto reports = virtual_h200().measure(TaskRef(task), task.time_shapes[0], contestants, {});
   if (!reports) FAIL(reports.error().message);
   REQUIRE(reports->size() == 3);
   return *reports;
@@ -76,7 +76,7 @@ Attempt<Measurement> measured_sum(const Task& task, const std::string& body) {
   const auto kernel = virtual_h200().compile(row_sum_source(std::string(row_sum_head) + body));
   if (!kernel) FAIL(kernel.rejected().message);
   const Subject one[] = {{Subject::Kind::candidate, "candidate", &*kernel}};
-  auto reports = virtual_h200().measure(task, task.time_shapes[0], one, {});
+  auto reports = virtual_h200().measure(TaskRef(task), task.time_shapes[0], one, {});
   if (!reports) FAIL(reports.error().message);
   return reports->front().measurement;
 }
@@ -153,7 +153,7 @@ TEST_CASE("Modelled times are bitwise equal whoever asks", "[threads]") {
   for (double& time : times) {
     threads.emplace_back([&] {
       const std::vector<Subject> one = {{Subject::Kind::candidate, "candidate", &kernel}};
-      const auto reports = virtual_h200().measure(task, task.time_shapes[0], one, {});
+      const auto reports = virtual_h200().measure(TaskRef(task), task.time_shapes[0], one, {});
       if (reports && (*reports)[0].measurement) time = (*reports)[0].measurement->time_us;
     });
   }
@@ -182,7 +182,7 @@ TEST_CASE("Honest kernels of the templates are accepted", "[threads]") {
   for (Case& one : cases) one.workload = task.time_shapes[0];
   cases[1].content = {5, ContentKind::probe};
   cases[2].content = {6, ContentKind::special};
-  const auto report = virtual_h200().run(task, kernel, cases);
+  const auto report = virtual_h200().run(TaskRef(task), kernel, cases);
   REQUIRE(report);
   for (const CaseReport& one : report->cases) {
     for (const Fault& fault : one.faults)

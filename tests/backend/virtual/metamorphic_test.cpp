@@ -11,7 +11,7 @@ CaseReport ran(const KernelSource& source, const Task& task, Case what) {
     throw std::runtime_error(kernel.is_error() ? kernel.error().message
                                                : kernel.rejected().message);
   what.workload = task.time_shapes[0];
-  auto report = virtual_h200().run(task, *kernel, {&what, 1});
+  auto report = virtual_h200().run(TaskRef(task), *kernel, {&what, 1});
   if (!report) throw std::runtime_error(report.error().message);
   return report->cases.at(0);
 }

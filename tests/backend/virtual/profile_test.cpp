@@ -19,7 +19,7 @@ CompiledKernel compiled(const KernelSource& source) {
 
 LaunchProfile profiled(const Task& task, const KernelSource& source) {
   const auto profile =
-      virtual_h200().inspector().profile(task, compiled(source), task.time_shapes[0]);
+      virtual_h200().inspector().profile(TaskRef(task), compiled(source), task.time_shapes[0]);
   if (profile.is_rejected()) FAIL(profile.rejected().code << ": " << profile.rejected().message);
   REQUIRE(profile);
   REQUIRE(profile->launches.size() == 1);
@@ -80,7 +80,7 @@ TEST_CASE(
   KernelSource wrong = strided_source();
   wrong.text.replace(wrong.text.find("c < cols"), 8, "c <= cols");
   const auto refused =
-      virtual_h200().inspector().profile(task, compiled(wrong), task.time_shapes[0]);
+      virtual_h200().inspector().profile(TaskRef(task), compiled(wrong), task.time_shapes[0]);
   REQUIRE(refused.is_rejected());
   testing::expect_code(refused.rejected(), "run.out_of_bounds");
   CHECK(refused.rejected().where.find("kernel.cu:5") != std::string::npos);
@@ -128,7 +128,7 @@ extern "C" __global__ void k(const float* x, float* y, float* parts, unsigned* t
 TEST_CASE("a device without counters says so", "[profile]") {
   const auto fake = open_backend("fake:" CUPILOT_SOURCE_DIR "/tests/data/landscapes/small.json");
   REQUIRE(fake);
-  const auto profile = (*fake)->inspector().profile(Task{}, CompiledKernel{}, Workload{});
+  const auto profile = (*fake)->inspector().profile(TaskRef(Task{}), CompiledKernel{}, Workload{});
   REQUIRE(profile.is_error());
   CHECK(profile.error().code == ErrorCode::usage);
   CHECK(profile.error().hint.find("virtual:") != std::string::npos);

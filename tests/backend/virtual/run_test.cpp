@@ -26,7 +26,7 @@ std::string verdict(const KernelSource& source, const Task& task) {
   Case what;
   what.workload = task.time_shapes[0];
   what.content.seed = 3;
-  return verdict_of(virtual_h200().run(task, *kernel, {&what, 1}));
+  return verdict_of(virtual_h200().run(TaskRef(task), *kernel, {&what, 1}));
 }
 
 struct Mutant {
@@ -101,7 +101,7 @@ TEST_CASE("Bad arguments are refused before anything runs") {
     REQUIRE(kernel);
     Case what;
     what.workload = task.time_shapes[0];
-    const auto report = virtual_h200().run(task, *kernel, {&what, 1});
+    const auto report = virtual_h200().run(TaskRef(task), *kernel, {&what, 1});
     REQUIRE(report);
     CHECK(report->cases[0].not_for_this_shape);
     CHECK(report->cases[0].faults.empty());
@@ -179,7 +179,7 @@ TEST_CASE("A trial ends at the first faulty case, and drawn elements suffice to 
   for (Case& one : cases) one.workload = task.time_shapes[0];
   cases[1].compare = 300;
   cases[2].hash = cases[2].count = true;
-  const auto report = virtual_h200().run(task, *kernel, cases);
+  const auto report = virtual_h200().run(TaskRef(task), *kernel, cases);
   REQUIRE(report);
   REQUIRE(report->cases.size() == 3);
   CHECK(report->cases[0].outputs[0].compared == 1000);
@@ -206,7 +206,7 @@ TEST_CASE("Reports are the same whatever threads ask", "[threads]") {
   for (std::size_t i = 0; i < seen.size(); ++i) {
     threads.emplace_back([&, i] {
       if (i == 2 && !virtual_h200().inspector().renew()) return;
-      const auto report = virtual_h200().run(task, *kernel, {&what, 1});
+      const auto report = virtual_h200().run(TaskRef(task), *kernel, {&what, 1});
       if (!report) return;
       const OutputReport& output = report->cases[0].outputs[0];
       seen[i] = output.bits_hash + std::to_string(output.worst_ratio) +
@@ -252,7 +252,7 @@ TEST_CASE("Integers that reference values do not hold are said to be beyond judg
         " if (threadIdx.x == 0) y[blockIdx.x] = sum; }"));
     REQUIRE(kernel);
     const Case whole{.workload = task.time_shapes[0]};
-    const auto report = virtual_h200().run(task, *kernel, {&whole, 1});
+    const auto report = virtual_h200().run(TaskRef(task), *kernel, {&whole, 1});
     INFO(below);
     CHECK(static_cast<bool>(report) == (below == std::int64_t{1} << 40));
     if (report) {

@@ -49,7 +49,7 @@ TEST_CASE(
   cases[1].content = {6, ContentKind::ordinary};
   cases[2].content = {6, ContentKind::probe};
   cases[3].content = {7, ContentKind::probe};
-  const auto report = virtual_h200().run(task, kernel, cases);
+  const auto report = virtual_h200().run(TaskRef(task), kernel, cases);
   REQUIRE(report);
   for (const CaseReport& one : report->cases) {
     for (const Fault& fault : one.faults)

@@ -31,7 +31,7 @@ void check_accepted(const std::vector<std::string>& words, const std::vector<Use
   for (Case& one : cases) one.workload = task.time_shapes[0];
   cases[0].content = {5, ContentKind::ordinary};
   cases[1].content = {6, ContentKind::probe};
-  const auto report = virtual_h200().run(task, kernel, cases);
+  const auto report = virtual_h200().run(TaskRef(task), kernel, cases);
   REQUIRE(report);
   for (const CaseReport& one : report->cases) {
     for (const Fault& fault : one.faults)

@@ -57,7 +57,7 @@ void check_accepted(const std::vector<std::string>& words, const std::vector<Use
     cases.back().workload = task.time_shapes[0];
     cases.back().content = {cases.size(), kind};
   }
-  const auto report = virtual_h200().run(task, kernel, cases);
+  const auto report = virtual_h200().run(TaskRef(task), kernel, cases);
   REQUIRE(report);
   for (const CaseReport& one : report->cases) {
     for (const Fault& fault : one.faults)

@@ -27,7 +27,7 @@ void check_accepted(const Row& row, const char* template_name) {
   cases[1].content = {6, ContentKind::ordinary};
   cases[2].content = {6, ContentKind::probe};
   cases[3].content = {7, ContentKind::probe};
-  const auto report = virtual_h200().run(task, kernel, cases);
+  const auto report = virtual_h200().run(TaskRef(task), kernel, cases);
   REQUIRE(report);
   for (const CaseReport& one : report->cases) {
     for (const Fault& fault : one.faults)
@@ -226,8 +226,8 @@ TEST_CASE("a kernel whose 8-bit sums are not promoted is refused where the contr
   std::vector<Case> cases(1);
   cases[0].workload = task.time_shapes[0];
   cases[0].content = {5, ContentKind::constant_rows};
-  CHECK(verdict_of(virtual_h200().run(task, kernel, cases)).empty());
-  CHECK(verdict_of(virtual_h200().run(gemm(stricter), kernel, cases)) == "verify.bound");
+  CHECK(verdict_of(virtual_h200().run(TaskRef(task), kernel, cases)).empty());
+  CHECK(verdict_of(virtual_h200().run(TaskRef(gemm(stricter)), kernel, cases)) == "verify.bound");
 }
 
 }  // namespace

@@ -125,7 +125,7 @@ TEST_CASE("the judge's kernels and a task's references compile") {
   REQUIRE(task);
   CudaPrograms programs(**pool, "sm_90a");
   for (const ReferenceBuild build : {ReferenceBuild::plain, ReferenceBuild::tracked}) {
-    const auto image = programs.reference(*task, "key", build);
+    const auto image = programs.reference(TaskRef(*task), build);
     if (!image) FAIL(image.error().message);
     CHECK((*image)->program.entries.size() == 1);
     CHECK((*image)->image.image.size() > 1000);
@@ -133,7 +133,7 @@ TEST_CASE("the judge's kernels and a task's references compile") {
   Task broken = *task;
   broken.reference.text =
       "__device__ real reference_D(const Inputs& in, long long index) { return nothing; }";
-  const auto refused = programs.reference(broken, "broken", ReferenceBuild::tracked);
+  const auto refused = programs.reference(TaskRef(broken), ReferenceBuild::tracked);
   REQUIRE(!refused);
   CHECK(refused.error().code == ErrorCode::usage);
 }

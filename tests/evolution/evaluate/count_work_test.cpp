@@ -15,14 +15,15 @@ class Counting : public Backend, public Inspector {
   const DeviceTraits& traits() const override { return traits_; }
   Inspector& inspector() override { return *this; }
   Attempt<CompiledKernel> compile(const KernelSource&, Fresh) override { return lacking(); }
-  Result<TrialReport> run(const Task&, const CompiledKernel&, std::span<const Case>) override {
+  Result<TrialReport> run(const TaskRef&, const CompiledKernel&, std::span<const Case>) override {
     return lacking();
   }
-  Result<std::vector<SubjectReport>> measure(const Task&, const Workload&, std::span<const Subject>,
+  Result<std::vector<SubjectReport>> measure(const TaskRef&, const Workload&,
+                                             std::span<const Subject>,
                                              const MeasureOptions&) override {
     return lacking();
   }
-  Attempt<std::vector<LaunchCounts>> count(const Task&, const CompiledKernel&, const Workload&,
+  Attempt<std::vector<LaunchCounts>> count(const TaskRef&, const CompiledKernel&, const Workload&,
                                            CountDepth) override {
     return answer_;
   }
@@ -46,7 +47,7 @@ Accepted counted(Attempt<std::vector<LaunchCounts>> answer, const CountPlan& pla
   const Task task = *gemm_task({});
   Counting device(std::move(answer));
   Pipe pipe;
-  pipe.task = &task;
+  pipe.task = TaskRef(task);
   pipe.backend = &device;
   Accepted accepted;
   accepted.measurement.provenance = Provenance::measured;

@@ -69,7 +69,7 @@ TEST_CASE("evolve takes the host's evaluator, and the search is the same", "[thr
     const auto space = build_space({device->traits().techniques, {}});
     REQUIRE_OK(space);
     const auto writer = values_writer(**space);
-    const Pipe pipe{&task, device.get(), writer.get(), options.search.seed};
+    const Pipe pipe{TaskRef(task), device.get(), writer.get(), options.search.seed};
     FunctionEvaluator evaluator = piped(pipe, capacity);
     options.run_dir = dir / std::to_string(capacity);
     options.evaluator = &evaluator;

@@ -22,9 +22,15 @@ struct Bench {
   TempDir dir;
   Hooked device{fake_device(
       write_landscape(dir, R"({"cupilot_landscape": 1, "kind": "additive", "seed": 1})"))};
-  Task task = landscape_task();
-  Pipe pipe{&task, &device, nullptr, 1};
+  Pipe pipe{TaskRef(landscape_task()), &device, nullptr, 1};
 
+  // Changes the task that the pipe evaluates for.
+  template <class Change>
+  void change_task(const Change& change) {
+    Task task = *pipe.task;
+    change(task);
+    pipe.task = TaskRef(std::move(task));
+  }
   Candidate evaluated(ProofLevel level = ProofLevel::candidate) {
     KernelSource source;
     source.text = "// a point of the landscape\n";
@@ -111,7 +117,7 @@ TEST_CASE("samples that do not add up are no time", "[pipe]") {
 
 TEST_CASE("a forged time of one shape does not hide in the mean of several", "[pipe]") {
   Bench bench;
-  bench.task.time_shapes = {{{{"n", 1}}, 1.0}, {{{"n", 64}}, 1.0}};
+  bench.change_task([](Task& task) { task.time_shapes = {{{{"n", 1}}, 1.0}, {{{"n", 64}}, 1.0}}; });
   CHECK(bench.accepted().measurement.time_us > 0);
   int calls = 0;
   bench.device.on_measure = [&](auto, std::vector<SubjectReport>& reports) {
@@ -124,9 +130,9 @@ TEST_CASE("times are believed down to the floor less its margin", "[pipe]") {
   Bench bench;
   const DeviceSpec h200 = *chip("h200");
   bench.device.own().spec = h200;
-  bench.task = *gemm_task({.m = 1024, .n = 1024, .k = 1024});
+  bench.pipe.task = TaskRef(*gemm_task({.m = 1024, .n = 1024, .k = 1024}));
   const double floor =
-      *floor_us(bench.task, bench.task.time_shapes[0], h200, Precision::fp32_strict);
+      *floor_us(bench.pipe.task, bench.pipe.task->time_shapes[0], h200, Precision::fp32_strict);
   REQUIRE(floor > 10);
   bench.claim(floor * 0.975);
   CHECK(bench.accepted().measurement.time_us == Approx(floor * 0.975));
@@ -172,13 +178,13 @@ TEST_CASE("a task that asks for equal bits refuses a kernel that gave others", "
   const Accepted accepted = bench.accepted();
   CHECK_FALSE(accepted.verification.deterministic);
   CHECK(accepted.verification.repeats == 3);
-  bench.task.deterministic = true;
+  bench.change_task([](Task& task) { task.deterministic = true; });
   expect_code(bench.refused(), "verify.nondeterministic");
 }
 
 TEST_CASE("a kernel that does not follow an input doubled is refused", "[pipe]") {
   Bench bench;
-  bench.task.precision = Precision::fp32_strict;
+  bench.change_task([](Task& task) { task.precision = Precision::fp32_strict; });
   bench.device.on_run = [](const CompiledKernel&, TrialReport& report) {
     CaseReport& scaled = report.cases.front();
     scaled.what.content.variation = Variation::scaled;
@@ -193,7 +199,7 @@ TEST_CASE("what the screen refuses never reaches the device", "[pipe][threads]")
   Hooked& screen = other.device;
   bench.pipe.screen = &screen;
   screen.own().identity = "virtual:h200";
-  bench.task = *gemm_task({.m = 256, .n = 256, .k = 256});
+  bench.pipe.task = TaskRef(*gemm_task({.m = 256, .n = 256, .k = 256}));
   bench.device.on_compile = [](CompiledKernel& kernel) { kernel.confinement = "landlock 4"; };
   const auto fault = [&](const std::string& code) {
     screen.on_run = [code](const CompiledKernel&, TrialReport& report) {
@@ -236,9 +242,9 @@ TEST_CASE("cases that several threads interpret end as those of one would", "[pi
   Bench bench, other;
   Hooked& screen = other.device;
   bench.pipe.screen = &screen;
-  bench.task = *gemm_task({.m = 256, .n = 256, .k = 256});
+  bench.pipe.task = TaskRef(*gemm_task({.m = 256, .n = 256, .k = 256}));
   const std::vector<Case> all =
-      battery(bench.task, {}, screen.device(), ProofLevel::finalist, bench.pipe.seed, false);
+      battery(bench.pipe.task, {}, screen.device(), ProofLevel::finalist, bench.pipe.seed, false);
   REQUIRE(all.size() > 8);
   const auto same = [](const Case& a, const Case& b) {
     return a.workload.sizes == b.workload.sizes && a.content == b.content && a.poison == b.poison;

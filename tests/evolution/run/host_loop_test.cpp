@@ -82,7 +82,7 @@ void same_as_evolve(const Task& task, Backend& backend, const EvolveOptions& run
   auto evolution = Evolution::begin(task, backend.device(), options);
   REQUIRE_OK(evolution);
   const Ends by_hand =
-      ends_by_hand(*evolution, {&task, &backend, nullptr, run.search.seed}, width, order);
+      ends_by_hand(*evolution, {TaskRef(task), &backend, nullptr, run.search.seed}, width, order);
   const Ends by_evolve = ends_of_run(run.run_dir);
   CHECK(by_hand.size() == by_evolve.size());
   for (const auto& [slot, end] : by_evolve) {
@@ -133,7 +133,7 @@ TEST_CASE("a job that would be the best is proved as an elite", "[threads]") {
   for (Job& job : jobs_of(*evolution, 12)) {
     const auto level = [&](double elite_below_us) {
       job.elite_below_us = elite_below_us;
-      auto candidate = evaluate({&*task, device->get(), nullptr, 1}, job);
+      auto candidate = evaluate({TaskRef(*task), device->get(), nullptr, 1}, job);
       REQUIRE_OK(candidate);
       const auto* accepted = std::get_if<Accepted>(&candidate->outcome);
       return accepted != nullptr ? std::optional(accepted->verification.level) : std::nullopt;

@@ -37,13 +37,13 @@ class OddCard : public Backend {
     kernel.facts.normalized_hash = kernel.id;
     return kernel;
   }
-  Result<TrialReport> run(const Task& task, const CompiledKernel&,
+  Result<TrialReport> run(const TaskRef& task, const CompiledKernel&,
                           std::span<const Case> cases) override {
     TrialReport report;
     for (const Case& what : cases) {
       CaseReport& entry = report.cases.emplace_back();
       entry.what = what;
-      for (const Tensor& tensor : task.tensors) {
+      for (const Tensor& tensor : task->tensors) {
         if (tensor.role != Role::out) continue;
         OutputReport& output = entry.outputs.emplace_back();
         output.tensor = tensor.name;
@@ -52,10 +52,10 @@ class OddCard : public Backend {
     }
     return report;
   }
-  Result<std::vector<SubjectReport>> measure(const Task& task, const Workload&,
+  Result<std::vector<SubjectReport>> measure(const TaskRef& task, const Workload&,
                                              std::span<const Subject> contestants,
                                              const MeasureOptions& options) override {
-    const double edge = static_cast<double>(task.time_shapes.front().sizes.at("m"));
+    const double edge = static_cast<double>(task->time_shapes.front().sizes.at("m"));
     std::vector<SubjectReport> reports;
     for (const Subject& contestant : contestants) {
       SubjectReport& report = reports.emplace_back();
@@ -222,10 +222,10 @@ TEST_CASE("a recording answers for the task that it is of, and names it to any o
   CHECK_FALSE((*recorded)->traits().runs);
   const Task same = gemm(2048), other = gemm(1024);
   const Case one{same.time_shapes.front()};
-  CHECK((*recorded)->run(same, {}, {&one, 1}));
-  CHECK((*recorded)->measure(same, one.workload, {}, {}));
-  const auto run = (*recorded)->run(other, {}, {&one, 1});
-  const auto measured = (*recorded)->measure(other, one.workload, {}, {});
+  CHECK((*recorded)->run(TaskRef(same), {}, {&one, 1}));
+  CHECK((*recorded)->measure(TaskRef(same), one.workload, {}, {}));
+  const auto run = (*recorded)->run(TaskRef(other), {}, {&one, 1});
+  const auto measured = (*recorded)->measure(TaskRef(other), one.workload, {}, {});
   const auto searched = evolve(other, **recorded, run_with("", ""));
   REQUIRE_FALSE(run);
   REQUIRE_FALSE(measured);
