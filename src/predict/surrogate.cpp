@@ -7,7 +7,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <numbers>
-#include <set>
+
+#include "strategy/genome.hpp"
 
 namespace cupilot {
 namespace {
@@ -45,19 +46,22 @@ double site_distance(int domain, std::int16_t a, std::int16_t b) {
   return domain < 3 ? 1 : 0.6 + 0.4 * std::abs(a - b) / (domain - 1);
 }
 
-// Codes side by side, each site's values together.
+// A strategy as one small number a site.
+using SiteValues = std::vector<std::int16_t>;
+
+// Strategies side by side, each site's values together.
 class CodeTable {
  public:
   explicit CodeTable(const std::vector<int>& domains)
       : domains_(domains), values_(domains.size()) {}
-  void add(const StrategyCode& code) {
+  void add(const SiteValues& code) {
     for (std::size_t site = 0; site < code.size(); ++site) values_[site].push_back(code[site]);
   }
   void clear() {
     for (auto& values : values_) values.clear();
   }
   // Of a code to the first `count`.
-  Eigen::VectorXd distances(const StrategyCode& code, Eigen::Index count) const {
+  Eigen::VectorXd distances(const SiteValues& code, Eigen::Index count) const {
     Eigen::VectorXd sum = Eigen::VectorXd::Zero(count);
     std::vector<double> to;  // each value of the site
     for (std::size_t site = 0; site < code.size(); ++site) {
@@ -81,53 +85,61 @@ class CodeTable {
   std::vector<std::vector<std::int16_t>> values_;  // by site
 };
 
+// Reads strategies at the sites of a space: one a knob, one a technique without knobs.
+class Sites {
+ public:
+  explicit Sites(const Space& space)
+      : space_(genomes_of(space)), alphabet_(space_->alphabet()), bare_(bare_techniques()) {
+    for (const Knob& knob : alphabet_.knobs)
+      domains_.push_back(static_cast<int>(knob.domain.size()));
+    domains_.resize(domains_.size() + bare_.size(), 0);
+  }
+  std::size_t count() const { return domains_.size(); }
+  // Domain size of a site; 0 for a technique without knobs.
+  const std::vector<int>& domains() const { return domains_; }
+
+  // At each site 0 where the technique is not in use, else 1, with the position in the domain.
+  SiteValues read(const Strategy& strategy) const {
+    const Genome genome = alphabet_.read(strategy);
+    SiteValues values(domains_.size(), 0);
+    for (const int t : genome.uses) {
+      if (t < 0) continue;
+      for (const int k : alphabet_.knobs_of[static_cast<std::size_t>(t)]) {
+        const auto site = static_cast<std::size_t>(k);
+        const Knob& knob = alphabet_.knobs[site];
+        const std::int64_t stated = genome.values[site];
+        const std::int64_t value = stated == Genome::unset ? knob.fallback : stated;
+        const auto place = std::find(knob.domain.begin(), knob.domain.end(), value);
+        values[site] = static_cast<std::int16_t>(1 + (place - knob.domain.begin()));
+      }
+    }
+    for (std::size_t i = 0; i < bare_.size(); ++i)
+      values[alphabet_.knobs.size() + i] = holds(genome, bare_[i]) ? 1 : 0;
+    return values;
+  }
+
+ private:
+  std::vector<int> bare_techniques() const {
+    std::vector<int> bare;
+    for (const int t : alphabet_.offered) {
+      if (alphabet_.knobs_of[static_cast<std::size_t>(t)].empty()) bare.push_back(t);
+    }
+    return bare;
+  }
+
+  std::shared_ptr<const GenomeSpace> space_;
+  const Alphabet& alphabet_;
+  std::vector<int> bare_;  // techniques without knobs
+  std::vector<int> domains_;
+};
+
 }  // namespace
 
-StrategyEncoder::StrategyEncoder(const Space& space) {
-  std::set<std::string> with_knobs;
-  for (const Knob& knob : space.knobs()) {
-    techniques_.push_back(knob.technique);
-    parameters_.push_back(knob.parameter);
-    values_.push_back(knob.domain);
-    fallbacks_.push_back(knob.fallback);
-    domains_.push_back(static_cast<int>(knob.domain.size()));
-    with_knobs.insert(knob.technique);
-  }
-  for (const Technique& technique : space.techniques()) {
-    if (with_knobs.count(technique.name) != 0) continue;
-    techniques_.push_back(technique.name);
-    parameters_.emplace_back();
-    values_.emplace_back();
-    fallbacks_.push_back(0);
-    domains_.push_back(0);
-  }
-  for (std::size_t site = 0; site < techniques_.size(); ++site)
-    sites_of_[techniques_[site]].push_back(site);
-}
-
-StrategyCode StrategyEncoder::encode(const Strategy& strategy) const {
-  StrategyCode code(domains_.size(), 0);
-  for (const Use& use : strategy.uses) {
-    const auto sites = sites_of_.find(use.technique);
-    if (sites == sites_of_.end()) continue;
-    for (const std::size_t site : sites->second) {
-      code[site] = 1;
-      if (parameters_[site].empty()) continue;
-      const auto found = use.values.find(parameters_[site]);
-      const std::int64_t value = found != use.values.end() ? found->second : fallbacks_[site];
-      const auto& domain = values_[site];
-      const auto place = std::find(domain.begin(), domain.end(), value);
-      code[site] = static_cast<std::int16_t>(1 + (place - domain.begin()));
-    }
-  }
-  return code;
-}
-
 struct Surrogate::State {
-  StrategyEncoder encoder;
+  Sites sites;
   struct Point {
     std::int64_t slot = 0;
-    StrategyCode code;
+    SiteValues code;
     bool settled = false;
     bool refused = false;
     double fitness = 0;
@@ -146,23 +158,23 @@ struct Surrogate::State {
   double expected_within = 0;
 
   State(const Space& space, double within)
-      : encoder(space),
-        codes(encoder.domains()),
+      : sites(space),
+        codes(sites.domains()),
         scale(within > 0 ? within : 1),
         expected_within(within) {
     if (within > 0)
-      hyper = {0.5, std::max(1.0, static_cast<double>(encoder.sites()) / usual_sites), usual_noise};
+      hyper = {0.5, std::max(1.0, static_cast<double>(sites.count()) / usual_sites), usual_noise};
   }
 
   double shared(double apart) const {
-    return 1 - apart / std::max<double>(1, static_cast<double>(encoder.sites()));
+    return 1 - apart / std::max<double>(1, static_cast<double>(sites.count()));
   }
   double likeness(double apart, const Hyper& h) const {
     return h.additive * shared(apart) + (1 - h.additive) * std::exp(-apart / h.length);
   }
 
   // To each row.
-  Eigen::VectorXd likenesses(const StrategyCode& code) const {
+  Eigen::VectorXd likenesses(const SiteValues& code) const {
     return codes.distances(code, rows).unaryExpr([&](double apart) {
       return likeness(apart, hyper);
     });
@@ -225,14 +237,14 @@ struct Surrogate::State {
   }
 
   std::array<double, 3> lengths_tried() const {
-    const double sites = static_cast<double>(encoder.sites());
-    return {std::max(0.3, sites / 12), std::max(0.3, sites / 5), std::max(0.3, sites / 2)};
+    const double count = static_cast<double>(sites.count());
+    return {std::max(0.3, count / 12), std::max(0.3, count / 5), std::max(0.3, count / 2)};
   }
 
   // Of pairs of the known, below the diagonal.
   Eigen::MatrixXd distances_among(const std::vector<const Point*>& known) const {
     const auto count = static_cast<Eigen::Index>(known.size());
-    CodeTable among(encoder.domains());
+    CodeTable among(sites.domains());
     for (const Point* point : known) among.add(point->code);
     Eigen::MatrixXd apart = Eigen::MatrixXd::Zero(count, count);
     for (Eigen::Index i = 0; i < count; ++i) {
@@ -311,7 +323,7 @@ Surrogate::~Surrogate() = default;
 Surrogate::Surrogate(Surrogate&&) noexcept = default;
 
 void Surrogate::add_pending(std::int64_t slot, const Strategy& strategy, double prior) {
-  State::Point point{slot, state_->encoder.encode(strategy), false, false, 0, prior};
+  State::Point point{slot, state_->sites.read(strategy), false, false, 0, prior};
   state_->append_row(point);
   state_->points.push_back(std::move(point));
 }
@@ -330,7 +342,7 @@ void Surrogate::fit(const std::vector<Observation>& points) {
   State& s = *state_;
   s.points.clear();
   for (const Observation& point : points) {
-    s.points.push_back({point.slot, s.encoder.encode(*point.strategy), point.settled,
+    s.points.push_back({point.slot, s.sites.read(*point.strategy), point.settled,
                         point.settled && !point.fitness, point.fitness.value_or(0), point.prior});
   }
   s.standardise();
@@ -361,7 +373,7 @@ bool Surrogate::ready() const { return state_->ready; }
 FitnessPrediction Surrogate::predict(const Strategy& strategy, double prior) const {
   const State& s = *state_;
   if (!s.ready) return {s.slope * prior, 1};
-  Eigen::VectorXd k = s.likenesses(s.encoder.encode(strategy));
+  Eigen::VectorXd k = s.likenesses(s.sites.read(strategy));
   const double mean = s.mean(k, prior);
   return {mean, s.deviation(k)};
 }
@@ -369,7 +381,7 @@ FitnessPrediction Surrogate::predict(const Strategy& strategy, double prior) con
 double Surrogate::promise(const Strategy& strategy, double prior, double best, double mark) const {
   const State& s = *state_;
   if (!s.ready) return s.slope * prior;
-  Eigen::VectorXd k = s.likenesses(s.encoder.encode(strategy));
+  Eigen::VectorXd k = s.likenesses(s.sites.read(strategy));
   const double mean = s.mean(k, prior);
   if (std::isinf(best)) return mean;
   const double most = log_gain(mean - best, s.scale);  // the less is known, the more is expected

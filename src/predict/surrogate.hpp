@@ -8,33 +8,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
-#include <unordered_map>
 #include <vector>
 
 #include <cupilot/parts/space.hpp>
 
 namespace cupilot {
-
-// A strategy as one small number a site: a site is a knob, or a technique without knobs.
-using StrategyCode = std::vector<std::int16_t>;
-
-class StrategyEncoder {
- public:
-  explicit StrategyEncoder(const Space& space);
-  StrategyCode encode(const Strategy& strategy) const;
-  std::size_t sites() const { return domains_.size(); }
-  // Domain size of a site; 0 for a technique without knobs.
-  const std::vector<int>& domains() const { return domains_; }
-
- private:
-  std::vector<std::string> techniques_;                                 // of each site
-  std::unordered_map<std::string, std::vector<std::size_t>> sites_of_;  // of each technique
-  std::vector<std::string> parameters_;            // "" for a technique without knobs
-  std::vector<std::vector<std::int64_t>> values_;  // of each site
-  std::vector<std::int64_t> fallbacks_;
-  std::vector<int> domains_;
-};
 
 struct FitnessPrediction {
   double mean = 0, deviation = 0;
