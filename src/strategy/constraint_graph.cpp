@@ -8,6 +8,7 @@
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/breadth_first_search.hpp>
 #include <boost/graph/filtered_graph.hpp>
+#include <cupilot/rng.hpp>
 
 namespace cupilot {
 namespace {
@@ -108,6 +109,7 @@ Result<ConstraintGraph> ConstraintGraph::build(std::span<const Technique> techni
       return contradiction(fmt::format("technique {} stands twice", techniques[i].name));
     }
     result.names_.push_back(techniques[i].name);
+    result.keys_.push_back(Rng::of(0, techniques[i].name).next());
     result.index_.emplace(techniques[i].name, static_cast<int>(i));
   }
   result.needs_.resize(techniques.size());

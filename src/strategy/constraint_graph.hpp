@@ -5,6 +5,7 @@
 // when c".
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -35,6 +36,8 @@ class ConstraintGraph {
   const std::string& name(int technique) const {
     return names_[static_cast<std::size_t>(technique)];
   }
+  // A number that the name alone decides: what is drawn by it does not change with other rows.
+  std::uint64_t key(int technique) const { return keys_[static_cast<std::size_t>(technique)]; }
   int size() const { return static_cast<int>(names_.size()); }
   // The technique and all it cannot do without, ascending.
   const std::vector<int>& closure(int technique) const {
@@ -56,6 +59,7 @@ class ConstraintGraph {
 
  private:
   std::vector<std::string> names_;
+  std::vector<std::uint64_t> keys_;
   struct Hash : std::hash<std::string_view> {
     using is_transparent = void;
   };

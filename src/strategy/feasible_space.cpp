@@ -330,7 +330,7 @@ Choice scattered(const SkeletonPlan& plan, const ConstraintGraph& graph, Rng rng
   Choice choice = bare_choice(plan);
   const double density = rng.unit();
   for (int t = 0; t < graph.size(); ++t) {
-    if (rng.chance(density)) (void)add_closure(plan, graph, t, choice);
+    if (rng.fork(graph.key(t)).chance(density)) (void)add_closure(plan, graph, t, choice);
   }
   settle(plan, graph, choice, nullptr);
   for (std::size_t k = 0; k < plan.slots.size(); ++k) {

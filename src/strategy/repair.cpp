@@ -19,21 +19,21 @@ constexpr double tie_breadth = 0.01;
 constexpr std::size_t levels = 64;
 constexpr std::size_t usual_nodes = 256;
 
-// FNV-1a of a choice: of what is in use, then of positions.
+// Hashes a choice: adds the keys of what is in use, in any order, then FNV-1a of positions. Rows of
+// the catalogue that the skeleton lacks change nothing.
 constexpr std::uint64_t hash_seed = 0xCBF29CE484222325ull;
-std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
-  return (hash ^ word) * 0x100000001B3ull;
-}
 std::uint64_t mixed(std::uint64_t hash, std::int16_t at) {
-  return mixed(hash, std::uint64_t{static_cast<std::uint16_t>(at)});
+  return (hash ^ static_cast<std::uint16_t>(at)) * 0x100000001B3ull;
 }
-std::uint64_t hash_of(const std::vector<char>& present) {
+std::uint64_t hash_of(const ConstraintGraph& graph, const std::vector<char>& present) {
   std::uint64_t hash = hash_seed;
-  for (const char c : present) hash = mixed(hash, std::uint64_t{static_cast<unsigned char>(c)});
+  for (int t = 0; t < graph.size(); ++t) {
+    if (present[static_cast<std::size_t>(t)]) hash += graph.key(t);
+  }
   return hash;
 }
-std::uint64_t hash_of(const Choice& choice) {
-  std::uint64_t hash = hash_of(choice.present);
+std::uint64_t hash_of(const ConstraintGraph& graph, const Choice& choice) {
+  std::uint64_t hash = hash_of(graph, choice.present);
   for (const std::int16_t at : choice.at) hash = mixed(hash, at);
   return hash;
 }
@@ -103,7 +103,7 @@ class Repair {
         graph_(graph),
         wish_(wish),
         prices_(prices),
-        salt_(hash_of(wish)),
+        salt_(hash_of(graph, wish)),
         hashes_(wish.at.size()) {
     nodes_.reserve(usual_nodes);
     positions_.reserve(usual_nodes * wish.at.size());
@@ -219,7 +219,7 @@ class Repair {
   }
 
   int setting_of(Choice choice) {
-    const std::uint64_t hash = hash_of(choice.present);
+    const std::uint64_t hash = hash_of(graph_, choice.present);
     const auto same = std::find_if(settings_.begin(), settings_.end(),
                                    [&](const Setting& s) { return s.hash == hash; });
     if (same == settings_.end()) {

@@ -345,3 +345,23 @@ TEST_CASE("limits of the device are part of legality", "[make_space]") {
     CHECK((stages == nullptr || stages->values.at("stages") <= 4));
   }
 }
+
+TEST_CASE("rows that no template serves change no draw", "[make_space]") {
+  const std::vector<Technique> unrelated(
+      {Technique{.name = "elsewhere", .parameters = {{"width", {1, 2, 4}, {}, 1}}},
+       Technique{.name = "another", .needs = {"elsewhere"}}});
+  const Task task = gemm_of(512, 512, 512);
+  const auto alone = make_space(task, h200(), builtin_tunables());
+  const auto beside = make_space(task, h200(), builtin_tunables(), unrelated);
+  REQUIRE(alone);
+  REQUIRE(beside);
+  CHECK(names_of(**alone) == names_of(**beside));
+  Strategy parent = sample(**alone, Rng(1));
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    const Strategy drawn = sample(**alone, Rng(i));
+    CHECK(strategy_to_json(drawn) == strategy_to_json(sample(**beside, Rng(i))));
+    const Strategy child = mutate(**alone, parent, 3, {}, Rng(i));
+    CHECK(strategy_to_json(child) == strategy_to_json(mutate(**beside, parent, 3, {}, Rng(i))));
+    parent = child;
+  }
+}
