@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
   measurement.provenance = Provenance::reported;
   measurement.time_us = argc > 1 ? std::atof(argv[1]) : 210;
   // What a profiler counted; without any, the verdict rests on the task's own work.
-  measurement.counts.rung = "counters";
+  measurement.counts.source = CounterSource::counters;
   measurement.counts[Counter::dram_read_bytes].value = 180e6;
   measurement.counts[Counter::dram_write_bytes].value = 33.6e6;
   measurement.counts[Counter::ops_tensor_bf16].value = 2.0 * 4096 * 4096 * 4096;

@@ -49,7 +49,7 @@ TableRow row_of(const Json& json) {
 // The counts of a strategy's launches, added up.
 Counts counts_of(const Json& json) {
   Counts counts;
-  counts.rung = "virtual";
+  counts.source = CounterSource::interpreted;
   for (const Json& launch : json.at("launches")) {
     for (const auto& [name, value] : launch.at("counts").items()) {
       Count& count = counts[parts::enum_of<Counter>(name, static_cast<int>(counter_count))];
@@ -113,8 +113,9 @@ std::size_t Table::near(double factor) const {
 }
 
 std::size_t Table::counted() const {
-  return static_cast<std::size_t>(std::count_if(
-      rows.begin(), rows.end(), [](const TableRow& row) { return !row.counts.rung.empty(); }));
+  return static_cast<std::size_t>(std::count_if(rows.begin(), rows.end(), [](const TableRow& row) {
+    return row.counts.source != CounterSource::none;
+  }));
 }
 
 Table Table::without(const Table& other) const {

@@ -30,7 +30,7 @@ Json roofline(const Verdict& verdict) {
             {"floor_share", verdict.floor_share},
             {"binding", name_of(verdict.binding)},
             {"pressures", bottlenecks},
-            {"rung", verdict.rung},
+            {"rung", name_of(verdict.source)},
             {"digest", verdict.digest}};
   for (const StallShare& one : verdict.stalls)
     json["stalls"][std::string(name_of(one.stall))] = one.share;

@@ -114,9 +114,9 @@ class Inspector {
   // when the kernel faults at a smaller shape, every access checked, or at the workload itself.
   virtual Attempt<Profile> profile(const TaskRef& task, const CompiledKernel& kernel,
                                    const Workload& workload);
-  // Counts the work of each launch of the timed region, in order, by hardware counters: rung
-  // "counters", cold L2 before the first; counters that were not read have how == unknown. Any
-  // thread. The region runs several times on the same operands. Rejected when the kernel faults.
+  // Counts the work of each launch of the timed region, in order, by hardware counters, cold
+  // L2 before the first; counters that were not read have how == unknown. Any thread. The region
+  // runs several times on the same operands. Rejected when the kernel faults.
   virtual Attempt<std::vector<LaunchCounts>> count(const TaskRef& task,
                                                    const CompiledKernel& kernel,
                                                    const Workload& workload, CountDepth depth);

@@ -49,11 +49,11 @@ struct Verdict {
   double floor_us = 0;        // lower bound of any correct kernel of the class
   double floor_share = 0;     // floor / time, 0..1
   Resource binding = Resource::dram;
-  std::vector<Bottleneck> bottlenecks{};  // descending
-  std::vector<StallShare> stalls{};       // descending; empty: not counted
-  double utilisation = 0;                 // utilisation of the zone-relevant pipe, 0..1
-  std::string rung{};                     // evidence: "counters", "virtual", "ptx", "analytic"
-  std::vector<std::string> digest{};      // plain sentences with numbers
+  std::vector<Bottleneck> bottlenecks{};       // descending
+  std::vector<StallShare> stalls{};            // descending; empty: not counted
+  double utilisation = 0;                      // utilisation of the zone-relevant pipe, 0..1
+  CounterSource source = CounterSource::none;  // evidence
+  std::vector<std::string> digest{};           // plain sentences with numbers
 };
 
 // Returns the zone of a task by its work and the device, before anything ran.

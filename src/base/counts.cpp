@@ -68,6 +68,11 @@ std::string_view name_of(CountHow how) {
   return names[static_cast<std::size_t>(how)];
 }
 
+std::string_view name_of(CounterSource source) {
+  static constexpr std::string_view names[] = {"", "counters", "virtual", "ptx", "analytic"};
+  return names[static_cast<std::size_t>(source)];
+}
+
 std::string_view name_of(Provenance provenance) {
   static constexpr std::string_view names[] = {"measured", "modelled", "reported"};
   return names[static_cast<std::size_t>(provenance)];

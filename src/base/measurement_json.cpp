@@ -9,15 +9,11 @@
 namespace cupilot::parts {
 namespace {
 
-constexpr std::array<std::string_view, 5> rungs = {"", "counters", "virtual", "ptx", "analytic"};
-constexpr int stages = 9, provenances = 3, hows = 5;
+constexpr int stages = 9, provenances = 3, hows = 5, sources = 5;
 
 Counts counts_of(const Json& json) {
   Counts counts;
-  const std::string rung = json.at("rung").get<std::string>();
-  for (const std::string_view known : rungs) {
-    if (known == rung) counts.rung = known;
-  }
+  counts.source = enum_of<CounterSource>(json.at("rung").get<std::string>(), sources);
   for (const auto& [name, entry] : json.at("all").items()) {
     for (std::size_t i = 0; i < counter_count; ++i) {
       if (name_of(static_cast<Counter>(i)) != name) continue;
@@ -50,7 +46,7 @@ Json put(const Counts& counts) {
     all[std::string(name_of(static_cast<Counter>(i)))] = {finite(count.value), finite(count.low),
                                                           finite(count.high), name_of(count.how)};
   }
-  return {{"rung", counts.rung}, {"all", std::move(all)}};
+  return {{"rung", name_of(counts.source)}, {"all", std::move(all)}};
 }
 
 Json put(const Measurement& m) {

@@ -278,7 +278,7 @@ Result<Verdict> judge(const Task& task, const Workload& workload, const DeviceSp
   const Counts& counts = measurement.counts;
   const Ridges ridge = ridges(task, device);
   Verdict verdict;
-  verdict.rung = counts.rung.empty() ? "analytic" : std::string(counts.rung);
+  verdict.source = counts.source == CounterSource::none ? CounterSource::analytic : counts.source;
   const double counted =
       value(counts, Counter::dram_read_bytes) + value(counts, Counter::dram_write_bytes);
   const double moved = counted > 0 ? counted : static_cast<double>(*bytes);
@@ -292,7 +292,7 @@ Result<Verdict> judge(const Task& task, const Workload& workload, const DeviceSp
   verdict.achieved_bytes = moved / seconds;
   verdict.floor_us = *floor;
   verdict.floor_share = std::min(1.0, *floor / measurement.time_us);
-  const bool counted_any = !counts.rung.empty();
+  const bool counted_any = counts.source != CounterSource::none;
   for (const ResourceTime& row : counted_any
                                      ? resource_times(counts, device, seconds)
                                      : rows_of_work(task, static_cast<double>(*bytes),

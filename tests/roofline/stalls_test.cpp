@@ -200,7 +200,7 @@ TEST_CASE("a verdict tells of stalls where they were counted, and only there", "
     Measurement measurement;
     measurement.provenance = Provenance::measured;
     measurement.time_us = 200;
-    measurement.counts.rung = "counters";
+    measurement.counts.source = CounterSource::counters;
     measurement.counts[Counter::issue_slots] = {1e6, 1e6, 1e6, CountHow::exact};
     measurement.counts[Counter::dram_read_bytes] = {bytes, bytes, bytes, CountHow::exact};
     const auto verdict = judge(task, task.time_shapes[0], *chip("h200"), measurement, warps);

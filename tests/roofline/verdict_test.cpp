@@ -24,7 +24,7 @@ Measurement modelled(const ModelInput& input) {
   measurement.time_us = time.us;
   measurement.binding = time.binding;
   measurement.counts = input.counts;
-  measurement.counts.rung = "virtual";
+  measurement.counts.source = CounterSource::interpreted;
   return measurement;
 }
 
@@ -77,7 +77,7 @@ TEST_CASE("a verdict names what binds and says so in numbers", "[roofline]") {
       judge(task, task.time_shapes[0], h200(), modelled(plain_gemm(1024, 1024, 1024)));
   REQUIRE(verdict);
   CHECK(verdict->zone == Zone::compute);
-  CHECK(verdict->rung == "virtual");
+  CHECK(verdict->source == CounterSource::interpreted);
   CHECK(verdict->floor_share > 0);
   CHECK(verdict->floor_share < 0.2);
   CHECK(verdict->utilisation < 0.2);
@@ -109,7 +109,7 @@ TEST_CASE("without counts a verdict is analytic", "[roofline]") {
   measurement.time_us = 20;
   const auto verdict = judge(task, task.time_shapes[0], h200(), measurement);
   REQUIRE(verdict);
-  CHECK(verdict->rung == "analytic");
+  CHECK(verdict->source == CounterSource::analytic);
   CHECK(verdict->achieved_flops == Approx(2 * std::pow(512, 3) / 20e-6));
   CHECK(verdict->digest[0].find("measured time") == 0);
   // The work that the task asks for needs its part of the pipe; what it does not explain is

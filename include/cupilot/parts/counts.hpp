@@ -53,12 +53,17 @@ struct Count {
   CountHow how = CountHow::unknown;
 };
 
+// Where counts come from, the best first: hardware counters, the interpreter of the virtual device,
+// instructions of the PTX, the task's own work.
+enum class CounterSource { none, counters, interpreted, ptx, analytic };
+// "" (none), "counters", "virtual", "ptx", "analytic"
+std::string_view name_of(CounterSource source);
+
 struct Counts {
   std::array<Count, counter_count> all{};
   Count& operator[](Counter c) { return all[static_cast<std::size_t>(c)]; }
   const Count& operator[](Counter c) const { return all[static_cast<std::size_t>(c)]; }
-  // Roofline ladder: "counters", "virtual", "ptx", "analytic"; "" when there are none.
-  std::string_view rung = "";
+  CounterSource source = CounterSource::none;
 };
 
 }  // namespace cupilot

@@ -150,7 +150,7 @@ namespace {
 
 Counts counts_of(const CountedLaunch& counted, const WireLaunch& launch) {
   Counts counts;
-  counts.rung = "counters";
+  counts.source = CounterSource::counters;
   for (std::size_t i = 0; i < counter_count; ++i) {
     if ((counted.known & mask_of(static_cast<Counter>(i))) == 0) continue;
     counts.all[i] = {counted.values[i], counted.values[i], counted.values[i], CountHow::exact};

@@ -9,7 +9,7 @@ void overlay(Counts& counts, const Counts& counted) {
   for (std::size_t i = 0; i < counter_count; ++i) {
     if (counted.all[i].how != CountHow::unknown) counts.all[i] = counted.all[i];
   }
-  counts.rung = counted.rung;
+  counts.source = counted.source;
 }
 
 }  // namespace

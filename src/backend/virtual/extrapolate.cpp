@@ -146,7 +146,7 @@ struct Runs {
 Counts fit(const Runs& runs, const std::vector<AxisPair>& axes, const Sizes& full,
            std::size_t launch, double blocks) {
   Counts counts;
-  counts.rung = "virtual";
+  counts.source = CounterSource::interpreted;
   std::vector<double> values(runs.corners.size());
   const auto read = [&](std::size_t c) {
     for (std::size_t i = 0; i < values.size(); ++i)

@@ -168,7 +168,7 @@ void add_counts(Counts& sum, const Counts& more) {
     sum.all[i].high += more.all[i].high;
     sum.all[i].how = std::max(sum.all[i].how, more.all[i].how);
   }
-  sum.rung = "virtual";
+  sum.source = CounterSource::interpreted;
 }
 
 std::uint64_t instruction_budget(const Task& task, const Workload& workload) {

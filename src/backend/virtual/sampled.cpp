@@ -45,7 +45,7 @@ double unlike_share(const std::array<std::int64_t, 3>& grid, bool columns) {
 // as the first, and widen it.
 Counts weighted(const std::vector<Counts>& ran, const std::vector<Sample>& samples, double share) {
   Counts sum;
-  sum.rung = "virtual";
+  sum.source = CounterSource::interpreted;
   double missing = 0, total = 0;
   for (std::size_t i = 0; i < samples.size(); ++i) {
     total += samples[i].weight;

@@ -68,7 +68,7 @@ ModelInput clearing(std::int64_t bytes) {
   set(Counter::warp_instructions, std::ceil(static_cast<double>(bytes) / 128));
   set(Counter::issue_slots, std::ceil(static_cast<double>(bytes) / 128));
   set(Counter::l2_bytes, static_cast<double>(bytes));
-  input.counts.rung = "virtual";
+  input.counts.source = CounterSource::interpreted;
   return input;
 }
 

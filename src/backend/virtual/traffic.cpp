@@ -79,7 +79,7 @@ Result<void> estimate_traffic(const DeviceSpec& device, const Task& task, const 
     const double written = std::min(unique->write, stores);
     counts[Counter::dram_write_bytes] =
         between(std::max(0.0, written - static_cast<double>(device.l2_bytes)), written, stores);
-    counts.rung = "virtual";
+    counts.source = CounterSource::interpreted;
   }
   return {};
 }

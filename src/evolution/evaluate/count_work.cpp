@@ -5,7 +5,7 @@
 namespace cupilot {
 namespace {
 
-// The interpreter's counts at full size; rung "" when there is no screen, or it cannot run the
+// The interpreter's counts at full size; none when there is no screen, or it cannot run the
 // kernel.
 Counts interpreted(const Pipe& pipe, const CompiledKernel& kernel, const Workload& workload) {
   if (pipe.screen == nullptr) return {};
@@ -23,7 +23,7 @@ void add(Counts& sum, const Counts& launch) {
     sum.all[i].low += launch.all[i].low;
     sum.all[i].high += launch.all[i].high;
   }
-  sum.rung = launch.rung;
+  sum.source = launch.source;
 }
 
 void overlay(Counts& counts, const std::vector<LaunchCounts>& launches) {
@@ -32,7 +32,7 @@ void overlay(Counts& counts, const std::vector<LaunchCounts>& launches) {
   for (std::size_t i = 0; i < counter_count; ++i) {
     if (sum.all[i].how != CountHow::unknown) counts.all[i] = sum.all[i];
   }
-  if (!sum.rung.empty()) counts.rung = sum.rung;
+  if (sum.source != CounterSource::none) counts.source = sum.source;
 }
 
 WarpCycles joined(const std::vector<LaunchCounts>& launches) {
@@ -52,7 +52,7 @@ Result<void> count_work(const Pipe& pipe, const CompiledKernel& kernel, const Co
   Measurement& measurement = accepted.measurement;
   {
     const Phase phase("virtual counts");
-    if (Counts counts = interpreted(pipe, kernel, workload); !counts.rung.empty())
+    if (Counts counts = interpreted(pipe, kernel, workload); counts.source != CounterSource::none)
       measurement.counts = counts;
   }
   const Phase phase("counters");

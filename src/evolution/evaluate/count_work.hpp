@@ -1,5 +1,4 @@
-// The counted work behind a verdict, by the best rung of the ladder that this device lets us stand
-// on.
+// The counted work behind a verdict, from the best source that the device offers.
 #pragma once
 
 #include <functional>
@@ -18,8 +17,8 @@ struct CountPlan {
 };
 
 // Puts counts into an accepted kernel's measurement and judges it anew: what the screen's
-// interpreter counts, and over that what the hardware counters say (rung "counters"). Without a
-// screen or without counters the rung is the next one, down to "analytic"; why is a sentence of the
+// interpreter counts, and over that what the hardware counters say. Without a
+// screen or without counters the next source is taken, down to analytic; why is a sentence of the
 // digest. Never refuses a kernel. Error: the machine failed.
 Result<void> count_work(const Pipe& pipe, const CompiledKernel& kernel, const CountPlan& plan,
                         Accepted& accepted);

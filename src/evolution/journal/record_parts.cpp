@@ -8,7 +8,7 @@ namespace cupilot::parts {
 namespace {
 
 constexpr std::array<const char*, 3> level_names = {"candidate", "elite", "finalist"};
-constexpr int resources = 10, zones = 3, provenances = 3, precisions = 9;
+constexpr int resources = 10, zones = 3, provenances = 3, precisions = 9, sources = 5;
 
 template <std::size_t N>
 int index_of(const std::array<const char*, N>& names, const std::string& name) {
@@ -100,7 +100,7 @@ Json put(const Verdict& v) {
             {"binding", name_of(v.binding)},
             {"pressures", std::move(bottlenecks)},
             {"utilisation", finite(v.utilisation)},
-            {"rung", v.rung},
+            {"rung", name_of(v.source)},
             {"digest", v.digest}};
   for (const StallShare& one : v.stalls)
     json["stalls"].push_back({name_of(one.stall), finite(one.share)});
@@ -128,7 +128,7 @@ Verdict verdict_of(const Json& json) {
          entry.at(1).get<double>()});
   }
   v.utilisation = json.at("utilisation").get<double>();
-  v.rung = json.at("rung").get<std::string>();
+  v.source = enum_of<CounterSource>(json.at("rung").get<std::string>(), sources);
   v.digest = json.at("digest").get<std::vector<std::string>>();
   return v;
 }

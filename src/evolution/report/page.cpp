@@ -125,7 +125,7 @@ std::string champion_part(const EvolveReport& report) {
       row("floor", fmt::format("{:.4g} us, {:.1f} % of the time", v.floor_us, 100 * v.floor_share));
   html += row("binding", std::string(name_of(v.binding)));
   html += row("utilisation", fmt::format("{:.1f} % of the zone's pipe", 100 * v.utilisation));
-  html += row("evidence", v.rung);
+  html += row("evidence", std::string(name_of(v.source)));
   html += "</table><ul>\n";
   for (const std::string& sentence : v.digest) html += "<li>" + escaped(sentence) + "</li>\n";
   return html + "</ul>\n";

@@ -42,7 +42,7 @@ std::optional<Error> fault_of_counts(std::uint64_t id, const Counts& counts) {
       return nonsense(id,
                       fmt::format("the count {} holds {}, no number from 0 up",
                                   name_of(static_cast<Counter>(i)), number),
-                      "leave Counts::rung empty where nothing was counted");
+                      "leave Counts::source none where nothing was counted");
     }
   }
   return std::nullopt;
@@ -100,7 +100,7 @@ Counter operations_of(Precision precision) {
 // The least that the task's work says of any kernel, for a host that counts nothing.
 Counts analytic_counts(const Task& task, const Workload& workload) {
   Counts counts;
-  counts.rung = "analytic";
+  counts.source = CounterSource::analytic;
   const auto set = [&](Counter counter, const Result<std::int64_t>& value) {
     if (!value) return;
     const auto number = static_cast<double>(*value);
@@ -305,7 +305,7 @@ Result<Receipt> Evolution::tell(std::uint64_t id, const Reported& reported) {
   Measurement measurement;
   measurement.provenance = Provenance::reported;
   measurement.time_us = reported.time_us;
-  measurement.counts = reported.counts.rung.empty()
+  measurement.counts = reported.counts.source == CounterSource::none
                            ? analytic_counts(task, task.time_shapes.front())
                            : reported.counts;
   auto verdict =

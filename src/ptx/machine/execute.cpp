@@ -166,7 +166,7 @@ void fill_counts(Report& report, const Program& program, const std::vector<Worke
     // Every sector is taken to come from L2: hits in the first level would lower it.
     if (counter == Counter::l2_bytes) out = {out.value, 0, out.high, CountHow::estimated};
   }
-  report.counts.rung = "virtual";
+  report.counts.source = CounterSource::interpreted;
   report.blocks_run = run;
 }
 

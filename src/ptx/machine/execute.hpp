@@ -102,7 +102,7 @@ struct LineCount {
 
 struct Report {
   std::vector<Fault> faults;     // empty: the launch ended well
-  Counts counts;                 // rung "virtual"; exact, or sampled when only some blocks ran
+  Counts counts;                 // interpreted; exact, or sampled when only some blocks ran
   std::vector<LineCount> lines;  // only executed ones
   std::uint64_t warp_instructions = 0;
   std::uint64_t blocks_run = 0;

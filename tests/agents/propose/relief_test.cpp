@@ -90,7 +90,7 @@ TEST_CASE("what warps wait for most decides what is said to relieve") {
     Measurement measurement;
     measurement.provenance = Provenance::measured;
     measurement.time_us = 200;
-    measurement.counts.rung = "counters";
+    measurement.counts.source = CounterSource::counters;
     measurement.counts[Counter::issue_slots] = {1e6, 1e6, 1e6, CountHow::exact};
     WarpCycles warps;
     warps.resident = row.spent.empty() ? 0 : 100;

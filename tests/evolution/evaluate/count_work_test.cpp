@@ -37,7 +37,7 @@ class Counting : public Backend, public Inspector {
 
 LaunchCounts launch(double read, double written) {
   Counts counts;
-  counts.rung = "counters";
+  counts.source = CounterSource::counters;
   counts[Counter::dram_read_bytes] = {read, read, read, CountHow::exact};
   counts[Counter::dram_write_bytes] = {written, written, written, CountHow::exact};
   return {counts, {}};
@@ -52,7 +52,7 @@ Accepted counted(Attempt<std::vector<LaunchCounts>> answer, const CountPlan& pla
   Accepted accepted;
   accepted.measurement.provenance = Provenance::measured;
   accepted.measurement.time_us = 100;
-  accepted.measurement.counts.rung = "analytic";
+  accepted.measurement.counts.source = CounterSource::analytic;
   accepted.measurement.counts[Counter::blocks] = {64, 64, 64, CountHow::exact};
   const auto done = count_work(pipe, {}, plan, accepted);
   if (!done) FAIL(done.error().message);
@@ -63,11 +63,11 @@ TEST_CASE(
     "the chip's counters enter measurement and verdict, launches added up, over what was known",
     "[counters]") {
   const Accepted accepted = counted(std::vector<LaunchCounts>{launch(8e6, 1e6), launch(2e6, 3e6)});
-  CHECK(accepted.measurement.counts.rung == "counters");
+  CHECK(accepted.measurement.counts.source == CounterSource::counters);
   CHECK(accepted.measurement.counts[Counter::dram_read_bytes].value == 10e6);
   CHECK(accepted.measurement.counts[Counter::dram_write_bytes].value == 4e6);
   CHECK(accepted.measurement.counts[Counter::blocks].value == 64);
-  CHECK(accepted.verdict.rung == "counters");
+  CHECK(accepted.verdict.source == CounterSource::counters);
   CHECK(accepted.verdict.achieved_bytes == Approx(14e6 / 100e-6));
   CHECK(accepted.verdict.stalls.empty());
 }
@@ -101,7 +101,7 @@ TEST_CASE(
   };
   for (const Row& row : rows) {
     const Accepted accepted = counted(row.answer);
-    CHECK(accepted.verdict.rung == "analytic");
+    CHECK(accepted.verdict.source == CounterSource::analytic);
     CHECK(accepted.verdict.stalls.empty());
     CHECK(accepted.measurement.counts[Counter::blocks].value == 64);
     REQUIRE_FALSE(accepted.verdict.digest.empty());
@@ -115,7 +115,7 @@ TEST_CASE("counters that have had their time are left alone, and the verdict say
           "[counters]") {
   const Accepted accepted = counted(std::vector<LaunchCounts>{launch(8e6, 1e6)},
                                     {CountDepth::few, "they have had their share"});
-  CHECK(accepted.verdict.rung == "analytic");
+  CHECK(accepted.verdict.source == CounterSource::analytic);
   CHECK(accepted.measurement.counts[Counter::dram_read_bytes].how == CountHow::unknown);
   CHECK(accepted.verdict.digest.back() ==
         "Counted without the chip's own counters: they have had their share.");

@@ -41,7 +41,7 @@ namespace {
 
 LaunchCounts read_by_the_chip(CountDepth depth) {
   LaunchCounts counts;
-  counts.work.rung = "counters";
+  counts.work.source = CounterSource::counters;
   counts.work[Counter::dram_read_bytes] = {1e6, 1e6, 1e6, CountHow::exact};
   if (depth == CountDepth::all) counts.warps.resident = 100, counts.warps[Stall::barrier] = 60;
   return counts;
@@ -89,7 +89,7 @@ TEST_CASE("with profiling refused the same search works on the next rung, and sa
           (allowed ? 4 : 1));  // one candidate in ten; who is refused asks once
     CHECK(asked[CountDepth::all] == (allowed ? 1 : 0));
     const Verdict& verdict = std::get<Accepted>(report->best->candidate.outcome).verdict;
-    CHECK(verdict.rung == (allowed ? "counters" : "analytic"));
+    CHECK(verdict.source == (allowed ? CounterSource::counters : CounterSource::analytic));
     const std::string why = "Counted without the chip's own counters: " + refused.message + ".";
     CHECK((verdict.digest.back() == why) == !allowed);
     const std::string page = read_all(dir / "run/report.html");

@@ -175,7 +175,7 @@ TEST_CASE("records survive their JSON") {
   accepted.measurement.time_us = 1.0 / 3.0;
   accepted.measurement.samples_us = {0.1, 0.2};
   accepted.measurement.counts[Counter::barriers] = {5, 4, 6, CountHow::exact};
-  accepted.measurement.counts.rung = "virtual";
+  accepted.measurement.counts.source = CounterSource::interpreted;
   accepted.verdict.bottlenecks = {{Resource::tensor_pipe, 0.75}};
   accepted.verdict.zone = Zone::compute;
   accepted.verdict.stalls = {{Stall::barrier, 0.75}, {Stall::misc, 0.125}};

@@ -216,14 +216,14 @@ TEST_CASE("nonsense is refused with its reason and changes nothing") {
   for (const double number : {nan, infinite, -1.0}) {
     for (double Count::*const part : {&Count::value, &Count::low, &Count::high}) {
       Reported counted{5, "", {}};
-      counted.counts.rung = "counters";
+      counted.counts.source = CounterSource::counters;
       counted.counts[Counter::dram_read_bytes].*part = number;
       refused(evolution.tell(1, counted),
               "the count " + std::string(name_of(Counter::dram_read_bytes)) + " holds");
     }
     for (const bool resident : {true, false}) {
       Reported counted{5, "", {}};
-      counted.counts.rung = "counters";
+      counted.counts.source = CounterSource::counters;
       (resident ? counted.warps.resident : counted.warps[Stall::barrier]) = number;
       refused(evolution.tell(1, counted),
               std::string("the warps' cycles ") + (resident ? "resident" : "barrier") + " hold");
