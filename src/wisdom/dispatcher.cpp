@@ -9,6 +9,7 @@
 #include <cupilot/wisdom.hpp>
 
 #include "base/hash.hpp"
+#include "kernel/plan_cpp.hpp"
 #include "kernel/plan_json.hpp"
 #include "wisdom/dispatcher_main.hpp"
 #include "wisdom/plan_export.hpp"

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "kernel/plan_cpp.hpp"
 #include "task/expr_parse.hpp"
 
 namespace cupilot {
@@ -181,46 +182,22 @@ int index_in(const List& list, std::string_view name) {
   return -1;
 }
 
-// CUtensorMapDataType of cuda.h.
-int map_type(DType type) {
-  switch (type) {
-    case DType::i16:
-      return 1;
-    case DType::i32:
-      return 3;
-    case DType::i64:
-      return 5;
-    case DType::f16:
-      return 6;
-    case DType::f32:
-      return 7;
-    case DType::f64:
-      return 8;
-    case DType::bf16:
-      return 9;
-    default:
-      return 0;  // bytes
-  }
-}
-
-std::string buffer_text(Exporter& exporter, const PlanBuffer& buffer) {
-  static constexpr const char* names[] = {"scratch", "zeroed", "restored", "table"};
-  return fmt::format("{{Content::{}, {}}}", names[static_cast<int>(buffer.content)],
-                     exporter.text(buffer.bytes));
-}
-
-std::string map_text(Exporter& exporter, const Task& task, const LaunchPlan& plan,
-                     const PlanTensorMap& map) {
+PlanCpp::Map map_of(Exporter& exporter, const Task& task, const LaunchPlan& plan,
+                    const PlanTensorMap& map) {
   const int tensor = index_in(task.tensors, map.of);
-  const int swizzle = map.swizzle == 128 ? 3 : map.swizzle == 64 ? 2 : map.swizzle == 32 ? 1 : 0;
-  return fmt::format("{{{}, {}, {}, {}, {}, {}, {}}}", tensor < 0,
-                     tensor < 0 ? index_in(plan.buffers, map.of) : tensor, map_type(map.type),
-                     swizzle, exporter.list(map.dims), exporter.list(map.pitch),
-                     exporter.list(map.box));
+  return {tensor < 0,
+          tensor < 0 ? index_in(plan.buffers, map.of) : tensor,
+          map.type,
+          map.swizzle,
+          exporter.list(map.dims),
+          exporter.list(map.pitch),
+          exporter.list(map.box)};
 }
+
+using ArgumentKind = ResolvedArgument::Kind;
 
 // A scalar's bits, which a kernel takes by value.
-std::string scalar_text(const Scalar& scalar) {
+PlanCpp::Argument scalar_argument(const Scalar& scalar) {
   std::int64_t bits = 0;
   int bytes = 8;
   if (scalar.type == DType::f32) {
@@ -234,46 +211,54 @@ std::string scalar_text(const Scalar& scalar) {
     bits = static_cast<std::int64_t>(scalar.value);
     bytes = static_cast<int>(size_of(scalar.type));
   }
-  return fmt::format("{{Argument::immediate, 0, std::int64_t{{{}}}, {}}} /* {} = {} */", bits,
-                     bytes, scalar.name, scalar.value);
+  return {ArgumentKind::immediate, 0, fmt::format("std::int64_t{{{}}}", bits), bytes,
+          fmt::format("{} = {}", scalar.name, scalar.value)};
 }
 
-std::string argument_text(Exporter& exporter, const Task& task, const LaunchPlan& plan,
-                          const PlanArgument& argument) {
+PlanCpp::Argument argument_of(Exporter& exporter, const Task& task, const LaunchPlan& plan,
+                              const PlanArgument& argument) {
   if (argument.kind != PlanArgument::Kind::name) {
     const int bytes = argument.kind == PlanArgument::Kind::i32 ? 4 : 8;
-    return fmt::format("{{Argument::immediate, 0, {}, {}}}", exporter.text(argument.value), bytes);
+    return {ArgumentKind::immediate, 0, exporter.text(argument.value), bytes, ""};
   }
   std::string_view name = argument.name;
   if (name.ends_with('?')) name.remove_suffix(1);
+  const auto pointer = [](ArgumentKind kind, int at) {
+    return PlanCpp::Argument{kind, at, "", 8, ""};
+  };
   if (const int at = index_in(plan.buffers, name); at >= 0)
-    return fmt::format("{{Argument::buffer, {}}}", at);
-  if (const int at = index_in(plan.maps, name); at >= 0)
-    return fmt::format("{{Argument::map, {}}}", at);
+    return pointer(ArgumentKind::buffer, at);
+  if (const int at = index_in(plan.maps, name); at >= 0) return pointer(ArgumentKind::map, at);
   if (const int at = index_in(task.tensors, name); at >= 0)
-    return fmt::format("{{Argument::tensor, {}}}", at);
+    return pointer(ArgumentKind::tensor, at);
   if (const int at = index_in(task.scalars, name); at >= 0)
-    return scalar_text(task.scalars[static_cast<std::size_t>(at)]);
-  return "{Argument::null_pointer}";
+    return scalar_argument(task.scalars[static_cast<std::size_t>(at)]);
+  return pointer(ArgumentKind::null_pointer, 0);
 }
 
-std::string launch_text(Exporter& exporter, const Task& task, const LaunchPlan& plan,
-                        const PlanLaunch& launch) {
-  std::string arguments;
-  for (const PlanArgument& argument : launch.args) {
-    arguments += (arguments.empty() ? "" : ", ") + argument_text(exporter, task, plan, argument);
-  }
-  return fmt::format("{{{}, {}, {}, {}, {}, {}, {}, {{{}}}}}",
-                     cpp_quoted(exporter.entry_name(launch)), launch.when == When::setup,
-                     launch.cooperative, exporter.sides(launch.grid), exporter.sides(launch.block),
-                     exporter.sides(launch.cluster), exporter.text(launch.shared), arguments);
+PlanCpp::Launch launch_of(Exporter& exporter, const Task& task, const LaunchPlan& plan,
+                          const PlanLaunch& launch) {
+  PlanCpp::Launch out;
+  for (const PlanArgument& argument : launch.args)
+    out.arguments.push_back(argument_of(exporter, task, plan, argument));
+  out.entry = exporter.entry_name(launch);
+  out.setup = launch.when == When::setup;
+  out.cooperative = launch.cooperative;
+  out.grid = exporter.sides(launch.grid);
+  out.block = exporter.sides(launch.block);
+  out.cluster = exporter.sides(launch.cluster);
+  out.shared = exporter.text(launch.shared);
+  return out;
 }
 
-template <class List, class Write>
-std::string filled(const char* member, const List& list, const Write& write) {
-  std::string out;
-  for (const auto& one : list) out += (out.empty() ? "" : ",\n      ") + write(one);
-  return list.empty() ? std::string() : fmt::format("  plan.{} = {{\n      {}}};\n", member, out);
+PlanCpp plan_of(Exporter& exporter, const Task& task, const LaunchPlan& plan) {
+  PlanCpp out;
+  for (const PlanBuffer& buffer : plan.buffers)
+    out.buffers.push_back({buffer.content, exporter.text(buffer.bytes)});
+  for (const PlanTensorMap& map : plan.maps) out.maps.push_back(map_of(exporter, task, plan, map));
+  for (const PlanLaunch& launch : plan.launches)
+    out.launches.push_back(launch_of(exporter, task, plan, launch));
+  return out;
 }
 
 }  // namespace
@@ -296,28 +281,13 @@ std::string cpp_name(std::string_view name) {
   return taken.contains(name) ? out + "_" : out;
 }
 
-std::string cpp_quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c == '\n' ? ' ' : c;
-  }
-  return out + "\"";
-}
-
 Result<std::string> plan_function(const Task& task, const WisdomKernel& kernel) {
   const LaunchPlan& plan = kernel.source.plan;
   Exporter exporter(task, &kernel);
   std::string fits;
   for (const Expr& require : plan.require)
     fits += fmt::format("{}bool(Int({}))", fits.empty() ? "" : " && ", exporter.text(require));
-  const auto body =
-      filled("buffers", plan.buffers,
-             [&](const PlanBuffer& one) { return buffer_text(exporter, one); }) +
-      filled("maps", plan.maps,
-             [&](const PlanTensorMap& one) { return map_text(exporter, task, plan, one); }) +
-      filled("launches", plan.launches,
-             [&](const PlanLaunch& one) { return launch_text(exporter, task, plan, one); });
+  const std::string body = assignments(plan_of(exporter, task, plan));
   if (!exporter.refused().empty()) {
     return Error{
         ErrorCode::failure,

@@ -17,7 +17,5 @@ Result<std::string> tensor_bytes_function(const Task& task);
 // A name of the task or the plan as a C++ name of its own: dots and words of the language or of the
 // generated code are changed.
 std::string cpp_name(std::string_view name);
-// Text as a C++ string literal.
-std::string cpp_quoted(const std::string& text);
 
 }  // namespace cupilot

@@ -5,6 +5,7 @@
 #include <cupilot/parts/resolved_plan.hpp>
 
 #include "evolution/journal/run_files.hpp"
+#include "kernel/plan_cpp.hpp"
 
 namespace cupilot {
 namespace {
@@ -36,10 +37,6 @@ constexpr std::string_view prologue =
   } while (false)
 
 struct Tensor { const char* name; const char* type; std::size_t elements, bytes; bool input; };
-struct Buffer { const char* name; std::size_t bytes; bool cleared_each_time, cleared_once; };
-struct Map { bool of_buffer; int index; CUtensorMapDataType type; std::vector<cuuint64_t> dims, pitch; std::vector<cuuint32_t> box; CUtensorMapSwizzle swizzle; };
-struct Argument { char kind; int index; std::vector<unsigned char> bytes; };  // t tensor, b buffer, m map, i immediate, 0 null
-struct Launch { const char* entry; bool setup; unsigned grid[3], block[3], cluster[3]; unsigned shared; bool cooperative; std::vector<Argument> arguments; };
 
 )";
 
@@ -76,10 +73,10 @@ static void launch(const Launch& step, CUstream stream) {
     std::size_t size = sizeof(CUdeviceptr);
     const CUdeviceptr null_pointer = 0;
     switch (argument.kind) {
-      case 't': from = reinterpret_cast<const unsigned char*>(&tensor_memory[argument.index]); break;
-      case 'b': from = reinterpret_cast<const unsigned char*>(&buffer_memory[argument.index]); break;
-      case 'm': from = reinterpret_cast<const unsigned char*>(&encoded[argument.index]); size = sizeof(CUtensorMap); break;
-      case 'i': from = argument.bytes.data(); size = argument.bytes.size(); break;
+      case Argument::tensor: from = reinterpret_cast<const unsigned char*>(&tensor_memory[argument.index]); break;
+      case Argument::buffer: from = reinterpret_cast<const unsigned char*>(&buffer_memory[argument.index]); break;
+      case Argument::map: from = reinterpret_cast<const unsigned char*>(&encoded[argument.index]); size = sizeof(CUtensorMap); break;
+      case Argument::immediate: from = reinterpret_cast<const unsigned char*>(&argument.number); size = argument.bytes; break;
       default: from = reinterpret_cast<const unsigned char*>(&null_pointer);
     }
     values.emplace_back(from, from + size);
@@ -108,10 +105,10 @@ static void launch(const Launch& step, CUstream stream) {
 }
 
 static void run_once(CUstream stream) {
-  for (std::size_t i = 0; i < buffers.size(); ++i) {
-    if (buffers[i].cleared_each_time) CHECK(cuMemsetD8Async(buffer_memory[i], 0, buffers[i].bytes, stream));
+  for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
+    if (plan.buffers[i].content == Content::zeroed) CHECK(cuMemsetD8Async(buffer_memory[i], 0, plan.buffers[i].bytes, stream));
   }
-  for (const Launch& step : launches) {
+  for (const Launch& step : plan.launches) {
     if (!step.setup) launch(step, stream);
   }
 }
@@ -122,7 +119,7 @@ static CUmodule compile() {
   text << file.rdbuf();
   nvrtcProgram program;
   CHECK(nvrtcCreateProgram(&program, text.str().c_str(), "kernel.cu", 0, nullptr, nullptr));
-  for (const Launch& step : launches) CHECK(nvrtcAddNameExpression(program, step.entry));
+  for (const Launch& step : plan.launches) CHECK(nvrtcAddNameExpression(program, step.entry));
   const char* options[] = {ARCHITECTURE, "--std=c++17"};
   const nvrtcResult compiled = nvrtcCompileProgram(program, 2, options);
   std::size_t size = 0;
@@ -135,7 +132,7 @@ static CUmodule compile() {
   CHECK(nvrtcGetCUBIN(program, image.data()));
   CUmodule module;
   CHECK(cuModuleLoadData(&module, image.data()));
-  for (const Launch& step : launches) {
+  for (const Launch& step : plan.launches) {
     const char* lowered = nullptr;
     CHECK(nvrtcGetLoweredName(program, step.entry, &lowered));
     CUfunction function;
@@ -160,20 +157,21 @@ int main(int count, char** words) {
     CHECK(cuMemsetD8(tensor_memory.back(), 0, std::max<std::size_t>(tensor.bytes, 16)));
     if (tensor.input) fill(tensor, tensor_memory.back());
   }
-  for (const Buffer& buffer : buffers) {
-    CHECK(cuMemAlloc(&buffer_memory.emplace_back(), std::max<std::size_t>(buffer.bytes, 16)));
-    CHECK(cuMemsetD8(buffer_memory.back(), 0, std::max<std::size_t>(buffer.bytes, 16)));
+  for (const Buffer& buffer : plan.buffers) {
+    CHECK(cuMemAlloc(&buffer_memory.emplace_back(), std::max<Int>(buffer.bytes, 16)));
+    CHECK(cuMemsetD8(buffer_memory.back(), 0, std::max<Int>(buffer.bytes, 16)));
   }
-  for (const Map& map : maps) {
+  for (const Map& map : plan.maps) {
     const CUdeviceptr base = map.of_buffer ? buffer_memory[map.index] : tensor_memory[map.index];
-    const std::vector<cuuint32_t> steps(map.dims.size(), 1);
-    CHECK(cuTensorMapEncodeTiled(&encoded.emplace_back(), map.type, static_cast<cuuint32_t>(map.dims.size()), reinterpret_cast<void*>(base),
-                                 map.dims.data(), map.pitch.data(), map.box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
-                                 map.swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+    const std::vector<cuuint64_t> dims(map.dims.begin(), map.dims.end()), pitch(map.pitch.begin(), map.pitch.end());
+    const std::vector<cuuint32_t> box(map.box.begin(), map.box.end()), steps(map.dims.size(), 1);
+    CHECK(cuTensorMapEncodeTiled(&encoded.emplace_back(), static_cast<CUtensorMapDataType>(map.type), static_cast<cuuint32_t>(dims.size()),
+                                 reinterpret_cast<void*>(base), dims.data(), pitch.data(), box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                 static_cast<CUtensorMapSwizzle>(map.swizzle), CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
   }
   CUstream stream;
   CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-  for (const Launch& step : launches) {
+  for (const Launch& step : plan.launches) {
     if (step.setup) launch(step, stream);
   }
   CUevent begin, end;
@@ -194,59 +192,6 @@ int main(int count, char** words) {
 }
 )";
 
-template <class Values>
-std::string list_of(const Values& values) {
-  std::string text;
-  for (const auto& value : values) text += (text.empty() ? "" : ", ") + fmt::format("{}", value);
-  return "{" + text + "}";
-}
-
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + "\"";
-}
-
-std::string_view map_type(DType type) {
-  switch (type) {
-    case DType::f32:
-      return "CU_TENSOR_MAP_DATA_TYPE_FLOAT32";
-    case DType::f64:
-      return "CU_TENSOR_MAP_DATA_TYPE_FLOAT64";
-    case DType::bf16:
-      return "CU_TENSOR_MAP_DATA_TYPE_BFLOAT16";
-    case DType::f16:
-      return "CU_TENSOR_MAP_DATA_TYPE_FLOAT16";
-    case DType::i32:
-      return "CU_TENSOR_MAP_DATA_TYPE_INT32";
-    case DType::i64:
-      return "CU_TENSOR_MAP_DATA_TYPE_INT64";
-    case DType::i16:
-      return "CU_TENSOR_MAP_DATA_TYPE_UINT16";
-    default:
-      return "CU_TENSOR_MAP_DATA_TYPE_UINT8";
-  }
-}
-
-std::string argument_text(const ResolvedArgument& argument) {
-  static constexpr char kinds[] = {'t', 'b', 'm', 'i', '0'};
-  std::vector<int> bytes(argument.bytes.begin(), argument.bytes.end());
-  return fmt::format("{{'{}', {}, {}}}", kinds[static_cast<int>(argument.kind)], argument.index,
-                     list_of(bytes));
-}
-
-std::string launch_text(const ResolvedLaunch& launch) {
-  std::string arguments;
-  for (const ResolvedArgument& argument : launch.args)
-    arguments += (arguments.empty() ? "" : ", ") + argument_text(argument);
-  return fmt::format("    {{{}, {}, {}, {}, {}, {}, {}, {{{}}}}},\n", quoted(launch.entry),
-                     launch.when == When::setup, list_of(launch.grid), list_of(launch.block),
-                     list_of(launch.cluster), launch.shared, launch.cooperative, arguments);
-}
-
 }  // namespace
 
 Result<std::string> launcher_text(const Task& task, const DeviceSpec& device,
@@ -263,30 +208,19 @@ Result<std::string> launcher_text(const Task& task, const DeviceSpec& device,
   }
   const auto& plan = std::get<ResolvedPlan>(*resolution);
   std::string text(prologue);
+  text += plan_types();
   text += "static const std::vector<Tensor> tensors = {\n";
   for (const Tensor& tensor : task.tensors) {
     auto shape = shape_of(task, tensor, workload);
     if (!shape) return shape.error();
-    text +=
-        fmt::format("    {{{}, \"{}\", {}, {}, {}}},\n", quoted(tensor.name), name_of(tensor.type),
-                    shape->span, shape->span * size_of(tensor.type), tensor.role != Role::out);
+    text += fmt::format("    {{{}, \"{}\", {}, {}, {}}},\n", cpp_quoted(tensor.name),
+                        name_of(tensor.type), shape->span, shape->span * size_of(tensor.type),
+                        tensor.role != Role::out);
   }
-  text += "};\nstatic const std::vector<Buffer> buffers = {\n";
-  for (const ResolvedBuffer& buffer : plan.buffers) {
-    text += fmt::format("    {{{}, {}, {}, {}}},\n", quoted(buffer.name), buffer.bytes,
-                        buffer.content == BufferContent::zeroed,
-                        buffer.content == BufferContent::restored);
-  }
-  text += "};\nstatic const std::vector<Map> maps = {\n";
-  for (const ResolvedMap& map : plan.maps) {
-    text += fmt::format("    {{{}, {}, {}, {}, {}, {}, {}}},\n", map.of_buffer, map.index,
-                        map_type(map.type), list_of(map.dims), list_of(map.pitch), list_of(map.box),
-                        map.swizzle == 0 ? "CU_TENSOR_MAP_SWIZZLE_NONE"
-                                         : fmt::format("CU_TENSOR_MAP_SWIZZLE_{}B", map.swizzle));
-  }
-  text += "};\nstatic const std::vector<Launch> launches = {\n";
-  for (const ResolvedLaunch& launch : plan.launches) text += launch_text(launch);
-  text += fmt::format("}};\n#define ARCHITECTURE \"--gpu-architecture={}\"\n", kernel.arch);
+  text += fmt::format(
+      "}};\n\nstatic Plan made() {{\n  Plan plan;\n{}  return plan;\n}}\n"
+      "static const Plan plan = made();\n#define ARCHITECTURE \"--gpu-architecture={}\"\n",
+      assignments(plan_cpp(plan)), kernel.arch);
   text += epilogue;
   return text;
 }
