@@ -4,35 +4,13 @@
 
 #include <fmt/core.h>
 
+#include "base/markup.hpp"
 #include "roofline/chart.hpp"
 
 namespace cupilot {
 namespace {
 
 constexpr double left = 70, right = 880, top = 20, bottom = 420;
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
 
 struct Frame {
   ChartRange range;

@@ -7,6 +7,7 @@
 
 #include "base/embedded.hpp"
 #include "base/guard.hpp"
+#include "base/markup.hpp"
 #include "evolution/journal/run_files.hpp"
 #include "evolution/report/page_events.hpp"
 #include "evolution/report/thinned.hpp"
@@ -16,29 +17,6 @@ namespace cupilot {
 std::span<const EmbeddedFile> page_files();
 
 namespace {
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
 
 constexpr std::size_t most_lines = 500;  // of generations
 
