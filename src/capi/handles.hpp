@@ -1,4 +1,4 @@
-// What stands behind the handles of cupilot.h, and how errors cross it.
+// Defines the handles of cupilot.h and carries errors across it.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// What launches of a template may not pass on a device whatever the sizes: threads, shared memory,
-// estimated registers.
+// Limits of a device on a template's launches at any size: threads, shared memory, estimated
+// registers.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,11 @@ std::optional<std::string> broken_limit(
     const Tunable& tunable, const DeviceSpec& device,
     const std::function<std::optional<std::int64_t>(const Expr&)>& number);
 
-// The same question, made ready to be asked again and again. The tunable and the device have to
-// outlive it.
+// Answers the question again and again. The tunable and the device must outlive it.
 class DeviceLimits {
  public:
   DeviceLimits(const Tunable& tunable, const Task& task, const DeviceSpec& device);
-  // Of the tunable's constants, in their order.
+  // Takes the tunable's constants in their order.
   bool allow(std::span<const std::int64_t> constants) const;
 
  private:

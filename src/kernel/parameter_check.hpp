@@ -1,4 +1,4 @@
-// What a launch's argument list says about the parameters its kernel must declare.
+// Compares a launch's argument list with the parameters that its kernel declares.
 #pragma once
 
 #include <optional>

@@ -13,6 +13,6 @@ Json plan_to(const LaunchPlan& plan);
 
 // An identifier of C: what constants, buffers and launches may be called.
 bool is_identifier(std::string_view word);
-bool is_word(char c);  // what it is made of: a letter, a digit or '_'
+bool is_word(char c);  // a letter, a digit or '_'
 
 }  // namespace cupilot

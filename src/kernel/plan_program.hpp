@@ -24,7 +24,7 @@ class PlanProgram {
   // `variables`: names of a strategy's constants; values come in their order.
   PlanProgram(const LaunchPlan& plan, const std::vector<std::string>& variables, const Task& task,
               const Workload& workload, const DeviceSpec& device);
-  // What to ask for later.
+  // Returns the number to ask for later.
   int add(const Expr& expr);
 
   struct Answer {
@@ -66,7 +66,7 @@ class PlanProgram {
   std::map<std::string, int, std::less<>> defined_;
 };
 
-// Of a tunable's parameters, in their order.
+// Names of a tunable's constants, in the order of its parameters.
 std::vector<std::string> constant_names(const Tunable& tunable);
 
 }  // namespace cupilot

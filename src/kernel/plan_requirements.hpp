@@ -15,8 +15,8 @@ class PlanRequirements {
  public:
   // The arguments must outlive it.
   PlanRequirements(const KernelSource& source, const Task& task, const DeviceSpec& device);
-  // Whether resolve(), before anything is compiled, says otherwise than NotForThisShape: a plan
-  // that it refuses holds.
+  // True unless resolve() says NotForThisShape before anything is compiled; a plan that it refuses
+  // holds.
   bool hold(const Workload& workload) const;
 
  private:

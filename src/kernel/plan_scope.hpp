@@ -36,7 +36,7 @@ class PlanScope {
   ExprValue operator()(std::string_view name);
   ExprValue value(const Expr& expr);
 
-  // What `name` means without the plan's own definitions, where that is a number.
+  // Value of `name` without the plan's own definitions, where it is a number.
   std::optional<std::int64_t> outer_number(std::string_view name) const;
 
  private:

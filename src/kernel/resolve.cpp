@@ -154,7 +154,7 @@ void Resolver::add_map(const PlanTensorMap& map) {
   resolved_.maps.push_back(std::move(out));
 }
 
-// What cuTensorMapEncodeTiled demands (CUDA Driver API reference).
+// Checks the demands of cuTensorMapEncodeTiled (CUDA Driver API reference).
 void Resolver::check_map(const ResolvedMap& map, const std::string& where) {
   if (device_.compute_major < 9)
     return limit(fmt::format("tensor maps need compute capability 9.0, {} has less", device_.name),

@@ -17,7 +17,7 @@ std::variant<const Tunable*, std::string> choose_template(const std::vector<Tuna
                                                           const Task& task,
                                                           const Strategy& strategy);
 
-// The same among those that serve the task, which is asked once.
+// Chooses among those that serve the task, which serving_among() finds once.
 std::vector<const Tunable*> serving_among(const std::vector<Tunable>& tunables, const Task& task);
 std::variant<const Tunable*, std::string> choose_serving(const std::vector<const Tunable*>& serving,
                                                          const Task& task,

@@ -79,7 +79,7 @@ class TunableCheck {
     }
   }
 
-  // What expressions see, from the narrowest to the widest.
+  // Names that expressions see, from the narrowest scope to the widest.
   Names of_task() const {
     Names all;
     for (const auto& [name, value] : task_.constants) all.push_back(name);

@@ -1,5 +1,4 @@
-// What can be wrong between a tunable and the task it is given for, before anything is written or
-// compiled.
+// Checks a tunable against the task that it is given for, before anything is written or compiled.
 #pragma once
 
 #include <cupilot/parts/device.hpp>

@@ -27,8 +27,8 @@ std::int64_t nearest_value(const std::vector<std::int64_t>& domain, std::int64_t
   });
 }
 
-// What a technique in use means where the strategy names no value: its default, or, for a plain
-// switch, "on".
+// Value of a technique in use where the strategy names none: its default, or "on" for a plain
+// switch.
 std::int64_t value_left_out(const TunableParameter& parameter) {
   if (const Technique* technique = find_technique(parameter.technique)) {
     for (const TechniqueParameter& row : technique->parameters) {

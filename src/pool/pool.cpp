@@ -39,7 +39,7 @@ constexpr std::int64_t outcomes_kept = 2000;
 
 constexpr std::int64_t no_zone = -1;
 
-// What an entry's likeness counts. Another chip's settings carry over worse than another zone's,
+// Weights of an entry's likeness. Another chip's settings carry over worse than another zone's,
 // those of another type worst.
 constexpr double precision_weight = 3, device_weight = 3, arch_weight = 2, zone_weight = 2,
                  shape_weight = 2, text_weight = 1;

@@ -23,8 +23,8 @@ struct Known {
   DeviceSpec device;
   std::vector<Tunable> tunables;
   std::map<std::string, Residual> residuals;          // by template
-  std::vector<const Tunable*> serving{};              // of them those that serve the task
-  std::map<const Tunable*, ModelProgram> programs{};  // of these, where they have a model
+  std::vector<const Tunable*> serving{};              // those that serve the task
+  std::map<const Tunable*, ModelProgram> programs{};  // models of those that have one
 
   struct Realised {
     const Tunable* tunable = nullptr;

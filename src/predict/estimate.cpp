@@ -12,7 +12,7 @@ namespace {
 
 constexpr int draws =
     600;  // settings, about half of each at plain: what is off breaks no restriction
-constexpr int improved = 4;      // of the fastest
+constexpr int improved = 4;      // the fastest ones
 constexpr int most_rounds = 12;  // over all parameters
 
 struct Setting {

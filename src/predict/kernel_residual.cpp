@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* guide = "docs/formats/time-model.md";
 constexpr std::int64_t newest = 1;
-constexpr double most_octaves = 1.5;  // of a correction
+constexpr double most_octaves = 1.5;  // largest correction
 
 std::vector<double> numbers(const Json& json) {
   std::vector<double> all;

@@ -16,8 +16,8 @@ namespace cupilot {
 // The content of a file residual.json.
 struct ResidualData {
   std::string device{};                       // DeviceSpec::name of what it was learnt on
-  std::vector<double> weights{};              // of the coordinates: 0: does not matter
-  double deviation = 0.3;                     // of errors far from all points, in octaves
+  std::vector<double> weights{};              // coordinate weights; 0: does not matter
+  double deviation = 0.3;                     // deviation of errors far from all points, in octaves
   double noise = 0.1;                         // in units of deviation squared
   std::vector<std::vector<double>> points{};  // coordinates (predict/resources.hpp)
   std::vector<double> errors{};               // log2(measured / modelled), one a point

@@ -7,7 +7,7 @@
 namespace cupilot {
 namespace {
 
-constexpr double unit = 256;  // of cycles and rounds
+constexpr double unit = 256;  // parts of a cycle or a round
 constexpr const char* resident_name = "model.resident";
 
 constexpr ModelTerm of_block[] = {ModelTerm::threads, ModelTerm::registers, ModelTerm::shared_bytes,

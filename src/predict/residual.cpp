@@ -8,7 +8,7 @@
 namespace cupilot {
 namespace {
 
-constexpr std::size_t points_for_scales = 300;  // of which marginal likelihood is taken
+constexpr std::size_t points_for_scales = 300;  // points of the marginal likelihood
 constexpr double deviation_of_median = 1.48;    // a normal standard deviation, in median deviations
 constexpr double usual_most = 2.5;              // deviations at which an error is cut off
 constexpr double least_usual = 0.05;

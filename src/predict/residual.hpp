@@ -15,7 +15,7 @@ struct ResidualPoint {
 };
 
 struct ResidualGuess {
-  double mean = 0, sigma = 1;  // of log2(outcome / expected)
+  double mean = 0, sigma = 1;  // log2(outcome / expected)
 };
 
 // In units of the error's variance. A site's distance is 0 to 1; `knob` and `resource` are lengths

@@ -7,11 +7,11 @@
 namespace cupilot {
 namespace {
 
-constexpr double least_share = 1.0 / 64;  // of a time: below it a resource does not matter
+constexpr double least_share = 1.0 / 64;  // share of a time; below it a resource does not matter
 
-constexpr double meeting_us = 2;       // of the blocks of a cluster, for each doubling
+constexpr double meeting_us = 2;       // blocks of a cluster, for each doubling
 constexpr double request_us = 0.2;     // one load after another, from L2
-constexpr double join_us = 3;          // of parts of a sum, where no last block was seen
+constexpr double join_us = 3;          // parts of a sum, where no last block was seen
 constexpr double most_in_flight = 64;  // loads: beyond, nothing waits for them
 
 constexpr std::array<std::string_view, 39> names = {
@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 39> names = {
     "us", "waves", "a_sm", "resident", "warps", "registers", "shared_bytes", "rounds", "ring",
     "ahead", "in_flight", "stage", "round", "block_loads", "block_stores", "warp_instructions",
     "cluster", "last_block", "joins", "launches",
-    // what its instructions are
+    // kinds of its instructions
     "narrow", "conflicts", "async", "atomics", "barriers", "loads", "eight_bits"};
 
 double octaves(double value) { return std::log2(std::max(value, 1e-9)); }

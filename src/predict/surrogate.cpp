@@ -26,19 +26,19 @@ double log_gain(double mean, double deviation) {
 
 struct Hyper {
   double additive = 0.5;  // share of the additive part
-  double length = 2;      // of the product part, in sites
+  double length = 2;      // length of the product part, in sites
   double noise = 0.02;    // variance of a measurement, of unit prior variance
 };
 
 constexpr std::size_t fewest_points = 8;
 constexpr std::size_t points_for_hyper =
     128;  // that are asked for the hyperparameters: a factorisation costs their cube
-constexpr double trusted_points = 4, steepest = 1.2;  // of the prior's slope
+constexpr double trusted_points = 4, steepest = 1.2;  // the prior's slope
 constexpr double usual_sites = 5,
                  usual_noise = 0.02;   // before the first outcomes: length as a part of all sites
-constexpr double refused_target = -2;  // of a refused strategy while none was accepted
+constexpr double refused_target = -2;  // a refused strategy, while none was accepted
 
-// How much two values of one site differ: 0 equal, 1 when only one uses the technique, between 0.6
+// Distance of two values of one site: 0 equal, 1 when only one uses the technique, between 0.6
 // and 1 by rank.
 double site_distance(int domain, std::int16_t a, std::int16_t b) {
   if (a == b) return 0;
@@ -60,7 +60,7 @@ class CodeTable {
   void clear() {
     for (auto& values : values_) values.clear();
   }
-  // Of a code to the first `count`.
+  // Distances of a code to the first `count`.
   Eigen::VectorXd distances(const SiteValues& code, Eigen::Index count) const {
     Eigen::VectorXd sum = Eigen::VectorXd::Zero(count);
     std::vector<double> to;  // each value of the site
@@ -146,13 +146,13 @@ struct Surrogate::State {
     double prior = 0;
   };
   std::vector<Point> points;  // rows of the factor, in order
-  CodeTable codes;            // of them
+  CodeTable codes;            // codes of the points
   Hyper hyper;
   Eigen::MatrixXd factor;  // lower, its first `rows` rows are valid
   Eigen::Index rows = 0;
   Eigen::VectorXd weights;
-  double slope = 1;              // of the prior
-  double centre = 0, scale = 1;  // of what the prior leaves
+  double slope = 1;              // slope of the prior
+  double centre = 0, scale = 1;  // mean and deviation of what the prior leaves
   bool ready = false;
 
   double expected_within = 0;
@@ -215,7 +215,7 @@ struct Surrogate::State {
     ready = accepted >= fewest_points || expected_within > 0;
     if (known.empty()) return;
     choose_slope(known);
-    // What was expected counts as a few outcomes that were as expected.
+    // The expectation counts as a few outcomes that were as expected.
     const double believed = expected_within > 0 ? trusted_points : 0;
     const double count = static_cast<double>(known.size()) + believed;
     double sum = 0, squares = believed * expected_within * expected_within;
@@ -229,7 +229,7 @@ struct Surrogate::State {
     centre = sum / count;
     scale = std::sqrt(std::max(1e-6, squares / count - centre * centre));
   }
-  double worst = 0;  // of what was measured: a refused strategy counts as no better
+  double worst = 0;  // worst measured fitness; a refused strategy counts as no better
   std::size_t accepted = 0;
   double target(const Point& point) const {
     if (point.refused && accepted == 0) return refused_target;
@@ -241,7 +241,7 @@ struct Surrogate::State {
     return {std::max(0.3, count / 12), std::max(0.3, count / 5), std::max(0.3, count / 2)};
   }
 
-  // Of pairs of the known, below the diagonal.
+  // Distances of pairs of the known, below the diagonal.
   Eigen::MatrixXd distances_among(const std::vector<const Point*>& known) const {
     const auto count = static_cast<Eigen::Index>(known.size());
     CodeTable among(sites.domains());
@@ -254,7 +254,7 @@ struct Surrogate::State {
     return apart;
   }
 
-  // Of many, as many as are asked for the hyperparameters: evenly spread, with the latest.
+  // As many as are asked for the hyperparameters: evenly spread, with the latest.
   static std::vector<const Point*> spread(std::vector<const Point*> all) {
     const std::size_t count = all.size();
     if (count <= points_for_hyper) return all;

@@ -44,7 +44,7 @@ class Surrogate {
   void settle(std::int64_t slot, std::optional<double> fitness);
   // Call after settle and before predict.
   void update();
-  // Whether enough is known to predict at all.
+  // True if enough is known to predict at all.
   bool ready() const;
   FitnessPrediction predict(const Strategy& strategy, double prior = 0) const;
   // Log of the gain over `best` to be expected of it (expected improvement; Jones, Schonlau and

@@ -1,4 +1,4 @@
-// What the chart's two forms share: the ranges of its axes and the roof itself.
+// Shared by the chart's two forms: the ranges of its axes and the roof itself.
 #pragma once
 
 #include <string>

@@ -16,7 +16,7 @@ struct Canvas {
   int columns, rows;
   std::vector<std::string> lines;
 
-  // What stands for more is drawn later and stays.
+  // Marks that stand for more are drawn later and stay.
   void put(double intensity, double rate, char mark) {
     if (!(intensity > 0) || !(rate > 0)) return;
     const auto column = std::lround(range.across(intensity) * (columns - 1)),

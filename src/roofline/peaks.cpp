@@ -1,4 +1,4 @@
-// What is said of a device's ceilings, and how measured ones enter its data.
+// Names a device's ceilings and puts measured ones into its data.
 #include <cupilot/parts/peaks.hpp>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ double rate(const DeviceSpec& d) {
   return d.peak_flops[static_cast<std::size_t>(P)];
 }
 
-// What `cupilot peaks` shows, in its order. A copy's bytes are those read and those written.
+// Rows of `cupilot peaks`, in its order. A copy's bytes are those read and those written.
 constexpr std::array<PeakName, 12> peak_names = {{
     {"dram copy", "B/s", [](const DeviceSpec& d) { return d.dram_bytes_per_s; }},
     {"dram read", "B/s", [](const DeviceSpec& d) { return d.dram_bytes_per_s; }},

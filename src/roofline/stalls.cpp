@@ -13,7 +13,7 @@ namespace {
 // Stalls and resident cycles are read in different runs of a kernel, and differ by a few percent;
 // more is no count of one kernel.
 constexpr double most_accounted = 1.1;
-constexpr double least_waiting = 0.05;  // of the warps' cycles, below which the reasons are noise
+constexpr double least_waiting = 0.05;  // share of the warps' cycles; below it reasons are noise
 constexpr double least_told = 0.1;
 constexpr std::size_t reasons_told = 3;
 
@@ -21,10 +21,10 @@ struct StallRow {
   Stall stall;
   std::string_view waits;  // "Warps waited 41 % of their cycles …"; empty: no waiting
   std::string_view asks;   // "this asks for …"; empty: nothing is known to help
-  // What is short where warps wait for this, the waiting in equal parts. A pipe stands for the
+  // Resources that are short where warps wait for this, in equal parts. A pipe stands for the
   // busier one of the two.
   std::array<Resource, 2> resources;
-  int known = 0;  // of those resources
+  int known = 0;  // number of those resources
 };
 
 constexpr std::array stall_rows = std::to_array<StallRow>({

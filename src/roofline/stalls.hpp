@@ -1,4 +1,4 @@
-// What the warps' stalls say of the time that no resource explains.
+// Explains by the warps' stalls the time that no resource explains.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace cupilot {
 
-// What would shorten the waiting that there is most of; "" where nothing is known to. Of use only
+// Says what would shorten the longest waiting; "" where nothing is known to. Useful only
 // where waiting costs time: warps that feed others, or are fed faster than they work, wait at no
 // cost.
 std::string stall_advice(const std::vector<StallShare>& stalls);

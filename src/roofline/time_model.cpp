@@ -20,30 +20,30 @@ constexpr double memory_overlap = 5;  // the same for the SMs, L2 and DRAM
 constexpr double beside_products =
     1.9;  // in a product of matrices, issue slots of what is no multiply-add: addresses, branches
 constexpr double product_share =
-    0.1;  // of a launch's instructions, from which it is such a product
+    0.1;  // share of a launch's instructions that makes it such a product
 constexpr double warp_gaps =
-    1.6;  // of the tensor cycles of single warps' products, at the sustained rate
-constexpr double fill_share = 0.5;  // of the cycles that data take into an SM, beside L2's own rate
+    1.6;  // factor on tensor cycles of single warps' products, at the sustained rate
+constexpr double fill_share =
+    0.5;  // share of the cycles that data take into an SM, beside L2's own rate
 constexpr double round_cycles = 40;  // barrier, and the first shared loads after it
 constexpr double l2_latency_s = 200e-9;
 constexpr double wait_cycles =
-    185;  // of a load from L2 that a warp waits for, others of its block waiting at other times
-constexpr double far_cycles = 1500;  // more where all loads come from DRAM
-constexpr double stage_cycles =
-    1000;                          // of a stage of a ring, from its release until it is full again
-constexpr double half_fill = 0.5;  // of a block's bytes, that come while it waits
-constexpr double end_cycles = 4000;      // of a launch's first loads and last stores
-constexpr double turn_share = 0.5;       // of that, at each change of blocks
+    185;  // a load from L2 that a warp waits for, others of its block waiting at other times
+constexpr double far_cycles = 1500;    // more where all loads come from DRAM
+constexpr double stage_cycles = 1000;  // a stage of a ring, from its release until it is full again
+constexpr double half_fill = 0.5;      // share of a block's bytes that come while it waits
+constexpr double end_cycles = 4000;    // a launch's first loads and last stores
+constexpr double turn_share = 0.5;     // share of end_cycles at each change of blocks
 constexpr double cluster_cycles = 3700;  // until the blocks of a cluster have met, first and last
 constexpr double shared_requests =
-    1.25;  // of L2's rate: SMs side by side ask for the same lines, which it sends once
-constexpr double tensor_slowdown = 0.2;        // of the clock where the tensor cores never idle
-constexpr double arrival_latencies = 4;        // store, fence, ticket, fence, one after the other
-constexpr double join_cycles = 3400;           // of parts of a sum beside a ring
-constexpr double later_launch = 0.4;           // cost of a further launch of a plan, in launches
+    1.25;  // factor on L2's rate: SMs side by side ask for the same lines, which it sends once
+constexpr double tensor_slowdown = 0.2;  // share of the clock, where the tensor cores never idle
+constexpr double arrival_latencies = 4;  // store, fence, ticket, fence, one after the other
+constexpr double join_cycles = 3400;     // parts of a sum beside a ring
+constexpr double later_launch = 0.4;     // cost of a further launch of a plan, in launches
 constexpr double default_loads_in_flight = 8;  // two a step, loops unrolled by four as NVRTC does
 constexpr double last_loads_in_flight =
-    16;  // of a block that sums parts others left: straight rows of loads
+    16;  // a block that sums parts that others left: straight rows of loads
 constexpr double sm_bytes_a_cycle = 64;  // from L2 into one SM
 
 // One launch's numbers, a block's share of everything.
@@ -92,7 +92,7 @@ struct Launch {
     return count(Counter::async_copy_bytes) > 0 ? 1 : 0;
   }
 
-  // Whether loads pass by registers alone, and the text said how many a warp has under way.
+  // True if loads pass by registers alone and the text says how many a warp has under way.
   bool by_registers() const {
     return input.loads_in_flight > 0 && count(Counter::async_copy_bytes) == 0;
   }
@@ -173,7 +173,7 @@ struct Launch {
     return joined({waits_for, moves}, 3) + arrival_latencies * latency;
   }
 
-  // The same, were the work spread evenly over all SMs and groups.
+  // Assumes work spread evenly over all SMs and groups.
   double even() const {
     const double mine = blocks / device.sms;
     const double active = std::min<double>(resident, std::max(1.0, mine));

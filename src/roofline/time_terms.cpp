@@ -10,9 +10,9 @@ namespace {
 // to 9.0).
 constexpr double integer_lanes = 64;
 constexpr double special_lanes = 16;
-constexpr double atomic_cycles = 4;      // of the memory path a warp's atomic
-constexpr double wavefront_bytes = 128;  // of shared memory a clock
-constexpr double fill_bytes = 64;        // of global data an SM takes or gives a clock
+constexpr double atomic_cycles = 4;      // cycles of the memory path, per warp's atomic
+constexpr double wavefront_bytes = 128;  // shared memory, per clock
+constexpr double fill_bytes = 64;        // global data that an SM takes or gives, per clock
 
 double sustained(const DeviceSpec& device, Precision precision) {
   return device.sustained_flops[static_cast<std::size_t>(precision)];

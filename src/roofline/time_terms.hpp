@@ -1,4 +1,4 @@
-// What counts cost on the pipes of an SM, in cycles summed over all blocks; shared by the time
+// Costs of counts on the pipes of an SM, in cycles summed over all blocks; shared by the time
 // model and the verdict.
 #pragma once
 
@@ -33,8 +33,8 @@ inline constexpr std::array<std::string_view, term_count> term_names = {
     "issue",  "fp32 pipe", "fp64 pipe", "tensor pipe", "integer pipe", "special pipe",
     "shared", "l2",        "dram",      "latency",     "tail",         "launch"};
 
-inline constexpr double schedulers = 4;     // of an SM
-inline constexpr double sector_bytes = 32;  // of L1, L2 and DRAM
+inline constexpr double schedulers = 4;     // per SM
+inline constexpr double sector_bytes = 32;  // L1, L2 and DRAM
 
 // Which end of a count's interval.
 enum class Bound { value, low, high };

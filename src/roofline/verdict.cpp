@@ -18,7 +18,7 @@ double datasheet_peak(const DeviceSpec& device, Precision precision) {
   return device.peak_flops[static_cast<std::size_t>(precision)];
 }
 
-// What a kernel is held against: what the device was seen to sustain, else its datasheet. Floors
+// Rate that a kernel is held against: the device's sustained one, else the datasheet's. Floors
 // rest on the datasheet alone.
 double ceiling(const DeviceSpec& device, Precision precision) {
   const double measured = device.sustained_flops[static_cast<std::size_t>(precision)];
@@ -88,7 +88,7 @@ Result<double> unavoidable_bytes(const Task& task, const Workload& workload,
   return read + std::max(0.0, written - static_cast<double>(device.l2_bytes));
 }
 
-constexpr double least_dealt = 0.1;  // of the time, below which warps wait at no cost
+constexpr double least_dealt = 0.1;  // share of the time; below it warps wait at no cost
 
 struct ResourceTime {
   Resource resource;
@@ -105,7 +105,7 @@ double tail_share(const Counts& counts, const DeviceSpec& device) {
   return waves > 0 ? 1 - waves / std::ceil(waves) : 0;
 }
 
-// What no resource explains is waiting: for memory, or for blocks that other SMs still run.
+// Adds waiting, the time that no resource explains: for memory, or for blocks on other SMs.
 void add_waits(std::vector<ResourceTime>& all, double tail_share, const DeviceSpec& device,
                double seconds) {
   double busiest = 0;
@@ -116,8 +116,8 @@ void add_waits(std::vector<ResourceTime>& all, double tail_share, const DeviceSp
   all.push_back({Resource::latency, idle - tail});
 }
 
-// Of a kernel of which nothing was counted: it does the task's work at least. What else it does
-// passes for waiting.
+// Rows of a kernel without counts: it does the task's work at least; its other work counts as
+// waiting.
 std::vector<ResourceTime> rows_of_work(const Task& task, double bytes, double flops,
                                        const DeviceSpec& device, double seconds) {
   const double rate = ceiling(device, task.precision);

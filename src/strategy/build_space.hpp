@@ -22,7 +22,7 @@ struct Assignment {
       values;  // one a knob of the skeleton; its fallback where the technique is not in use
 };
 
-// What must hold besides the constraint graph: shared memory, registers, divisibility …
+// A condition besides the constraint graph: shared memory, registers, divisibility …
 struct Restriction {
   std::string text;  // for a person: "block_m*block_n/thread_m/thread_n<=1024"
   std::vector<std::string>

@@ -10,7 +10,7 @@ namespace cupilot {
 
 // Canonical JSON: techniques sorted; default parameters, empty fields, prose and parents left out.
 std::string canonical_json(const Strategy& strategy);
-// Of one part, that of its strategy.
+// A program of one part has the form of its strategy.
 std::string canonical_json(const ProgramStrategy& program);
 
 }  // namespace cupilot

@@ -5,7 +5,7 @@
 namespace cupilot {
 namespace {
 
-// Of techniques that only one parent has.
+// Share of techniques that only one parent has.
 constexpr double inherited = 0.75;
 
 const Technique* row_of(const Space& space, const std::string& name) {

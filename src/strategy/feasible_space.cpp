@@ -91,7 +91,7 @@ class FeasibleSpace final : public GenomeSpace {
     }
   }
 
-  // What a strategy's identity takes a value to be that it leaves out: its technique's own default.
+  // Value that a strategy's identity assumes where it states none: the technique's own default.
   static std::int64_t left_out(const Knob& knob, const Technique& technique) {
     for (const TechniqueParameter& parameter : technique.parameters) {
       if (parameter.name == knob.parameter) return parameter.fallback;
@@ -128,7 +128,7 @@ class FeasibleSpace final : public GenomeSpace {
     return product;
   }
 
-  // Who is told what of a wish is dropped, and why.
+  // Receives what of a wish is dropped, and why.
   struct TellStatus {
     const Strategy* wish = nullptr;
     std::vector<std::string>* dropped = nullptr;

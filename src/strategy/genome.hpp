@@ -27,14 +27,14 @@ struct Genome {
   bool operator==(const Genome&) const = default;
 };
 
-// What the numbers mean.
+// Gives the numbers their meaning.
 struct Alphabet {
   Alphabet() = default;
-  // Of the space's techniques, some or all of `all`.
+  // `offered`: the space's techniques, some or all of `all`.
   Alphabet(const std::vector<Technique>& all, const std::vector<Technique>& offered,
            const std::vector<Knob>& knobs);
 
-  std::vector<std::string> names{};          // of techniques
+  std::vector<std::string> names{};          // technique names
   std::vector<int> offered{};                // the space's techniques, in its order
   std::vector<Knob> knobs{};                 // the space's
   std::vector<std::vector<int>> knobs_of{};  // by technique, in the space's order
@@ -65,14 +65,14 @@ void remove(const Alphabet& alphabet, int technique, Genome& genome);
 void put_in_front(const Alphabet& alphabet, int technique, Genome& genome);
 // Position in the knob's domain of the value in use (nearest where it is none of the domain).
 int position_in(const Alphabet& alphabet, int knob, const Genome& genome);
-// Whether `distance` tells them apart.
+// True if `distance` tells them apart.
 bool differ(const Alphabet& alphabet, const Genome& a, const Genome& b);
 
 struct Pins {
   std::vector<int> techniques, knobs;
 };
 
-// What a Space does, on numbers.
+// Does on numbers what a Space does on text.
 class GenomeSpace : public Space {
  public:
   virtual const Alphabet& alphabet() const = 0;

@@ -13,7 +13,7 @@ namespace cupilot {
 namespace {
 
 constexpr double technique_cost = 4.0;
-// What a restriction that still fails is expected to cost more; it steers, legality alone decides.
+// Expected further cost of a restriction that still fails; it steers, legality alone decides.
 constexpr double broken_cost = 1.0;
 constexpr double tie_breadth = 0.01;
 constexpr std::size_t levels = 64;
@@ -68,11 +68,11 @@ class HashSet {
   std::size_t count_ = 0;
 };
 
-// What is in use, and what that becomes when one technique is taken away or added; neither depends
-// on parameters.
+// A set of techniques in use, and the sets that it becomes by taking one away or adding one;
+// neither depends on parameters.
 struct Setting {
   Choice choice;           // parameters at their fallbacks until a choice is looked at
-  std::uint64_t hash = 0;  // of choice.present
+  std::uint64_t hash = 0;  // hash of choice.present
   struct Toggled {
     int setting = unknown;
     double cost = 0;
@@ -137,8 +137,8 @@ class Repair {
     return std::min(static_cast<std::size_t>(order), levels - 1);
   }
 
-  // What costs as much as this cannot be looked at any more: enough that is open comes before it.
-  // It never rises.
+  // Sets the cost from which nothing can be looked at any more, since enough that is open comes
+  // before it. It never rises.
   void set_bar(int left) {
     std::size_t level = 0;
     for (; level < levels && left > 0; ++level) left -= open_at_[level];
@@ -251,12 +251,13 @@ class Repair {
   const Prices& prices_;
   std::uint64_t salt_;
   std::priority_queue<Open, std::vector<Open>, Later> open_;
-  std::array<int, levels> open_at_{};  // how many, by the whole part of their order
+  std::array<int, levels> open_at_{};  // counts, by the whole part of their order
   double bar_ = HUGE_VAL;
   std::vector<Node> nodes_;
-  std::vector<std::int16_t> positions_;  // of each node
+  std::vector<std::int16_t> positions_;  // positions of each node
   std::deque<Setting> settings_;
-  std::vector<std::uint64_t> hashes_;  // of the choice that is looked at, before each position
+  std::vector<std::uint64_t>
+      hashes_;  // hashes of the choice that is looked at, before each position
   HashSet seen_;
 };
 

@@ -7,8 +7,8 @@
 
 namespace cupilot {
 
-// What a parameter's step and a technique's coming or going cost, as factors; empty: 1 each. None
-// is below 1.
+// Cost factors of a parameter's step and of a technique's coming or going; empty: 1 each. None is
+// below 1.
 struct Prices {
   std::vector<double> knobs{}, techniques{};
 };

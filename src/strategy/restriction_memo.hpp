@@ -1,4 +1,4 @@
-// What a restriction said of each combination of what it reads.
+// Keeps a restriction's answer for each combination of what it reads.
 #pragma once
 
 #include <algorithm>

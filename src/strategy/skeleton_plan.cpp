@@ -103,7 +103,7 @@ void read_all(const SkeletonPlan& plan, const ConstraintGraph& graph, PlannedRes
   for (std::size_t k = 0; k < plan.slots.size(); ++k) planned.knobs.push_back(static_cast<int>(k));
 }
 
-// What is always or never in use, and a knob of one value, tells nothing apart.
+// Techniques that are always or never in use and knobs of one value tell nothing apart.
 void number_combinations(const SkeletonPlan& plan, PlannedRestriction& planned) {
   std::uint64_t combinations = 1;
   const auto digit = [&](std::vector<PlannedRestriction::Digit>& digits, int at,

@@ -61,15 +61,15 @@ Result<SkeletonPlan> plan_skeleton(const SpaceModel& model, const ConstraintGrap
 // All required techniques at their fallbacks.
 Choice bare_choice(const SkeletonPlan& plan);
 bool holds(const SkeletonPlan& plan, std::size_t restriction, const Choice& choice);
-// The same, by asking the restriction itself.
+// Asks the restriction itself.
 bool holds_when_asked(const SkeletonPlan& plan, std::size_t restriction, const Choice& choice);
 // Position of the first restriction that fails, looking at `first` before the others; -1: legal.
 int first_broken(const SkeletonPlan& plan, const Choice& choice, int first = -1);
 // The constraint graph's part of feasibility.
 bool well_formed(const SkeletonPlan& plan, const ConstraintGraph& graph, const Choice& choice);
 
-// Why a technique cannot be added: one that comes with it is not offered, or cannot stand beside
-// another.
+// Reason that a technique cannot be added: one that comes with it is not offered, or cannot stand
+// beside another.
 struct Obstacle {
   int technique = 0, beside = -1;
 };

@@ -7,7 +7,7 @@
 
 namespace cupilot {
 
-// What strategy_to_json writes, its keys sorted and its texts as they stand.
+// The JSON of strategy_to_json, its keys sorted and its texts as they stand.
 SortedJson sorted_json(const Strategy& strategy);
 
 }  // namespace cupilot

@@ -247,7 +247,7 @@ Result<std::vector<GeneratedFile>> dispatcher_files(const std::vector<WisdomEntr
                                                     const std::string& name) {
   if (auto fine = check(entries, name); !fine) return fine.error();
   std::vector<WisdomEntry> sorted = entries;
-  // Of two entries for one device the measured one comes first.
+  // The measured one of two entries for a device comes first.
   std::stable_sort(sorted.begin(), sorted.end(), [](const WisdomEntry& a, const WisdomEntry& b) {
     return a.provenance < b.provenance;
   });

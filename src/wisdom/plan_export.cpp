@@ -52,7 +52,7 @@ class Exporter {
     return list(exprs);
   }
 
-  // Of everything written so far, in order of need.
+  // Definitions of everything written so far, in order of need.
   const std::string& definitions() const { return definitions_; }
   const std::string& refused() const { return refused_; }
 
@@ -62,7 +62,7 @@ class Exporter {
     return "0";
   }
 
-  // What stands for a name in C++; its definition is written first.
+  // Returns what stands for a name in C++; writes its definition first.
   std::string reference(std::string_view name) {
     const std::string out = cpp_name(name);
     if (kernel_ != nullptr) {
@@ -273,7 +273,7 @@ std::string cpp_name(std::string_view name) {
       "return", "short", "signed", "sizeof", "static", "struct", "switch", "template", "this",
       "throw", "true", "try", "typedef", "typeid", "typename", "union", "unsigned", "using",
       "virtual", "void", "volatile", "while", "xor",
-      // of the generated code and the runtime it uses
+      // names of the generated code and of the runtime that it uses
       "plan", "query", "sizes", "stream", "min", "max", "cdiv", "up", "pow2", "log2", "isqrt",
       "passes", "fault", "table", "std", "cupilot", "dispatcher_"};
   std::string out(name);

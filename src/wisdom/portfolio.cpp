@@ -127,7 +127,7 @@ Result<std::optional<Candidate>> fallback_of(const Task& task, Backend& backend,
   return std::optional<Candidate>();
 }
 
-// Whether the kernel is right at a shape it was not evolved for.
+// True if the kernel is right at a shape that it was not evolved for.
 Result<bool> proved_at(const Task& task, Backend& backend, const KernelSource& source) {
   auto evaluated =
       evaluate_source({.task = TaskRef(task), .backend = &backend}, source, ProofLevel::elite);

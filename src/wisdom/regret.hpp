@@ -1,4 +1,4 @@
-// What is lost by keeping only some kernels.
+// Measures the loss of keeping only some kernels.
 #pragma once
 
 #include <vector>
