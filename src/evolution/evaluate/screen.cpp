@@ -1,8 +1,10 @@
 #include "evolution/evaluate/screen.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <future>
 #include <numeric>
+#include <optional>
 #include <thread>
 
 #include <fmt/format.h>
@@ -38,37 +40,43 @@ std::vector<Case> telling(const std::vector<Case>& cases, std::size_t count) {
   return chosen;
 }
 
-// Runs cases on several threads, every one of them a share; what follows the first case with a
-// fault is dropped, as by one.
+// Runs cases on several threads, the largest first, each by the next thread that is free; what
+// follows the first case with a fault is dropped, as by one thread.
 Result<TrialReport> run_side_by_side(Backend& screen, const TaskRef& task,
                                      const CompiledKernel& kernel, const std::vector<Case>& cases,
                                      std::size_t threads) {
-  std::vector<CpuSpent> spent(threads);
-  std::vector<std::future<Result<TrialReport>>> shares;
-  for (std::size_t t = 0; t < std::min(threads, cases.size()); ++t) {
-    std::vector<Case> share;
-    for (std::size_t i = t; i < cases.size(); i += threads) share.push_back(cases[i]);
-    shares.push_back(std::async(std::launch::async, [&, t, share] {
-      const PhaseLog log;
-      auto report = screen.run(task, kernel, share);
-      spent[t] = log.cpu();
-      return report;
-    }));
-  }
-  for (const auto& share : shares) share.wait();
-  for (const CpuSpent& one : spent) credit(one);
-  std::vector<TrialReport> reports;
-  for (auto& share : shares) {
-    auto report = share.get();
+  std::vector<std::size_t> order(cases.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return extent(cases[a]) > extent(cases[b]);
+  });
+  std::vector<std::optional<Result<TrialReport>>> reports(cases.size());
+  std::atomic<std::size_t> next{0}, faulty{cases.size()};
+  const auto work = [&] {
+    const PhaseLog log;
+    for (std::size_t taken = next++; taken < order.size(); taken = next++) {
+      const std::size_t place = order[taken];
+      if (place > faulty) continue;
+      reports[place] = screen.run(task, kernel, {&cases[place], 1});
+      const Result<TrialReport>& report = *reports[place];
+      if (report && !report->cases.empty() && report->cases.back().faults.empty()) continue;
+      std::size_t first = faulty;
+      while (place < first && !faulty.compare_exchange_weak(first, place)) {
+      }
+    }
+    return log.cpu();
+  };
+  std::vector<std::future<CpuSpent>> workers;
+  for (std::size_t t = 0; t < std::min(threads, cases.size()); ++t)
+    workers.push_back(std::async(std::launch::async, work));
+  for (auto& worker : workers) credit(worker.get());
+  TrialReport all;
+  for (std::size_t place = 0; place < cases.size() && place <= faulty; ++place) {
+    Result<TrialReport>& report = *reports[place];
     if (!report) return report.error();
-    reports.push_back(std::move(*report));
-  }
-  TrialReport all = {{}, reports.front().confinement};
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    std::vector<CaseReport>& from = reports[i % threads].cases;
-    if (i / threads >= from.size()) break;
-    all.cases.push_back(std::move(from[i / threads]));
-    if (!all.cases.back().faults.empty()) break;
+    all.confinement = report->confinement;
+    if (report->cases.empty()) break;
+    all.cases.push_back(std::move(report->cases.front()));
   }
   return all;
 }
@@ -92,7 +100,7 @@ Result<Screened> screen(const Pipe& pipe, const CompiledKernel& kernel, ProofLev
   if (level == ProofLevel::candidate) cases = telling(cases, cases_of_a_candidate);
   // A candidate's few cases take less than a thread; the many of what may win are waited for.
   const std::size_t threads =
-      level == ProofLevel::candidate ? 1 : std::clamp(std::thread::hardware_concurrency(), 2u, 8u);
+      level == ProofLevel::candidate ? 1 : std::clamp(std::thread::hardware_concurrency(), 2u, 16u);
   auto report = threads == 1 ? pipe.screen->run(pipe.task, kernel, cases)
                              : run_side_by_side(*pipe.screen, pipe.task, kernel, cases, threads);
   if (!report)
