@@ -97,3 +97,81 @@ TEST_CASE("an evaluator whose machine fails ends the run in its error", "[thread
   REQUIRE_OK(evolve(landscape_task(), *device, whole));
   CHECK(essence(dir / "run") == essence(dir / "whole"));
 }
+
+namespace {
+
+// Keeps its jobs until as many are in flight as it takes, then answers the newest.
+class Patient final : public Evaluator {
+ public:
+  explicit Patient(int capacity) : capacity_(capacity) {}
+  int capacity() const override { return capacity_; }
+  void submit(EvaluationJob job) override {
+    waiting_.push_back(std::move(job));
+    most = std::max(most, waiting_.size());
+  }
+  std::vector<Evaluated> collect(double) override {
+    EvaluationJob job = std::move(waiting_.back());
+    waiting_.pop_back();
+    // Two strategies of three have a kernel that another one has too.
+    const std::string hash = std::to_string(job.proposal.slot % 3 == 0 ? job.proposal.slot : -1);
+    if (auto refused = job.refuse(hash)) refusals.push_back(std::move(*refused));
+    marks.push_back(job.elite_below_us);
+    Result<Candidate> answer =
+        timed_candidate(job.proposal, 100 - static_cast<double>(job.proposal.slot), hash);
+    if (job.proposal.slot == fails_at) answer = Error{ErrorCode::no_device, "gone", ""};
+    std::vector<Evaluated> ended;
+    ended.push_back({std::move(job.proposal), std::move(answer), {}});
+    return ended;
+  }
+
+  std::size_t most = 0;
+  std::int64_t fails_at = -1;
+  std::vector<double> marks;
+  std::vector<Rejected> refusals;
+
+ private:
+  int capacity_;
+  std::vector<EvaluationJob> waiting_;
+};
+
+}  // namespace
+
+TEST_CASE("a search is run over an evaluator of any capacity") {
+  const TempDir dir;
+  const auto device = fake_device(write_landscape(dir));
+  const auto space = build_space({device->traits().techniques, {}});
+  REQUIRE_OK(space);
+  const auto strategist = rule_strategist();
+  SearchOptions options;
+  options.max_evaluations = 40;
+  options.lookahead = 6;
+  const auto search = [&] { return Search(options, **space, *strategist, Zone::middle, 640); };
+  for (const int capacity : {0, 1, 3}) {
+    INFO(capacity);
+    Patient evaluator(capacity);
+    Search whole = search();
+    const auto ended = run_search(whole, evaluator);
+    REQUIRE_OK(ended);
+    CHECK(ended->find("40") != std::string::npos);
+    CHECK(whole.proposed() == 40);
+    CHECK(evaluator.most == static_cast<std::size_t>(std::max(1, capacity)));
+    // A kernel must be faster than the best that the lookahead lets its slot know.
+    CHECK(evaluator.marks.front() == 0);
+    CHECK(evaluator.marks.back() > 60);
+    CHECK(evaluator.marks.back() < 75);
+    REQUIRE_FALSE(evaluator.refusals.empty());
+    CHECK(evaluator.refusals.front().code == "gate.duplicate");
+  }
+  Patient evaluator(1);
+  Search stopped = search();
+  int heard = 0;
+  const auto quiet = run_search(stopped, evaluator, [&](const Evaluated&) { return ++heard < 5; });
+  REQUIRE_OK(quiet);
+  CHECK(quiet->empty());
+  CHECK(heard == 5);
+  evaluator.fails_at = 7;
+  Search broken = search();
+  const auto failed = run_search(broken, evaluator);
+  REQUIRE_FALSE(failed);
+  CHECK(failed.error().message == "gone");
+}
