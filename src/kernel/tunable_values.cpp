@@ -10,16 +10,10 @@
 
 #include "kernel/device_limits.hpp"
 #include "kernel/plan_scope.hpp"
+#include "strategy/edit.hpp"
 
 namespace cupilot {
 namespace {
-
-const Use* find_use(const Strategy& strategy, std::string_view technique) {
-  for (const Use& use : strategy.uses) {
-    if (use.technique == technique) return &use;
-  }
-  return nullptr;
-}
 
 std::int64_t nearest_value(const std::vector<std::int64_t>& domain, std::int64_t wish) {
   return *std::min_element(domain.begin(), domain.end(), [&](std::int64_t a, std::int64_t b) {

@@ -5,6 +5,8 @@
 
 #include <fmt/core.h>
 
+#include "base/median.hpp"
+
 namespace cupilot {
 namespace {
 
@@ -48,14 +50,6 @@ std::string throttle_text(std::uint64_t reasons) {
 }
 
 }  // namespace
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
 
 std::string implausible(const RunAnswer& answer, int replays, double controller_us,
                         double empty_us) {

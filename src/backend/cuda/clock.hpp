@@ -12,8 +12,6 @@
 
 namespace cupilot {
 
-double median(std::vector<double> values);
-
 // Why the event times of a visit cannot be believed, or "". `controller_us` is the controller's
 // clock around the whole exchange, `empty_us` what an empty launch reads.
 std::string implausible(const RunAnswer& answer, int replays, double controller_us,

@@ -14,6 +14,7 @@
 #include "backend/cuda/library.hpp"
 #include "backend/cuda/trials.hpp"
 #include "backend/oracle/timed_output.hpp"
+#include "base/median.hpp"
 
 namespace cupilot {
 namespace {

@@ -7,6 +7,7 @@
 #include "backend/cuda/clock.hpp"
 #include "backend/cuda/library.hpp"
 #include "base/embedded.hpp"
+#include "base/median.hpp"
 
 namespace cupilot {
 

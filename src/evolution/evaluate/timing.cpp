@@ -162,13 +162,6 @@ std::uint64_t timing_seed(std::uint64_t search_seed) {
   return Rng::of(search_seed, "measure").next();
 }
 
-double median_of(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 std::pair<double, double> median_interval(std::vector<double> values) {
   if (values.empty()) return {0, 0};
   std::sort(values.begin(), values.end());

@@ -27,7 +27,6 @@ Result<std::vector<Timed>> measure_all(const TaskRef& task, Backend& backend,
 Result<std::optional<Rejected>> below_floor(const Task& task, const DeviceSpec& device,
                                             Precision proved, const Timed& timed);
 
-double median_of(std::vector<double> values);  // 0 of none
 // 95 % interval of a median by order statistics: ranks n/2 -+ 0.98 sqrt(n) (normal limit of the
 // binomial).
 std::pair<double, double> median_interval(std::vector<double> values);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/median.hpp"
 #include "evolution/search/knowledge.hpp"
 
 namespace cupilot {
@@ -67,15 +68,13 @@ std::string ForecastScore::sentence() const {
   std::vector<double> errors;
   for (std::size_t i = 0; i < taken_.size(); ++i)
     errors.push_back(std::abs(std::exp2(expected_[i] - taken_[i]) - 1));
-  const auto middle = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2);
-  std::nth_element(errors.begin(), middle, errors.end());
   const std::string from =
       learnt_ == 0 ? "" : fmt::format(" and what {} kernels of earlier runs took", learnt_);
   return fmt::format(
       "forecasts, by arithmetic{} before anything was compiled, against the times of {} kernels: "
       "rank correlation {:.2f}, median "
       "error {:.0f} %",
-      from, taken_.size(), rank_correlation(expected_, taken_), 100 * *middle);
+      from, taken_.size(), rank_correlation(expected_, taken_), 100 * median(std::move(errors)));
 }
 
 }  // namespace cupilot

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/median.hpp"
 #include "evolution/evaluate/pipe.hpp"
 #include "evolution/evaluate/timing.hpp"
 #include "evolution/journal/events.hpp"
@@ -124,7 +125,7 @@ void price(TechniqueWorth& worth, const SubjectReport& report, double champion_u
     return;
   }
   const auto [low, high] = median_interval(report.ratio);
-  worth.us = (median_of(report.ratio) - 1) * champion_us;
+  worth.us = (median(report.ratio) - 1) * champion_us;
   worth.low_us = (low - 1) * champion_us;
   worth.high_us = (high - 1) * champion_us;
   worth.matters = worth.low_us > 0 && worth.us > resolution * champion_us;
@@ -182,7 +183,7 @@ Result<void> drop_idle(const ExplainedRun& subject, const CompiledKernel& champi
       if (!reports) return reports.error();
       const SubjectReport& report = reports->back();
       const auto [low, high] = median_interval(report.ratio);
-      const double ratio = median_of(report.ratio);
+      const double ratio = median(report.ratio);
       if (report.measurement && (low <= 1 || ratio <= 1 + resolution)) {
         all.essential = less.strategy;
         all.essential_ratio = ratio;

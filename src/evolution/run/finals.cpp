@@ -9,6 +9,7 @@
 #include <cupilot/parts/rejection.hpp>
 
 #include "base/guard.hpp"
+#include "base/median.hpp"
 #include "base/phases.hpp"
 #include "evolution/evaluate/timing.hpp"
 #include "evolution/evaluate/workers.hpp"
@@ -37,11 +38,11 @@ void compare(FinalRecord& record) {
                        [](const Baseline& a, const Baseline& b) { return a.time_us < b.time_us; });
   if (strongest == record.baselines.end() || strongest->ratio.empty()) return;
   std::tie(record.ratio_low, record.ratio_high) = median_interval(strongest->ratio);
-  const double middle = median_of(strongest->ratio);
+  const double middle = median(strongest->ratio);
   std::vector<double> deviations;
   for (const double ratio : strongest->ratio) deviations.push_back(std::abs(ratio - middle));
   constexpr double mad_to_sigma = 1.4826, mean_to_median = 1.2533;
-  record.gain_noise = mean_to_median * mad_to_sigma * median_of(deviations) /
+  record.gain_noise = mean_to_median * mad_to_sigma * median(deviations) /
                       std::sqrt(static_cast<double>(deviations.size()));
   const auto* accepted = std::get_if<Accepted>(&record.candidate.outcome);
   if (deviations.size() == 1 && accepted != nullptr && accepted->measurement.time_us > 0) {
