@@ -8,7 +8,7 @@
 
 namespace cupilot {
 
-// How a kernel's work is counted.
+// Says how a kernel's work is counted.
 struct CountPlan {
   CountDepth depth = CountDepth::few;
   std::string without{};  // why the chip's own counters are left alone; empty: they are read

@@ -8,7 +8,7 @@ namespace cupilot {
 namespace {
 
 constexpr std::int64_t candidates_a_count = 10;
-constexpr double full_set = 2;  // what the champion's counters cost, of what a leader's do
+constexpr double full_set = 2;  // cost of the champion's counters, in those of a leader
 
 CountPlan over_share(double share) {
   return {CountDepth::few, fmt::format("they have had their {:.0f} % of the time", 100 * share)};

@@ -7,7 +7,7 @@
 namespace cupilot {
 namespace {
 
-constexpr double wait_seconds = 1;  // of a look for ended jobs
+constexpr double wait_seconds = 1;  // longest wait for an ended job
 
 }  // namespace
 

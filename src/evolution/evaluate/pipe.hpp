@@ -26,7 +26,7 @@ struct EvaluationOptions {
   // Asked once a kernel is accepted, with whether it took the lead: how its work is counted;
   // nullopt: not at all.
   std::function<std::optional<CountPlan>(bool leads)> count;
-  // Of the same source, compiled already by a process of its own; null: it is compiled here.
+  // Compiled already, of this source, by a process of its own; null: it is compiled here.
   const CompiledKernel* compiled = nullptr;
   bool anew = false;  // compiled by the compiler, whatever was kept
   // The screen let the same kernel pass at a lower level: it may look again while the device runs.

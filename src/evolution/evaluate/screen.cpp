@@ -81,7 +81,7 @@ Result<TrialReport> run_side_by_side(Backend& screen, const TaskRef& task,
   return all;
 }
 
-// What the virtual device cannot run, and shapes that a plan leaves out, the real one still may.
+// The real device may still run what the virtual one cannot, and shapes that a plan leaves out.
 bool beyond_the_screen(const Rejected& rejected) {
   return rejected.code == "run.unsupported" || rejected.code == "verify.no_shape";
 }

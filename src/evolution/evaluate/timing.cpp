@@ -110,8 +110,8 @@ Result<std::vector<Timed>> measure_all(const TaskRef& task, Backend& backend,
   std::vector<Timed> total(contestants.size());
   double weights = 0;
   for (const Workload& workload : task->time_shapes) weights += workload.weight;
-  const bool replayed =
-      backend.identity().starts_with("recorded:");  // what it measured took its time then
+  const bool replayed = backend.identity().starts_with(
+      "recorded:");  // its measurements took their time when they were made
   for (std::size_t shape = 0; shape < task->time_shapes.size(); ++shape) {
     const Workload& workload = task->time_shapes[shape];
     const auto began = std::chrono::steady_clock::now();

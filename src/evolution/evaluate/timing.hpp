@@ -11,9 +11,9 @@
 namespace cupilot {
 
 struct Timed {
-  SubjectReport report;  // of all time shapes: times are means weighted by the shapes' weights
+  SubjectReport report;  // over all time shapes: times are means weighted by the shapes' weights
   std::vector<double>
-      shape_us;  // of each time shape, in the task's order; empty when there is no time
+      shape_us;  // one per time shape, in the task's order; empty when there is no time
 };
 
 // In the order of the contestants. A time that is no number, or that is longer than the timing

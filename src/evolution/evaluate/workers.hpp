@@ -39,7 +39,7 @@ class Workers {
   }
 
  private:
-  std::mutex mutex_;  // of done_
+  std::mutex mutex_;  // guards done_
   std::map<std::int64_t, Done> done_;
   std::int64_t next_ = 0;
   std::unique_ptr<ThreadPool> crew_;  // last: its jobs end first

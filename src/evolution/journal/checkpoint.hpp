@@ -19,9 +19,9 @@ namespace cupilot {
 inline constexpr int checkpoint_format = 5;
 
 struct Checkpoint {
-  RecordMark mark;                    // of the journal
+  RecordMark mark;                    // the journal's
   std::vector<Proposal> open;         // without result
-  std::string search, ledger, known;  // what these saved
+  std::string search, ledger, known;  // saved by these
 };
 
 std::string checkpoint_path(const std::string& run_dir);

@@ -8,7 +8,7 @@ namespace {
 
 std::string lock_path(const std::string& run_dir) { return run_dir + "/lock"; }
 
-// Where to.
+// Returns the path that it now has.
 Result<std::string> set_torn_tail_aside(Host& host, const std::string& run_dir,
                                         std::string_view tail) {
   int number = 1;
@@ -47,7 +47,7 @@ struct ReadFrom {
   RecordMark end;
   Beyond beyond;
   std::string tail;
-  bool skipped = false;  // what lies before `from`
+  bool skipped = false;  // true if what lies before `from` was skipped
   std::size_t decisions_before = 0;
 };
 
@@ -120,7 +120,7 @@ Result<bool> JournalReader::read_on(std::int64_t size) {
   return static_cast<std::int64_t>(more->size()) == size;
 }
 
-// What lies behind it tells whether it is a torn tail.
+// Tells by what lies behind the damage whether it is a torn tail.
 Result<void> JournalReader::look_at_damage() {
   beyond_ = look_beyond(rest_, valid_bytes_, {mark_.records, proposals_});
   if (mark_.records == 0) return no_header(journal_path(run_dir_), damage_, beyond_);
@@ -205,7 +205,7 @@ Result<Journal::Opened> Journal::open(Host& host, const std::string& run_dir,
   }
   auto file = host.open_append(journal_path(run_dir), truncate_to);
   if (!file) return file.error();
-  // What a killed process wrote may not have been synced: of two such batches a crash could leave
+  // A killed process may not have synced its writes: of two such batches a crash could leave
   // the second alone.
   if (auto synced = (*file)->sync(); !synced) return synced.error();
   return Opened{Journal(std::move(*lock), std::move(*file), found.end), std::move(found.read),

@@ -15,7 +15,7 @@
 namespace cupilot {
 
 std::string journal_path(const std::string& run_dir);
-// What the resume of that number, from 1 on, set aside.
+// The bytes that the resume of that number, from 1 on, set aside.
 std::string torn_path(const std::string& run_dir, int number);
 
 // A proposal or a result: nearly all of a long journal, and what a checkpoint holds instead.
@@ -28,7 +28,7 @@ class JournalReader {
   // The next records, some mebibytes of them; none: there are no more. Error{usage} when the first
   // ones are no journal's, or when it is damaged as no crash leaves it.
   Result<std::vector<FramedRecord>> next();
-  // What was read so far.
+  // Covers what was read so far.
   const RecordMark& mark() const { return mark_; }
   std::int64_t valid_bytes() const { return valid_bytes_; }
   // Known at the end: what it looks like where it cannot be read, as ReadRecords says, and all
@@ -76,7 +76,7 @@ class Journal {
   // Writes and syncs: proposals with proposals, results with results, any other record by itself.
   // After an error the journal takes no more and every call repeats the error.
   Result<void> commit();
-  // Of all that was added.
+  // Covers all that was added.
   const RecordMark& mark() const { return mark_; }
 
  private:
@@ -93,11 +93,11 @@ class Journal {
 struct Journal::Opened {
   Journal journal;
   ReadRecords read;
-  // Whether the journal begins as `from` says: proposals and results up to there were left out,
+  // True if the journal begins as `from` says: proposals and results up to there were left out,
   // decisions were not.
   bool matches = false;
   std::size_t decisions_before = 0;
-  std::string notice;  // of a tail that was set aside; "": there was none
+  std::string notice;  // names a tail that was set aside; "": there was none
 };
 
 }  // namespace cupilot

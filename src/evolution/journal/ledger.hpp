@@ -56,7 +56,7 @@ class Ledger {
     DigestTable hashes{};
   };
   void count(Sum& sum, std::size_t rows) const;
-  std::deque<Row> rows_;  // of generations not taken
+  std::deque<Row> rows_;  // rows of generations not taken
   std::int64_t taken_ = 0, evaluations_ = 0;
   PhaseSeconds phases_;   // "search/…"
   PhaseSeconds dearest_;  // by phase, the same

@@ -1,4 +1,4 @@
-// How well a run's kernels were expected.
+// Scores the predictions of a run's kernels.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace cupilot {
 
 class ForecastScore {
  public:
-  // Of the run with this header.
+  // Scores the run with this header.
   explicit ForecastScore(const RunState& state);
   void take(const SearchEvent& event);
   // The rank correlation and the median error of forecasts against the times of the run's kernels;

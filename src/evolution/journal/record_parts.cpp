@@ -245,7 +245,7 @@ Json put(const SearchFeatures& steering) {
   return json;
 }
 
-// What a journal does not name was not there to be switched off.
+// A feature that a journal does not name could not be switched off then.
 SearchFeatures steering_of(const Json& json) {
   SearchFeatures steering;
   for (const auto& [name, field] : switches) steering.*field = json.value(name, steering.*field);

@@ -34,7 +34,7 @@ parts::Json put_all(const std::vector<Baseline>& baselines) {
   return all;
 }
 
-// What a replay of a landscape needs to span the same space.
+// Lets a replay of a landscape span the same space.
 parts::Json put_all(const std::vector<Technique>& techniques) {
   parts::Json all = parts::Json::array();
   for (const Technique& technique : techniques) all.push_back(parts::put(technique));
@@ -92,7 +92,7 @@ PhaseSeconds phases_in(const parts::Json& json) {
   return json.at("clock").value("phases", PhaseSeconds());
 }
 
-// Of a journal that was written before CPU was told by phase, the sum alone.
+// Reads the sum alone from a journal that was written before CPU was told by phase.
 CpuSpent cpu_in(const parts::Json& json) {
   const parts::Json& clock = json.at("clock");
   CpuSpent cpu{clock.value("cpu_phases", PhaseSeconds()), clock.value("cpu_as_device", 0.0)};
@@ -331,7 +331,7 @@ std::string comparable_record(std::uint32_t type, std::string_view text) {
   long long number = -1;
   try {
     number = json.value("slot", number);
-  } catch (const parts::Json::exception&) {  // what is no slot's number
+  } catch (const parts::Json::exception&) {  // it is no slot's number
   }
   char key[64];
   std::snprintf(key, sizeof key, "%u %012lld ", type, number);

@@ -1,4 +1,4 @@
-// What the journal's payloads hold, and their JSON (docs/formats/journal.md). Text in, text out:
+// The journal's payloads and their JSON (docs/formats/journal.md). Text in, text out:
 // JSON stays in the .cpp.
 #pragma once
 
@@ -31,7 +31,7 @@ struct HeaderRecord {
   std::vector<std::string> tunables;
   bool random_search = false;
   bool plain_baseline = true;        // the task's reference is timed
-  std::optional<SeatOptions> seats;  // of models; nothing: there are none
+  std::optional<SeatOptions> seats;  // options of models; nothing: there are none
   std::string device_name;           // to open the backend again
   std::string identity;              // Backend::identity()
   Provenance provenance = Provenance::modelled;
@@ -40,7 +40,7 @@ struct HeaderRecord {
   std::string screen;  // identity of the virtual device that proves candidates first; "": none
   std::vector<Strategy> remembered;  // Knowledge::remembered: what the strategy pool said
   std::vector<StrategyBrief::Effect> remembered_effects;
-  std::vector<PoolOutcome> learnt;  // what forecasts learnt from
+  std::vector<PoolOutcome> learnt;  // outcomes that forecasts learnt from
   std::string pool;                 // the strategy pool that is told of the champion; "": none
   std::vector<std::string> pool_tags;
   std::string started;  // UTC
@@ -52,7 +52,7 @@ struct BaselinesRecord {
   double floor_us = 0;
 };
 
-// Of the kernel that the task's reference text makes. 0: it was not timed.
+// Time of the kernel that the task's reference text makes. 0: it was not timed.
 double plain_time_us(const std::vector<Baseline>& baselines);
 
 struct ResultRecord {
@@ -60,15 +60,15 @@ struct ResultRecord {
   std::int64_t slot = 0;
   Candidate
       candidate;  // without source text; `source.template_name` and `source.constants` are kept
-  double seconds = 0;  // of the whole pipe; dropped when journals are compared, like its parts
+  double seconds = 0;  // the whole pipe's; dropped when journals are compared, like its parts
   PhaseSeconds phases;
-  CpuSpent cpu;  // of its thread
+  CpuSpent cpu;  // its thread's
 };
 
 // Something the clock, a signal or a caller decided, which a replay cannot derive.
 struct DecisionRecord {
   std::string kind;    // "stop", "extend", "models": they take seats from here on
-  std::string reason;  // of a stop
+  std::string reason;  // reason of a stop
   std::int64_t max_evaluations = 0;
   int max_generations = 0;
 };
@@ -91,7 +91,7 @@ struct EndRecord {
   std::int64_t best_slot = -1;
   std::int64_t evaluations = 0, proposed = 0;
   double wall_seconds = 0;
-  PhaseSeconds phases;  // of the driver's own thread
+  PhaseSeconds phases;  // the driver's own thread's
   CpuSpent cpu;
   bool resumed = false;  // wall_seconds, phases and parts are of the last sitting
   PhaseSeconds parts;    // EvolveReport::part_seconds

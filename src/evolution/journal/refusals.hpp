@@ -34,7 +34,7 @@ struct OwnTemplates {
 // With the place in the user's file, or else in the kernel's text ("": it is not had).
 Refusal explained(const FirstRefusal& refusal, std::string_view text, const OwnTemplates& own);
 
-// Of a run directory whose kernels' texts are kept, in slot order.
+// Explains refusals of a run directory that keeps kernels' texts, in slot order.
 std::vector<Refusal> explained(const FirstRefusals& all, Host& host, const std::string& run_dir,
                                const OwnTemplates& own);
 

@@ -23,7 +23,7 @@ Result<KernelSource> kept_source(Host& host, const std::string& run_dir,
 // edit nor another working directory changes it.
 Result<void> keep_tunables(Host& host, const std::string& run_dir,
                            const std::vector<std::string>& paths);
-// Where they lie; of a run that kept none, where they lay.
+// Paths of the kept copies; of a run that kept none, the original paths.
 std::vector<std::string> kept_tunables(Host& host, const std::string& run_dir,
                                        std::vector<std::string> paths);
 

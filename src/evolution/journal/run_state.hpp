@@ -24,12 +24,12 @@ struct RunState {
   bool models = false;  // were in its seats, from the beginning or since a resume
 };
 
-// What the fold keeps of results: their evidence is most of a journal, and a search that goes on
-// needs none of it.
+// Selects what the fold keeps of results: their evidence is most of a journal, and a search that
+// goes on needs none of it.
 enum class Evidence { dropped, kept };
 Result<RunState> fold(const ReadRecords& read, Evidence evidence = Evidence::dropped);
 
-// The same piece by piece, for who keeps no events: they go to `sink`, each with its record.
+// Folds piece by piece and keeps no events: they go to `sink`, each with its record.
 using EventSink = std::function<void(SearchEvent event, const FramedRecord& record)>;
 class Folding {
  public:

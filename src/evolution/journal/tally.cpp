@@ -21,7 +21,7 @@ std::string line_of(const Progress& p, Provenance how) {
       p.best_strategy);
 }
 
-// What resumes set aside and could still be read.
+// Notices on tails that resumes set aside and that can still be read.
 std::vector<std::string> notices_of_torn(Host& host, const std::string& run_dir) {
   std::vector<std::string> notices;
   for (int number = 1; host.exists(torn_path(run_dir, number)); ++number) {

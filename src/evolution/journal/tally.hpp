@@ -14,7 +14,7 @@
 
 namespace cupilot {
 
-// What a report says of a run's events.
+// Counts a run's events for its report.
 class Tally {
  public:
   void times_are(Provenance how) { how_ = how; }

@@ -8,7 +8,7 @@
 
 namespace cupilot {
 
-inline constexpr std::size_t most_points = 4000;  // of a picture
+inline constexpr std::size_t most_points = 4000;  // most points of a picture
 
 class RooflineGatherer {
  public:

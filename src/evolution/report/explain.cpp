@@ -29,7 +29,7 @@ struct ExplainedRun {
 };
 
 struct Variant {
-  std::size_t technique = 0;  // of the champion's uses
+  std::size_t technique = 0;  // index of the champion's uses
   CompiledKernel kernel;
 };
 

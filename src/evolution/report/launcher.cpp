@@ -10,7 +10,7 @@
 namespace cupilot {
 namespace {
 
-// What does not depend on the kernel. Tables and `steps()` follow it.
+// The part that does not depend on the kernel; tables follow it.
 constexpr std::string_view prologue =
     R"(// Compiles kernel.cu with NVRTC, launches it as it was timed and prints the median time. Floating-point inputs are
 // random numbers, others 0. Needs the CUDA toolkit alone: make && ./launch [LAUNCHES]; with 1 it suits compute-sanitizer.

@@ -18,7 +18,7 @@ std::span<const EmbeddedFile> page_files();
 
 namespace {
 
-constexpr std::size_t most_lines = 500;  // of generations
+constexpr std::size_t most_lines = 500;  // most generations
 
 std::string page_text(std::string_view name) {
   return std::string(find_embedded(page_files(), name));
@@ -50,7 +50,7 @@ std::string row(const std::string& name, const std::string& value) {
   return "<tr><th>" + escaped(name) + "</th><td>" + escaped(value) + "</td></tr>\n";
 }
 
-// What was shown, what was not, and what held the processes.
+// Lists what was shown, what was not, and what held the processes.
 std::string evidence_rows(const Best& best, const Accepted& accepted) {
   std::string html;
   for (const std::string& sentence : accepted.verification.proved_by)

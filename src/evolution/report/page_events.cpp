@@ -7,7 +7,7 @@
 namespace cupilot {
 namespace {
 
-constexpr std::size_t most_ancestors = 60, most_relatives = 120;  // of a picture
+constexpr std::size_t most_ancestors = 60, most_relatives = 120;  // limits of a picture
 
 PageKernel page_kernel(const Candidate& candidate, const Accepted& accepted, int generation) {
   return {candidate.id,

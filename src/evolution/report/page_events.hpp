@@ -1,4 +1,4 @@
-// What report.html needs of a run's events, gathered while its journal is walked.
+// Gathers what report.html needs of a run's events while its journal is walked.
 #pragma once
 
 #include <string>
@@ -26,7 +26,7 @@ class PageGatherer {
  private:
   struct Bred {
     PageKernel kernel;
-    std::string id;                    // of the strategy
+    std::string id;                    // strategy id
     std::vector<std::string> parents;  // strategy ids
   };
   static Bred bred_of(const ResultRecord& result, const Accepted& accepted);

@@ -14,7 +14,7 @@
 namespace cupilot {
 namespace {
 
-// What the journal knows of outcomes.
+// Outcomes that the journal knows.
 class Outcomes {
  public:
   explicit Outcomes(const RunState& state) {
@@ -34,8 +34,8 @@ class Outcomes {
     return found != proposals_.end() && found->second->kind == proposal.kind &&
            strategy_id(found->second->strategy) == strategy_id(proposal.strategy);
   }
-  // Of the slot itself where it had this proposal, else of the first that had its strategy; null:
-  // unknown.
+  // Finds the slot's own outcome where it had this proposal, else that of the first slot with its
+  // strategy; null: unknown.
   const Candidate* of(const Proposal& proposal) const {
     std::int64_t slot = proposal.slot;
     if (!made(proposal)) {

@@ -8,8 +8,8 @@
 namespace cupilot {
 namespace {
 
-constexpr double slack = 1.15;        // of an estimate
-constexpr double least_search = 0.2;  // of the seconds, which the search has in any case
+constexpr double slack = 1.15;        // factor on an estimate
+constexpr double least_search = 0.2;  // share of the seconds, which the search has in any case
 constexpr double start_of_processes = 1, end_of_processes = 0.6;  // on a device that measures
 constexpr std::size_t most_timed_again = 4;
 constexpr double elite_proof = 3;       // over a candidate's, where none was measured
@@ -81,7 +81,7 @@ double Driver::confirm_seconds() const {
          start;
 }
 
-// Where no candidate is accepted yet nothing follows the search, and it has all the time.
+// Nothing follows a search without an accepted candidate, so that it has all the time.
 double Driver::deadline() const {
   if (options_.max_seconds <= 0) return 0;
   const double end = started_ + options_.max_seconds;

@@ -177,7 +177,7 @@ void consult_pool(RunContext& context, const EvolveOptions& options) {
   learn_from_pool(context, options, *pool);
 }
 
-// Of the user's own templates: those of built-in families are proved by the library's tests.
+// Takes the user's own templates: those of built-in families are proved by the library's tests.
 std::vector<PlainSetting> plain_settings(const Task& task, const DeviceSpec& device,
                                          const Families& families,
                                          const std::vector<Tunable>& templates) {

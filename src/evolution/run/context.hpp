@@ -12,7 +12,7 @@
 
 namespace cupilot {
 
-// What a search needs beside its options; the pointers reach into the owners or to what the caller
+// A search's parts beside its options; the pointers reach into the owners or to what the caller
 // gave.
 struct SearchComponents {
   std::unique_ptr<Space> space;
@@ -45,14 +45,14 @@ Result<void> learn(SearchComponents& components, const Task& task, const DeviceS
 
 // A template with all its techniques off.
 struct PlainSetting {
-  std::string name;  // of the template
+  std::string name;  // the template's name
   Result<KernelSource> source;
 };
 
 struct RunContext : SearchComponents {
-  // Of the user's own templates; none where kernels have another origin.
+  // Settings of the user's own templates; none where kernels have another origin.
   std::vector<PlainSetting> plain;
-  TaskRef task;  // of a device that spans its own space: the one that stands for it
+  TaskRef task;  // a device that spans its own space has one that stands for it
   Backend* backend = nullptr;
   Backend* screen = nullptr;            // Pipe::screen
   std::unique_ptr<Backend> own_screen;  // it, where the caller gave none
@@ -62,7 +62,7 @@ struct RunContext : SearchComponents {
       chat;  // the caller's, which hears of the end; before those who ask it
   std::unique_ptr<Strategist> model_strategist;
   std::unique_ptr<KernelWriter> model_writer;
-  // What the run should say of itself from the start: why nothing screens, what the task's own
+  // Sentences that the run says from the start: why nothing screens, what the task's own
   // check was shown to reject.
   std::vector<std::string> notices;
 };

@@ -182,7 +182,7 @@ Result<bool> Driver::fill() {
       fresh.push_back(std::move(proposal));
     }
   }
-  // What is proposed is safe before it is spent on.
+  // Proposals are safe before anything is spent on them.
   if (auto done = commit(); !done) return done.error();
   for (const Proposal& proposal : fresh) dispatch(proposal);
   return more;

@@ -101,7 +101,7 @@ class Driver {
   double again_seconds(std::size_t finalists) const;
   double confirm_seconds() const;
   double in_flight_seconds() const;
-  double deadline() const;  // of the search; 0: none
+  double deadline() const;  // the search's; 0: none
   // Tells candidates in flight until when they may begin on the device.
   void set_last_call();
   double seconds_left() const;
@@ -138,7 +138,7 @@ class Driver {
   double started_ = 0;
   Counting counting_;
   Heartbeat heartbeat_;
-  Spending asides_;            // of errands on other threads
+  Spending asides_;            // spent by errands on other threads
   PhaseSeconds part_seconds_;  // EvolveReport::part_seconds
   double search_began_ = 0, plain_proof_seconds_ = 0;
   std::vector<FinalRecord> plain_refused_;
@@ -150,7 +150,7 @@ class Driver {
   KnownKernels known_;
   std::vector<Progress> generations_;  // reported so far; kept for a stop rule alone
   std::string stopped_;
-  PhaseLog phases_;  // of the driver's thread
+  PhaseLog phases_;  // the driver's thread's
   int in_flight_ = 0, width_ = 1;
   std::atomic<double> last_call_ = never;  // by the host's clock
   DevicePlaces places_;
@@ -159,12 +159,12 @@ class Driver {
   std::map<std::uint64_t, Proposal> open_;  // proposed, not settled
   // The stage that each proposal in flight has reached.
   std::map<std::uint64_t, std::shared_ptr<std::atomic<const char*>>> stages_;
-  FirstRefusals final_refusals_;           // of finalists and plain settings
+  FirstRefusals final_refusals_;           // refusals of finalists and plain settings
   std::map<std::string, Refusal> told_;    // by code, with the kernel's text
   std::int64_t checkpointed_ = 0;          // slots at the last checkpoint
   bool checkpoint_failed_ = false;         // the last one
   std::int64_t remembered_ = 0;            // results since digests were forgotten
-  std::mutex owners_mutex_;                // of search_: jobs ask it for owners of hashes
+  std::mutex owners_mutex_;                // guards search_: jobs ask it for owners of hashes
   Evaluator* evaluator_ = nullptr;         // the caller's, or local_
   std::unique_ptr<LocalEvaluator> local_;  // last: its threads end first
 };
@@ -172,7 +172,7 @@ class Driver {
 // EvolveReport::stopped of a run that ended before its first candidate.
 inline constexpr const char* plain_refused = "the plain setting is refused";
 
-// What a search that ended without a valid candidate ends in.
+// Error of a search that ended without a valid candidate.
 Error nothing_valid(const EvolveReport& report);
 
 }  // namespace cupilot

@@ -1,4 +1,4 @@
-// What a search leaves behind, and going on from it.
+// Saves a search and goes on from what was saved.
 #include <cupilot/strategy.hpp>
 
 #include "evolution/journal/run_files.hpp"

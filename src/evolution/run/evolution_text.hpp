@@ -1,4 +1,4 @@
-// What a host's search is saved as (docs/formats/evolution.md). Text in, text out: JSON stays in
+// The saved form of a host's search (docs/formats/evolution.md). Text in, text out: JSON stays in
 // the .cpp.
 #pragma once
 

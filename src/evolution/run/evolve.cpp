@@ -24,7 +24,7 @@ Host& host_of(const EvolveOptions& options) {
   return options.host != nullptr ? *options.host : real_host();
 }
 
-// Whether the caller's limits go beyond those of the run, or beyond what ended it.
+// True if the caller's limits go beyond those of the run, or beyond what ended it.
 bool extends(const RunState& state, const EvolveOptions& options) {
   std::int64_t limit = state.header.search.max_evaluations;
   for (const SearchEvent& event : state.events) {
@@ -126,7 +126,7 @@ Result<EvolveReport> reported(Host& host, const std::string& run_dir) {
   return std::move(walk->summary.report);
 }
 
-// What a finished run found is told where nothing can be written, too.
+// Tells what a finished run found where nothing can be written, too.
 Result<std::optional<EvolveReport>> finished_or(Error error, const std::string& run_dir,
                                                 const Backend& backend,
                                                 const EvolveOptions& options) {
@@ -146,7 +146,7 @@ Result<std::optional<EvolveReport>> finished_or(Error error, const std::string& 
   return std::optional(std::move(walk->summary.report));
 }
 
-// What the journal holds instead of the caller's.
+// Takes the journal's options instead of the caller's.
 EvolveOptions as_recorded(Host& host, const HeaderRecord& header, const EvolveOptions& options,
                           const std::string& run_dir) {
   EvolveOptions all = options;
@@ -198,7 +198,7 @@ Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint
   auto families = kept_families(host, run_dir, options.families);
   if (!families) return families.error();
   all.families = std::move(*families);
-  // What the pool said at the beginning, whatever it says now.
+  // The pool's advice stays that of the beginning, whatever the pool says now.
   all.search.steering.pool = false;
   auto context = open_context(state->task, backend, all);
   if (!context) return context.error();

@@ -17,7 +17,7 @@ struct Finalist {
   std::int64_t slot = 0;
   Strategy strategy;
   double time_us = 0;
-  const KernelSource* source = nullptr;    // of free form; null: the writer writes it again
+  const KernelSource* source = nullptr;    // text of free form; null: the writer writes it again
   std::optional<CompiledKernel> kernel{};  // once compiled anew
 };
 

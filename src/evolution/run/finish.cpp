@@ -1,4 +1,4 @@
-// What follows a search: the fastest are timed again beside one another, and the best is confirmed
+// Ends a search: the fastest are timed again beside one another, and the best is confirmed
 // by fresh processes.
 #include <algorithm>
 #include <span>
@@ -192,7 +192,7 @@ Error nothing_valid(const EvolveReport& report) {
   return {limited ? ErrorCode::budget : ErrorCode::no_candidate, std::move(text), next};
 }
 
-// What worked goes to the pool. One that cannot be written costs later runs its advice, not this
+// Tells the pool what worked. A pool that cannot be written costs later runs its advice, not this
 // run.
 void Driver::keep_lessons(EvolveReport& report) {
   if (context_.pool.empty()) return;

@@ -124,7 +124,7 @@ EvolveOptions without_selection(const RecordOptions& wanted, const std::string& 
   return options;
 }
 
-// What an interrupted recording left, where it is of the same task, device and draw.
+// Returns what an interrupted recording of the same task, device and draw left.
 Result<RunState> earlier_part(const ReadRecords& read, const Task& task, const Backend& backend,
                               const EvolveOptions& options) {
   auto state = fold(read);

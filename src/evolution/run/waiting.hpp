@@ -41,7 +41,7 @@ class Heartbeat {
   double started_, heard_;
 };
 
-// Where an errand's time went.
+// Time that an errand spent.
 struct Spending {
   PhaseSeconds phases;
   CpuSpent cpu;

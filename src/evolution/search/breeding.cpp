@@ -10,8 +10,8 @@ namespace {
 // wrong surrogate cannot hold the search.
 constexpr double explore_share = 0.10, cross_share = 0.45, unscreened_share = 0.15,
                  unscreened_seeds = 0.5;
-// Of a brood once a forecast's first results are in: of generation 0, and later, since the best may
-// lie nowhere near what is known.
+// Shares of a brood once a forecast's first results are in: in generation 0, and later, since the
+// best may lie nowhere near what is known.
 constexpr double seed_share = 0.5, late_seed_share = 0.3;
 constexpr int tries = latest_kept;  // draws before a space counts as exhausted
 constexpr int neighbourhoods_kept = 8;
@@ -22,7 +22,7 @@ BreedKind draw_kind(Rng& rng, bool crossover) {
   return crossover && u < explore_share + cross_share ? BreedKind::cross : BreedKind::mutate;
 }
 
-// What this run saw of a technique and what earlier ones did: means weighted by how often.
+// Joins this run's effects of techniques with those of earlier ones: means weighted by counts.
 void add(std::vector<StrategyBrief::Effect>& effects,
          const std::vector<StrategyBrief::Effect>& more) {
   for (const StrategyBrief::Effect& one : more) {
@@ -72,7 +72,7 @@ std::vector<std::string> EvolutionPolicy::choose_parents(StrategyBrief& brief, B
   if (kind == BreedKind::mutate || kind == BreedKind::cross)
     parents.push_back(&population_.select(rng.fork(1), core));
   if (kind == BreedKind::cross) {
-    // Of a few winners the one that differs most: its techniques complement the first one's.
+    // Takes the one of a few winners that differs most: its techniques complement the first one's.
     const Member* second = nullptr;
     double farthest = 0;
     for (std::uint64_t draw = 0; draw < 3; ++draw) {
@@ -150,7 +150,7 @@ std::optional<Strategy> EvolutionPolicy::tuned(const PolicyView& view, Rng rng) 
 Strategy EvolutionPolicy::local_search(const PolicyView& view, Strategy pick, double value,
                                        const Rng& rng) const {
   std::vector<std::vector<Use>>
-      met;  // what was passed over once is again, for the mark never falls
+      met;  // one that was passed over once is again, for the mark never falls
   for (int draw = 0; draw < 2 * options_.offspring_per_slot; ++draw) {
     Strategy changed =
         mutate(space_, pick, 1, {}, rng.fork(1000, static_cast<std::uint64_t>(draw)));
@@ -165,8 +165,8 @@ Strategy EvolutionPolicy::local_search(const PolicyView& view, Strategy pick, do
   return pick;
 }
 
-// How a slot's child is chosen. Seeds spread a search that knows nothing; with forecasts they are
-// chosen as all children are, and what came of the first ones is bred from at once.
+// Plans how a slot's child is chosen. Seeds spread a search that knows nothing; with forecasts they
+// are chosen as all children are, and what came of the first ones is bred from at once.
 EvolutionPolicy::OffspringPlan EvolutionPolicy::offspring_plan(const PolicyView& view,
                                                                Rng& rng) const {
   const bool forecasts = static_cast<bool>(knowledge_.forecast);
@@ -177,7 +177,7 @@ EvolutionPolicy::OffspringPlan EvolutionPolicy::offspring_plan(const PolicyView&
                     : first                        ? seed_share
                                                    : late_seed_share;
   offspring.spreading = offspring.seeds >= 1 && !forecasts;
-  // What earlier runs found is tried once whatever is expected of it.
+  // The strategies of earlier runs are tried once whatever is expected of them.
   const bool recalled =
       forecasts && view.slot == 0 && options_.steering.pool && !knowledge_.remembered.empty();
   const bool judged = !strategist_.is_expensive(view.slot, view.generation) && !recalled &&
@@ -213,7 +213,7 @@ Result<std::optional<Strategy>> EvolutionPolicy::child(const PolicyView& view, R
     if (!*proposed) continue;
     std::string id = strategy_id(**proposed);
     if (view.tried(id)) continue;
-    // Of another core only when nothing else came.
+    // Another core is taken only when nothing else came.
     if (!core.empty() && population_.core_of(**proposed) != core &&
         (pick || draw + 1 < offspring.size))
       continue;

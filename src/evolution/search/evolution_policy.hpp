@@ -25,7 +25,7 @@ struct BredSlot {
   bool accepted = false;
   double fitness = 0;
   double prior = 0;  // EvolutionPolicy::prior_of
-  int repairs = 0;   // of the kernel that this slot's is a repair of
+  int repairs = 0;   // repairs of the kernel that this slot repairs
 };
 
 // An accepted kernel that another one may be bred from.
@@ -88,7 +88,7 @@ class EvolutionPolicy final : public Policy {
   // Fills in kind and parents of a brief; returns the ids of the parents' strategies.
   std::vector<std::string> choose_parents(StrategyBrief& brief, BreedKind kind,
                                           const std::string& core, const Rng& rng) const;
-  Proposal repair() const;  // of the first of `repairable_`
+  Proposal repair() const;  // repairs the first of `repairable_`
   std::optional<Strategy> tuned(const PolicyView& view, Rng rng);
   std::optional<Strategy> random_untried(const PolicyView& view) const;
 
@@ -111,7 +111,7 @@ class EvolutionPolicy final : public Policy {
   std::unordered_map<std::string, Ancestor> ancestors_;  // by strategy id
   std::deque<StrategyBrief::Failure> failures_;  // the latest that were refused for their own sake
   std::map<std::string, std::vector<Strategy>>
-      neighbourhood_;                      // of recent champions, by strategy id
+      neighbourhood_;                      // neighbours of recent champions, by strategy id
   std::vector<std::int64_t> best_ranked_;  // the best accepted slots below `ranked_`
   std::int64_t ranked_ = 0;
   double usual_prior_ = 0;  // mean over the slots

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int most_remembered = 6;    // a fifth of the first generation
 constexpr int most_consulted = 24;    // entries whose effects count
-constexpr int most_kept = 3;          // of a run
+constexpr int most_kept = 3;          // per run
 constexpr int most_runs_counted = 4;  // however many runs say so: this one may be different
 
 std::set<std::string> techniques_of(const Strategy& strategy) {

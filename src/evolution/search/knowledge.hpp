@@ -12,13 +12,13 @@
 
 namespace cupilot {
 
-// What the pool says of a task.
+// The pool's advice on a task.
 struct Recollection {
   std::vector<Strategy> strategies{};
   std::vector<StrategyBrief::Effect> effects{};
 };
 
-// What must not be remembered: of an experiment's own task, and what carries one of its tags.
+// Excludes entries of an experiment's own task and those with one of its tags.
 struct PoolGuard {
   std::string task{};  // task_id; "": none
   std::vector<std::string> tags{};
@@ -29,7 +29,7 @@ Result<Recollection> remember(const Task& task, const DeviceSpec& device, const 
                               std::optional<Zone> zone, const StrategyPool& pool,
                               const PoolGuard& guard);
 
-// What each technique did among a search's accepted kernels.
+// Effects of each technique among a search's accepted kernels.
 std::vector<StrategyBrief::Effect> effects_of(std::span<const Individual> all);
 
 // The first few of a run's kernels, fastest first, that use different techniques. plain_us: the
@@ -39,7 +39,8 @@ std::vector<PoolEntry> lessons_of(const Task& task, const DeviceSpec& device, Pr
                                   const std::vector<std::string>& tags);
 Result<void> keep_in_pool(const std::string& path, std::span<const PoolEntry> lessons);
 
-// What a time depends on beside sizes and strategy. "": forecasts learn nothing of such a task.
+// Names what a time depends on beside sizes and strategy. "": forecasts learn nothing of such a
+// task.
 std::string kind_of_times(const Task& task, const DeviceSpec& device, Provenance provenance);
 // A run's kernels, fastest first, as later ones are to know them: the fastest last, so that it is
 // the latest.

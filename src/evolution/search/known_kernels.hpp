@@ -14,9 +14,9 @@
 
 namespace cupilot {
 
-// Whether the candidate's text came from elsewhere than a template.
+// True if the candidate's text came from elsewhere than a template.
 bool is_free_form(const Candidate& candidate);
-// Whether it was refused for what a free-form text says: worth handing back to its writer.
+// True if it was refused for what a free-form text says: worth handing back to its writer.
 bool is_repairable(const Candidate& candidate);
 
 // The part of a candidate that a search needs.
@@ -33,7 +33,7 @@ class KnownKernels {
  public:
   // `all`: kernels of templates too, where their texts are crossed.
   explicit KnownKernels(bool all = false) : all_(all) {}
-  // Whether it wants the candidate's text.
+  // True if it wants the candidate's text.
   bool wants(const Candidate& candidate) const {
     return is_free_form(candidate) || (all_ && !candidate.kernel_id.empty());
   }
@@ -44,12 +44,12 @@ class KnownKernels {
   // Forgets digests of strategies that are not `alive` and were not at the call before: nothing is
   // bred from them any more.
   void forget_digests(const std::vector<std::string>& alive);
-  // Whether it holds texts; they are not saved.
+  // True if it holds texts; they are not saved.
   bool has_texts() const { return all_ || !free_forms_.empty(); }
   std::string saved() const;
   // Into an empty one. False: these are not such bytes.
   bool restore(std::string_view saved);
-  // What a writer is shown beside the strategy: parents' kernels and digests, or the refused kernel
+  // Shows a writer, beside the strategy, parents' kernels and digests, or the refused kernel
   // that is to be mended.
   WriterBrief brief_for(const Proposal& proposal);
 
@@ -67,7 +67,7 @@ class KnownKernels {
     std::vector<std::string> sentences;
     std::int64_t round = 0;  // when it was last alive
   };
-  std::map<std::string, Digest> digests_;  // of accepted kernels, by strategy
+  std::map<std::string, Digest> digests_;  // digests of accepted kernels, by strategy
   std::int64_t round_ = 0;                 // calls of forget_digests
 };
 

@@ -1,4 +1,4 @@
-// Whether a search can be made of the numbers a host gives.
+// Checks the numbers that a host gives a search.
 #pragma once
 
 #include <cupilot/search.hpp>

@@ -97,7 +97,7 @@ double Population::fittest() const {
 }
 
 std::string Population::draw_core(Rng rng) const {
-  std::map<std::string, double> shares;  // of each core; first the fitness of its best
+  std::map<std::string, double> shares;  // share of each core; first the fitness of its best
   for (const Member& member : members_) {
     const auto [place, fresh] = shares.try_emplace(member.core, member.individual.fitness);
     place->second = std::max(place->second, member.individual.fitness);
@@ -142,7 +142,7 @@ void EffectBook::note(const Strategy& child, double child_us, const Strategy& pa
                       std::back_inserter(removed));
   const std::size_t changes = added.size() + removed.size();
   if (changes == 0) return;
-  // Who did it is not known: each change gets an equal part.
+  // The cause is not known: each change gets an equal part.
   const double part = std::log2(parent_us / child_us) / static_cast<double>(changes);
   for (const std::string& name : added) {
     sums_[name].first += part;

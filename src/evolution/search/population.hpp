@@ -1,4 +1,4 @@
-// What a search remembers of accepted kernels: who lives, who is fastest, what each technique did.
+// A search's memory of accepted kernels: who lives, who is fastest, what each technique did.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +60,7 @@ class EffectBook {
   std::vector<StrategyBrief::Effect> effects() const;
 
   using Sums =
-      std::map<std::string, std::pair<double, int>>;  // of gains, and how many, by technique
+      std::map<std::string, std::pair<double, int>>;  // sum of gains and their number, by technique
   const Sums& sums() const { return sums_; }
   void restore(Sums sums) { sums_ = std::move(sums); }
 

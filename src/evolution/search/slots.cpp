@@ -149,9 +149,9 @@ Search::Search(const SearchOptions& options, double plain_us, std::unique_ptr<Po
 Search::~Search() = default;
 Search::Search(Search&&) noexcept = default;
 
-// Whether slot `next` exists is a function of the results of earlier slots alone: fewer than
-// max_evaluations of them were evaluated, none that it may see reached the target. Sets `finished`
-// when there is no such slot.
+// Tells by the results of earlier slots alone if slot `next` exists: fewer than max_evaluations of
+// them were evaluated, none that it may see reached the target. Sets `finished` when there is no
+// such slot.
 Search::State::Room Search::State::room_for(std::int64_t next) {
   if (options.target_us > 0 && best_us > 0 && best_us <= options.target_us) {
     finished = "target reached";
@@ -222,7 +222,7 @@ Result<void> Search::replay(const Proposal& proposal) {
   return {};
 }
 
-// What is said of one that is not told of for the first time; taken: it is open.
+// Status of a proposal that is not told of for the first time; taken: it is open.
 TellStatus Search::State::standing(std::uint64_t id) const {
   const auto slot = static_cast<std::int64_t>(id) - 1;
   if (id == 0 || slot >= slots.size()) return TellStatus::unknown_id;

@@ -18,7 +18,7 @@ namespace cupilot {
 struct FramedRecord;
 class Pieces;
 
-inline constexpr int least_lookahead = 12;  // of a search that was given none
+inline constexpr int least_lookahead = 12;  // for a search that was given none
 inline constexpr std::size_t fastest_kept = 1024;
 inline constexpr const char* below_the_floor = "floor.impossible";
 
@@ -53,8 +53,8 @@ struct Search::State {
   std::int64_t first_open = 0;          // all slots before it are settled
   std::vector<std::uint64_t> open_ids;  // proposals without a result, in slot order
   std::int64_t evaluated = 0;           // of settled slots, absorbed or not
-  std::string finished;                 // why no more slots come
-  bool stopped = false;                 // from outside: open slots are not waited for
+  std::string finished;                 // reason that no more slots come
+  bool stopped = false;                 // stopped from outside: open slots are not waited for
 
   // Absorbed: slots [0, absorbed).
   std::int64_t absorbed = 0;
