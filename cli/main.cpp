@@ -16,6 +16,7 @@
 #include <cupilot/version.hpp>
 
 #include "commands/verbs.hpp"
+#include "models.hpp"
 #include "nearest.hpp"
 #include "screens/json_out.hpp"
 #include "screens/say.hpp"
@@ -103,11 +104,26 @@ struct Verbs {
   std::function<int()> chosen;
 };
 
+const CLI::Validator models_words(
+    [](std::string& text) -> std::string { return fault_of_models(text); }, "");
+
+CLI::Option* add_models(CLI::App& verb, SeatFlags& flags, const std::string& what) {
+  CLI::Option* models =
+      verb.add_option("--models", flags.models,
+                      what +
+                          ": a file (docs/formats/models.md), URL#MODEL, or handoff:DIR for files "
+                          "that anybody answers (docs/models.md)")
+          ->check(models_words);
+  verb.add_option("--patience", flags.patience,
+                  "stop in order after so many seconds in which only models are waited for; 0: "
+                  "wait")
+      ->check(quantity)
+      ->needs(models);
+  return models;
+}
+
 void add_seats(CLI::App& verb, SeatFlags& flags) {
-  CLI::Option* models = verb.add_option("--models", flags.models,
-                                        "language models beside the built-in strategist: a file of "
-                                        "endpoints, models and roles (docs/formats/models.md)")
-                            ->check(CLI::ExistingFile);
+  CLI::Option* models = add_models(verb, flags, "language models beside the built-in strategist");
   verb.add_option("--tape", flags.tape, "models' answers from this tape, without endpoint or key")
       ->check(CLI::ExistingFile)
       ->excludes(models);
@@ -230,10 +246,7 @@ void add_run_verbs(CLI::App& app, Verbs& verbs) {
       ->check(quantity);
   resume->add_option("--threads", verbs.resume.threads, "evaluations in flight")
       ->transform(whole<int>(0));
-  resume
-      ->add_option("--models", verbs.resume.seats.models,
-                   "the language models that the run goes on with")
-      ->check(CLI::ExistingFile);
+  add_models(*resume, verbs.resume.seats, "the language models that the run goes on with");
   resume->add_option("--pool", verbs.resume.pool,
                      "strategy pool to tell of the champion; off: none (default: the run's own)");
   resume->callback([&verbs] { verbs.chosen = [&verbs] { return resume_command(verbs.resume); }; });
@@ -270,9 +283,9 @@ void add_model_verbs(CLI::App& app, Verbs& verbs) {
   plan->add_option("task", verbs.plan.task,
                    "FAMILY key=value …, SUITE:LEVEL/ID axis=size …, or a task file")
       ->required();
-  plan->add_option("--models", verbs.plan.models,
-                   "file of endpoints, models and roles (docs/formats/models.md)")
-      ->required();
+  plan->add_option("--models", verbs.plan.models, "as evolve takes them (docs/formats/models.md)")
+      ->required()
+      ->check(models_words);
   plan->add_option("--evaluations", verbs.plan.evaluations, "of the run")
       ->transform(whole<std::int64_t>(1))
       ->capture_default_str();

@@ -20,24 +20,66 @@ std::string first_of(std::initializer_list<const char*> names) {
   return {};
 }
 
+constexpr std::string_view handoff_prefix = "handoff:";
+
+bool is_url(const std::string& words) {
+  return words.starts_with("http://") || words.starts_with("https://");
+}
+
+// One model for every agent. `is_free`: nobody is paid.
+ModelsConfig one_model(ModelEndpoint endpoint, std::string model, bool is_free) {
+  ModelsConfig config;
+  ModelSpec spec;
+  spec.name = spec.model = std::move(model);
+  spec.endpoint = endpoint.name;
+  if (is_free) spec.price = ModelPrice{};
+  config.endpoints = {std::move(endpoint)};
+  config.roles = {{"*", spec.name}};
+  config.models = {std::move(spec)};
+  return config;
+}
+
 }  // namespace
 
 std::string tape_path(const std::string& run_dir) { return run_dir + "/tape.jsonl"; }
 
-Result<ModelsConfig> read_models_file(const std::string& path) {
-  auto text = real_host().read_file(path);
+bool is_handoff(const std::string& words) { return words.starts_with(handoff_prefix); }
+
+std::string fault_of_models(const std::string& words) {
+  if (is_handoff(words))
+    return words.size() > handoff_prefix.size() ? "" : "handoff: lacks its folder";
+  if (is_url(words) || real_host().exists(words)) return "";
+  return "there is no file \"" + words + "\"; or name handoff:DIR, or URL#MODEL";
+}
+
+Result<ModelsConfig> models_from_words(const std::string& words) {
+  if (is_handoff(words)) return one_model({.name = "handoff"}, "handoff", true);
+  if (is_url(words)) {
+    const std::size_t mark = words.find('#');
+    const std::string model = mark == std::string::npos ? "default" : words.substr(mark + 1);
+    return one_model({.name = "server", .url = words.substr(0, mark)}, model,
+                     words.starts_with("http://"));
+  }
+  auto text = real_host().read_file(words);
   if (!text)
     return Error{ErrorCode::usage, "--models: " + text.error().message,
                  "docs/formats/models.md shows one"};
-  return read_models(*text, path);
+  return read_models(*text, words);
 }
 
-Result<std::unique_ptr<ChatClient>> open_models_file(
-    const std::string& path, const std::string& run_dir, std::uint64_t seed,
-    std::function<void(const std::string&)> notice) {
-  auto config = read_models_file(path);
-  if (!config) return config.error();
+Result<std::unique_ptr<ChatClient>> open_models_of(const std::string& words,
+                                                   const std::string& run_dir, std::uint64_t seed,
+                                                   std::function<void(const std::string&)> notice) {
   if (auto made = real_host().make_directories(run_dir); !made) return made.error();
+  if (is_handoff(words)) {
+    HandoffOptions options;
+    options.folder = words.substr(handoff_prefix.size());
+    options.tape = tape_path(run_dir);
+    options.notice = std::move(notice);
+    return open_handoff(options);
+  }
+  auto config = models_from_words(words);
+  if (!config) return config.error();
   ModelOptions options;
   options.tape = tape_path(run_dir);
   options.environment = variable;

@@ -11,12 +11,19 @@
 
 namespace cupilot::cli {
 
-Result<ModelsConfig> read_models_file(const std::string& path);
+// Why `words` name no models: neither handoff:DIR, nor URL#MODEL, nor a file; empty: they do.
+std::string fault_of_models(const std::string& words);
+
+// Whether they are files that anybody answers.
+bool is_handoff(const std::string& words);
+
+// The models that `words` name; of handoff:DIR one that stands for whoever answers.
+Result<ModelsConfig> models_from_words(const std::string& words);
 
 // The tape stands in the run directory, which is made. `notice` is called from any thread.
-Result<std::unique_ptr<ChatClient>> open_models_file(
-    const std::string& path, const std::string& run_dir, std::uint64_t seed,
-    std::function<void(const std::string&)> notice);
+Result<std::unique_ptr<ChatClient>> open_models_of(const std::string& words,
+                                                   const std::string& run_dir, std::uint64_t seed,
+                                                   std::function<void(const std::string&)> notice);
 
 std::string tape_path(const std::string& run_dir);
 

@@ -1,5 +1,7 @@
 #include "seats.hpp"
 
+#include <algorithm>
+
 #include <cupilot/parts/models.hpp>
 
 #include "models.hpp"
@@ -9,6 +11,8 @@ namespace {
 
 // Proposals are dear and see more: small generations, the next one soon.
 constexpr int initial = 12, children = 8, lookahead = 4;
+// Whoever answers files is given as many questions at a time as there are.
+constexpr int handoff_lookahead = 12;
 
 }  // namespace
 
@@ -26,8 +30,7 @@ Result<void> check_unused(const SeatFlags& flags, const std::string& run_dir) {
 Result<std::unique_ptr<ChatClient>> open_seats(const SeatFlags& flags, const std::string& run_dir,
                                                std::uint64_t seed,
                                                std::function<void(const std::string&)> notice) {
-  if (!flags.models.empty())
-    return open_models_file(flags.models, run_dir, seed, std::move(notice));
+  if (!flags.models.empty()) return open_models_of(flags.models, run_dir, seed, std::move(notice));
   if (flags.tape.empty()) return std::unique_ptr<ChatClient>();
   auto text = real_host().read_file(flags.tape);
   if (!text)
@@ -46,7 +49,7 @@ Result<std::unique_ptr<ChatClient>> reopen_seats(const SeatFlags& flags, const s
                                                  const RunBeginning& run,
                                                  std::function<void(const std::string&)> notice) {
   if (!flags.models.empty())
-    return open_models_file(flags.models, run_dir, run.seed, std::move(notice));
+    return open_models_of(flags.models, run_dir, run.seed, std::move(notice));
   if (!run.models) return std::unique_ptr<ChatClient>();
   if (real_host().exists(tape_path(run_dir))) return open_tape(tape_path(run_dir));
   return Error{
@@ -66,6 +69,11 @@ Result<void> seat_models(const SeatFlags& flags, ChatClient* client, bool measur
   options.search.steering.alignment = flags.alignment;
   options.search.steering.code_crossover = flags.code_crossover;
   if (!measures) options.search.lookahead = lookahead;
+  if (is_handoff(flags.models)) {
+    if (!measures) options.search.lookahead = handoff_lookahead;
+    options.search.parallel = std::max(options.search.parallel, handoff_lookahead);
+  }
+  options.model_patience = flags.patience;
   if (flags.statement.empty()) return {};
   auto text = real_host().read_file(flags.statement);
   if (!text)

@@ -16,7 +16,17 @@
 namespace cupilot::cli {
 namespace {
 
-int finish(const Result<EvolveReport>& report, const Task& task, bool json) {
+// A run that was stopped without a signal waited for models in vain.
+int unanswered_exit_code(const std::string& run_dir, const std::string& models) {
+  if (signal_exit_code() != 0 || !watch_signals().load()) return 0;
+  return fail({ErrorCode::endpoint, "no answer came: the run stopped and keeps all it has",
+               fmt::format("write the answers and go on with `cupilot resume {} --models {}`",
+                           run_dir, models)},
+              false);
+}
+
+int finish(const Result<EvolveReport>& report, const Task& task, bool json,
+           const std::string& models) {
   if (!report) {
     const int stopped = signal_exit_code();
     const int code = fail(report.error(), json);
@@ -27,7 +37,8 @@ int finish(const Result<EvolveReport>& report, const Task& task, bool json) {
   } else {
     print_report(*report, task);
   }
-  return signal_exit_code();
+  const int unanswered = unanswered_exit_code(report->run_dir, models);
+  return unanswered != 0 ? unanswered : signal_exit_code();
 }
 
 }  // namespace
@@ -60,7 +71,7 @@ int evolve_command(const EvolveFlags& flags) {
     screen.print(fmt::format("evolving {} on {}; run directory {}", task->name,
                              (*backend)->identity(), options.run_dir));
   options.seconds_before = real_host().monotonic_seconds() - began;
-  return finish(evolve(*task, **backend, options), *task, flags.common.json);
+  return finish(evolve(*task, **backend, options), *task, flags.common.json, flags.seats.models);
 }
 
 int resume_command(const RunFlags& flags) {
@@ -88,7 +99,8 @@ int resume_command(const RunFlags& flags) {
   if (auto seated = seat_models(flags.seats, models->get(), measures, options); !seated)
     return fail(seated.error(), flags.common.json);
   options.seconds_before = real_host().monotonic_seconds() - began;
-  return finish(resume(flags.dir, **backend, options), run->task, flags.common.json);
+  return finish(resume(flags.dir, **backend, options), run->task, flags.common.json,
+                flags.seats.models);
 }
 
 int record_command(const RecordFlags& flags) {

@@ -194,7 +194,7 @@ int plan_command(const PlanFlags& flags) {
   if (!families) return fail(families.error(), flags.common.json);
   const Result<Task> task = task_from_words(flags.task, *families);
   if (!task) return fail(task.error(), flags.common.json);
-  const Result<ModelsConfig> config = read_models_file(flags.models);
+  const Result<ModelsConfig> config = models_from_words(flags.models);
   if (!config) return fail(config.error(), flags.common.json);
   const Result<std::unique_ptr<Backend>> backend = open_device(flags.common.device);
   if (!backend) return fail(backend.error(), flags.common.json);

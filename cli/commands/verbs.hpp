@@ -18,7 +18,9 @@ struct CommonFlags {
 
 // Models beside the built-in strategist and the templates.
 struct SeatFlags {
-  std::string models;     // file of endpoints and roles; empty: none
+  // A file of endpoints and roles, handoff:DIR, or URL#MODEL; empty: none.
+  std::string models;
+  double patience = 0;    // of a handoff, seconds; 0: waits
   std::string tape;       // answers from this tape alone
   std::string statement;  // file: what the task computes, in words or another language
   double share = 0.5;     // of slots that a model proposes for

@@ -34,7 +34,7 @@ struct ChatRequest {
   std::int64_t output_tokens = 0;  // at most; 0: the model's own limit
   double temperature = 0;
   std::uint64_t seed = 0;               // for endpoints that take one
-  double seconds = 120;                 // for the whole exchange, retries included
+  double seconds = 0;                   // for the whole exchange, retries included; 0: the model's
   std::atomic<bool>* cancel = nullptr;  // ends it early
 };
 
@@ -47,7 +47,8 @@ struct ChatUsage {
 };
 
 // The end of an exchange; all but `complete` carry no usable text. A dead endpoint or an exhausted
-// budget is an Error instead. `invalid`: the text violates the schema even after a second request.
+// budget is an Error instead. `cut`: the text ended at the limit, even at twice the limit.
+// `invalid`: the text violates the schema even after a second request.
 enum class ChatFinish { complete, cut, refused, filtered, invalid };
 std::string_view name_of(ChatFinish finish);
 

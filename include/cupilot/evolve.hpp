@@ -110,7 +110,10 @@ struct EvolveOptions {
   Evaluator* evaluator = nullptr;
   // A model beside strategist and writer, called from any thread. default: none.
   ChatClient* chat = nullptr;
-  SeatOptions seats{};                 // for `chat`
+  SeatOptions seats{};  // for `chat`
+  // Sets `cancel` after so many seconds in which the search waited for nothing but `chat`; 0:
+  // never.
+  double model_patience = 0;
   std::int64_t raise_evaluations = 0;  // resume(): the new total limit; 0: as recorded
   bool plain_baseline = true;          // false: the task's reference is not timed as a baseline
   // Proves the plain settings of the host's own templates as a finalist's before the first
@@ -188,7 +191,7 @@ struct EvolveReport {
 Result<EvolveReport> evolve(const Task& task, Backend& backend, const EvolveOptions& options = {});
 // Continues a run directory; the result equals an uninterrupted run's. It reads these options,
 // which no journal holds: observer, cancel, stop, strategist, writer, policy, evaluator, chat,
-// seats, screen, host, search.parallel, max_seconds (a new budget; 0: as recorded),
+// seats, model_patience, screen, host, search.parallel, max_seconds (a new budget; 0: as recorded),
 // raise_evaluations, pool and pool_tags (empty: as recorded). A run that ended without a valid
 // candidate ends in its error.
 Result<EvolveReport> resume(const std::string& run_dir, Backend& backend,

@@ -1,4 +1,7 @@
 // The program and models: plans, replays, and what is wrong with a models file.
+#include <algorithm>
+#include <filesystem>
+
 #include <nlohmann/json.hpp>
 
 #include "cli/program.hpp"
@@ -34,13 +37,44 @@ TEST_CASE("plan says what a run with models would ask, and asks nobody", "[cli]"
             .out.find("the budget of tokens may end") != std::string::npos);
 }
 
+TEST_CASE("a handoff stops without an answer and goes on with it", "[cli][search]") {
+  const support::Scratch scratch;
+  const auto files = [&](const std::string& ending) {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(scratch.path / "questions")) {
+      const std::string name = entry.path().filename().string();
+      if (name.ends_with(ending)) names.push_back(name);
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  };
+  const auto begun =
+      run("evolve gemm m=16 n=16 k=16 --device virtual:h200 --evaluations 2 --model-share 1 "
+          "--models handoff:questions --patience 1 --run run",
+          scratch);
+  INFO(begun.out << begun.err);
+  CHECK(begun.exit == 5);
+  REQUIRE(files(".question.md").size() == 1);
+  const std::string question = files(".question.md")[0];
+  CHECK(question.rfind("initial-0-", 0) == 0);
+  CHECK(begun.out.find(question) != std::string::npos);
+  scratch.file("questions/" + question.substr(0, question.find('.')) + ".answer.md",
+               R"({"strategies": [{"techniques": [{"name": "free", "settings": [],
+                  "text": "one thread an element"}], "rationale": "plain"}]})");
+  const auto resumed = run("resume run --models handoff:questions --patience 1", scratch);
+  INFO(resumed.out << resumed.err);
+  CHECK(resumed.exit == 5);
+  REQUIRE(files(".question.md").size() >= 2);
+  CHECK(files(".question.md").back().find("-write-0-") != std::string::npos);
+}
+
 TEST_CASE("what is wrong with a models file ends in exit code 2 before anything is asked",
           "[cli]") {
   const support::Scratch scratch;
   scratch.file(
       "open.json",
       R"({"endpoints": [{"name": "e", "url": "https://x", "key": "sk-0123456789"}], "models": [], "roles": {}})");
-  for (const char* file : {"none.json", "open.json"}) {
+  for (const char* file : {"none.json", "open.json", "handoff:"}) {
     for (const char* verb : {"plan", "evolve"}) {
       const auto wrong = run(std::string(verb) + " gemm m=64 n=64 k=64 --models " + file, scratch);
       INFO(wrong.err);

@@ -28,7 +28,7 @@ struct KeySource {
 struct ModelEndpoint {
   std::string name{};
   std::string url{};            // "https://host/v1": the format's path follows
-  std::string format = "chat";  // "chat": chat completions; "messages"
+  std::string format = "chat";  // "chat": chat completions; "messages"; "responses"; "tools"
   KeySource key{};
   std::string proxy{};            // "http://host:port"; empty: ModelOptions::proxy
   std::string ca_file{};          // PEM of the authorities to trust; empty: the system's
@@ -45,10 +45,15 @@ struct ModelPrice {
 };
 
 struct ModelSpec {
-  std::string name{};      // name used by `roles`
-  std::string endpoint{};  // name of a ModelEndpoint
-  std::string model{};     // as the endpoint names it
-  std::int64_t output_tokens = 16384;
+  std::string name{};                  // name used by `roles`
+  std::string endpoint{};              // name of a ModelEndpoint
+  std::string model{};                 // as the endpoint names it
+  std::int64_t output_tokens = 16384;  // of one answer at most, thinking included
+  // Without a byte of a streamed answer, or for the whole of another one. A streamed answer takes
+  // at most four times as long.
+  double seconds = 900;
+  std::int64_t thinking_tokens = 0;  // budget of thinking, for `messages`; 0: the endpoint's own
+  std::string effort{};              // of thinking, as the endpoint names it; default: its own
   bool stream = true;
   bool sampling = false;  // send temperature and seed; many models refuse them
   std::optional<ModelPrice> price{};
@@ -97,6 +102,27 @@ Result<std::unique_ptr<ChatClient>> open_models(const ModelsConfig& config,
 // it does not hold.
 Result<std::unique_ptr<ChatClient>> open_tape(const std::string& path, Host* host = nullptr);
 
+// Questions as files of a folder, which a person or a program without an endpoint answers in files
+// beside them (docs/models.md).
+struct HandoffOptions {
+  std::string folder{};  // created when absent
+  std::string tape{};    // as in ModelOptions
+  Host* host = nullptr;  // clock and files; null: the real one
+  std::function<void(const std::string&)>
+      notice{};  // names each question's file; called from any thread
+};
+// Opens a client that writes each question to a file and waits for its answer. Questions that the
+// tape already holds are answered from it. Error{usage}: a damaged tape; failure: no folder.
+Result<std::unique_ptr<ChatClient>> open_handoff(const HandoffOptions& options);
+
+struct ModelsSpent {
+  std::int64_t tokens = 0, calls = 0;
+  double cost = 0, seconds = 0;
+  std::int64_t unsettled = 0;  // reservations of requests without known end; they count as spent
+  // The parts of tokens and cost that were set aside for requests of which no usage is known.
+  std::int64_t reserved_tokens = 0;
+  double reserved_cost = 0;
+};
 // One exchange of a tape: a reply, or the error in its place.
 struct TapeEntry {
   std::string key{}, agent{};
@@ -104,11 +130,7 @@ struct TapeEntry {
   std::string schema{};
   ChatReply reply{};
   std::optional<Error> error{};
-};
-struct ModelsSpent {
-  std::int64_t tokens = 0, calls = 0;
-  double cost = 0, seconds = 0;
-  std::int64_t unsettled = 0;  // reservations of requests without known end; they count as spent
+  ModelsSpent spent{};  // of all requests of the exchange
 };
 struct TapeContents {
   std::string note{};  // author of the replies, if a person wrote them

@@ -52,6 +52,7 @@ Driver::Driver(RunContext context, const EvolveOptions& options, std::optional<J
       started_(began),
       counting_(host_, context_.backend->provenance(), began),
       heartbeat_(host_, options.observer),
+      patience_(host_, options.model_patience, options.cancel),
       ledger_(options.search.max_evaluations),
       known_(options.search.steering.code_crossover),
       phases_([this] { return host_.monotonic_seconds(); },
@@ -162,7 +163,8 @@ Result<bool> Driver::fill() {
       return search_->ask(1);
     };
     auto asked = context_.chat != nullptr
-                     ? aside(host_, heartbeat_, "waiting for the model", asides_, ask)
+                     ? aside(host_, heartbeat_, "waiting for the model", asides_, ask,
+                             [this] { patience_.look(only_models_work()); })
                      : ask();
     if (!asked) return asked.error();
     if (std::holds_alternative<Waiting>(*asked)) {
@@ -265,6 +267,13 @@ bool Driver::only_late_ones() const {
   });
 }
 
+bool Driver::only_models_work() const {
+  return std::all_of(stages_.begin(), stages_.end(), [](const auto& one) {
+    const std::string_view stage = one.second->load();
+    return stage == "writing" || stage == "waiting for a place";
+  });
+}
+
 Result<void> Driver::stop(const std::string& reason) {
   search_->stop(reason);
   stopped_ = reason;
@@ -293,6 +302,7 @@ std::vector<Evaluated> Driver::next_done(bool more) {
   while (true) {
     set_last_call();
     std::vector<Evaluated> done = evaluator_->collect(in_flight_ > 0 ? wait_seconds : 0);
+    patience_.look(in_flight_ > 0 && done.empty() && only_models_work());
     if (heartbeat_.is_due())
       heartbeat_.tell(in_flight(), search_began_, again_seconds(2) + confirm_seconds());
     if (!done.empty() || in_flight_ == 0 || cancelled() || (!more && only_late_ones()) ||

@@ -61,6 +61,7 @@ class Driver {
   std::string in_flight() const;  // "proving 3, compiling 1"
   // The time is over, and what is in flight will be given up before it comes to the device.
   bool only_late_ones() const;
+  bool only_models_work() const;  // every candidate in flight waits for a writer
   Result<void> remember(const ResultRecord& result);
   Result<void> stop(const std::string& reason);
   void report_generations(bool closed);
@@ -138,6 +139,7 @@ class Driver {
   double started_ = 0;
   Counting counting_;
   Heartbeat heartbeat_;
+  Patience patience_;
   Spending asides_;            // spent by errands on other threads
   PhaseSeconds part_seconds_;  // EvolveReport::part_seconds
   double search_began_ = 0, plain_proof_seconds_ = 0;

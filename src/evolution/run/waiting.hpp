@@ -1,6 +1,7 @@
 // Waiting for what takes long, while an observer hears of it.
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,16 +42,43 @@ class Heartbeat {
   double started_, heard_;
 };
 
+// Stops a search that waited for nothing but models for `seconds`; 0: never.
+class Patience {
+ public:
+  Patience(Host& host, double seconds, std::atomic<bool>* cancel)
+      : host_(host), seconds_(seconds), cancel_(cancel) {}
+
+  // `idle`: now it waits for nothing else.
+  void look(bool idle) {
+    const double now = host_.monotonic_seconds();
+    if (!idle) since_ = -1;
+    if (idle && since_ < 0) since_ = now;
+    if (idle && seconds_ > 0 && cancel_ != nullptr && now - since_ >= seconds_)
+      cancel_->store(true);
+  }
+
+ private:
+  Host& host_;
+  double seconds_;
+  std::atomic<bool>* cancel_;
+  double since_ = -1;  // by the host's clock; below 0: it does not wait
+};
+
 // Time that an errand spent.
 struct Spending {
   PhaseSeconds phases;
   CpuSpent cpu;
 };
 
-// Does `work`, which returns a Result, on a thread of its own; this one tells what it waits for.
-template <class Work>
-auto aside(Host& host, Heartbeat& heartbeat, const std::string& doing, Spending& spent, Work work)
-    -> decltype(work()) {
+struct LooksAtNothing {
+  void operator()() const {}
+};
+
+// Does `work`, which returns a Result, on a thread of its own; this one tells what it waits for and
+// calls `look` now and then.
+template <class Work, class Look = LooksAtNothing>
+auto aside(Host& host, Heartbeat& heartbeat, const std::string& doing, Spending& spent, Work work,
+           Look look = {}) -> decltype(work()) {
   struct Done {
     decltype(work()) answer;
     PhaseSeconds phases;
@@ -67,6 +95,7 @@ auto aside(Host& host, Heartbeat& heartbeat, const std::string& doing, Spending&
   while (true) {
     std::vector<Done> done = worker.collect(wait_seconds);
     if (done.empty()) {
+      look();
       if (heartbeat.is_due()) heartbeat.tell(doing, began);
       continue;
     }
