@@ -28,11 +28,15 @@ std::string lower(std::string text) {
 // library has no such limits, and its own stop() waits for a handshake. Holds a duplicate of the
 // socket, whose number stays ours until the request has returned.
 class Watch {
+  static Clock::duration lasting(double seconds) {
+    return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  }
+
  public:
   explicit Watch(const HttpRequest& request)
       : request_(request),
-        end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                std::chrono::duration<double>(request.seconds))),
+        end_(Clock::now() + lasting(request.seconds)),
+        heard_(Clock::now()),
         thread_([this] { run(); }) {}
   ~Watch() {
     finish();
@@ -47,6 +51,11 @@ class Watch {
   void header_read() {
     const std::lock_guard hold(mutex_);
     in_header_ = false;
+    heard_ = Clock::now();
+  }
+  void heard() {
+    const std::lock_guard hold(mutex_);
+    heard_ = Clock::now();
   }
   // A line of the header that the library finds too long ends like a lost connection.
   bool stuck_in_header() {
@@ -85,13 +94,15 @@ class Watch {
   EndpointFault due() const {
     if (request_.cancel != nullptr && request_.cancel->load()) return EndpointFault::cancelled;
     if (Clock::now() >= end_) return EndpointFault::deadline;
+    if (request_.silence > 0 && Clock::now() >= heard_ + lasting(request_.silence))
+      return EndpointFault::deadline;
     // Handshake and header together stay far below this.
     const bool endless = in_header_ && socket_ >= 0 && received_bytes(socket_) > 4 * header_cap;
     return endless ? EndpointFault::too_large : EndpointFault::none;
   }
 
   const HttpRequest& request_;
-  Clock::time_point end_;
+  Clock::time_point end_, heard_;
   std::mutex mutex_;
   std::condition_variable wake_;
   int socket_ = -1;
@@ -138,6 +149,7 @@ class Receiver {
   }
 
   bool data(const char* bytes, std::size_t size) {
+    watch_.heard();
     received_ += size;
     if (received_ > body_cap) return fail(fmt::format("a body of more than {} bytes", body_cap));
     if (!reply_.streamed) {
@@ -207,7 +219,8 @@ HttpReply exchange(const HttpRequest& request) {
   if (ended != EndpointFault::none) {
     reply.fault = ended;
     reply.detail = ended == EndpointFault::deadline
-                       ? fmt::format("nothing more within {:.1f} s", request.seconds)
+                       ? fmt::format("nothing more within {:.1f} s",
+                                     request.silence > 0 ? request.silence : request.seconds)
                        : "";
   } else if (error != httplib::Error::Success) {
     reply.fault = fault_of(error);

@@ -7,10 +7,16 @@
 #include <valijson/validation_results.hpp>
 #include <valijson/validator.hpp>
 
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include <fmt/core.h>
 
 #include "llm/fault.hpp"
 #include "llm/wire_json.hpp"
+#include "task/nearest.hpp"
 
 namespace cupilot {
 namespace {
@@ -53,21 +59,81 @@ nlohmann::json first_object(std::string_view text) {
   return nlohmann::json::value_t::discarded;
 }
 
-std::string messages(valijson::ValidationResults& results) {
+// "strategies[0].techniques[1].name" of {"<root>", "[strategies]", "[0]", …}.
+std::string place_of(const std::vector<std::string>& context) {
+  std::string place;
+  for (std::size_t i = 1; i < context.size(); ++i) {
+    const std::string& part = context[i];
+    const bool index = part.size() > 2 && part[1] >= '0' && part[1] <= '9';
+    const std::string name = part.substr(1, part.size() - 2);
+    place += index ? part : place.empty() ? name : "." + name;
+  }
+  return place.empty() ? "the answer" : place;
+}
+
+// The part of `json`, and of the schema that holds it, which the context names; null: none.
+std::pair<const nlohmann::json*, const nlohmann::json*> found_at(
+    const nlohmann::json& json, const nlohmann::json& schema,
+    const std::vector<std::string>& context) {
+  const nlohmann::json *value = &json, *rule = &schema;
+  const auto member = [](const nlohmann::json* object, const std::string& key) {
+    const bool there = object != nullptr && object->is_object() && object->contains(key);
+    return there ? &(*object)[key] : nullptr;
+  };
+  for (std::size_t i = 1; i < context.size() && value != nullptr; ++i) {
+    const std::string name = context[i].substr(1, context[i].size() - 2);
+    if (value->is_array()) {
+      const std::size_t index = std::strtoul(name.c_str(), nullptr, 10);
+      value = index < value->size() ? &(*value)[index] : nullptr;
+      rule = member(rule, "items");
+    } else {
+      value = member(value, name);
+      rule = member(member(rule, "properties"), name);
+    }
+  }
+  return {value, rule};
+}
+
+// `strategies[0].techniques[1].name is "vectorized_load", which is not allowed; nearest:
+// vector_load`.
+std::string wrong_word(const std::string& place, const nlohmann::json& value,
+                       const nlohmann::json& rule) {
+  std::vector<std::string> words;
+  for (const nlohmann::json& word : rule["enum"])
+    if (word.is_string()) words.push_back(word.get<std::string>());
+  const std::vector<std::string_view> known(words.begin(), words.end());
+  const std::string word = value.get<std::string>();
+  const std::string_view close = close_to(word, known);
+  return fmt::format("{} is \"{}\", which is not allowed{}{}", place, word,
+                     close.empty() ? "" : "; nearest: ", close);
+}
+
+// What is wrong at the innermost places; their surroundings repeat it.
+std::string messages(valijson::ValidationResults& results, const nlohmann::json& json,
+                     const nlohmann::json& schema) {
   std::string all;
   valijson::ValidationResults::Error error;
-  for (int count = 0; count < 5 && results.popError(error); ++count) {
-    std::string place;
-    for (const std::string& part : error.context) place += part;
-    all += fmt::format("{}{}: {}", all.empty() ? "" : "; ", place, error.description);
+  for (int count = 0; count < 5 && results.popError(error);) {
+    if (error.description.find("associated with") != std::string::npos ||
+        error.description.starts_with("Failed to validate item"))
+      continue;
+    const auto [value, rule] = found_at(json, schema, error.context);
+    const std::string place = place_of(error.context);
+    const bool word = value != nullptr && value->is_string() && rule != nullptr &&
+                      rule->is_object() && rule->contains("enum");
+    all += fmt::format(
+        "{}{}", all.empty() ? "" : "; ",
+        word ? wrong_word(place, *value, *rule) : fmt::format("{}: {}", place, error.description));
+    ++count;
   }
-  return excerpt(all, 600);
+  return excerpt(all.empty() ? "it does not fit the schema" : all, 600);
 }
 
 }  // namespace
 
 struct AnswerSchema::Parsed {
   valijson::Schema schema;
+  nlohmann::json json;
 };
 
 Result<AnswerSchema> AnswerSchema::from(const std::string& schema) {
@@ -82,6 +148,7 @@ Result<AnswerSchema> AnswerSchema::from(const std::string& schema) {
   } catch (const std::exception& error) {
     return Error{ErrorCode::usage, fmt::format("the schema of an answer: {}", error.what()), ""};
   }
+  parsed->json = json;
   AnswerSchema answer;
   answer.parsed_ = std::move(parsed);
   return answer;
@@ -96,7 +163,7 @@ AnswerSchema::Checked AnswerSchema::check(std::string_view text) const {
     const valijson::adapters::NlohmannJsonAdapter adapter(json);
     const bool fits = validator.validate(parsed_->schema, adapter, &results);
     const std::string object = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    return {object, fits ? std::string() : messages(results)};
+    return {object, fits ? std::string() : messages(results, json, parsed_->json)};
   } catch (const std::exception& error) {
     return {"", excerpt(error.what())};
   }

@@ -1,4 +1,5 @@
-// Chat completions: /v1/chat/completions.
+// Chat completions: /v1/chat/completions. Two rows: an answer with a schema is the message itself,
+// or the arguments of a tool that the model has to call.
 #include "llm/codec.hpp"
 #include "llm/wire_json.hpp"
 
@@ -7,7 +8,23 @@ namespace {
 
 constexpr const char* role_names[] = {"system", "user", "assistant"};
 
-std::string encode(const WireRequest& request) {
+void put_schema(const WireRequest& request, bool as_tool, WireJson& json) {
+  if (request.ask.schema.empty() || request.unwanted.schema) return;
+  WireJson schema = parse_wire(schema_for_hosts(request.ask.schema));
+  if (!as_tool) {
+    json["response_format"] = {
+        {"type", "json_schema"},
+        {"json_schema", {{"name", "answer"}, {"strict", true}, {"schema", std::move(schema)}}}};
+    return;
+  }
+  json["tools"] = WireJson::array(
+      {{{"type", "function"},
+        {"function",
+         {{"name", "answer"}, {"description", "Gives the answer."}, {"parameters", schema}}}}});
+  json["tool_choice"] = {{"type", "function"}, {"function", {{"name", "answer"}}}};
+}
+
+std::string encoded(const WireRequest& request, bool as_tool) {
   WireJson json = {{"model", request.model.model}};
   WireJson messages = WireJson::array();
   for (const ChatMessage& message : request.ask.messages) {
@@ -21,18 +38,18 @@ std::string encode(const WireRequest& request) {
     json["temperature"] = request.ask.temperature;
     json["seed"] = request.ask.seed & 0x7fffffff;
   }
-  if (!request.ask.schema.empty() && !request.unwanted.schema) {
-    json["response_format"] = {
-        {"type", "json_schema"},
-        {"json_schema",
-         {{"name", "answer"}, {"strict", true}, {"schema", parse_wire(request.ask.schema)}}}};
-  }
+  if (!request.model.effort.empty() && !request.unwanted.thinking)
+    json["reasoning_effort"] = request.model.effort;
+  put_schema(request, as_tool, json);
   if (request.model.stream) {
     json["stream"] = true;
     if (!request.unwanted.usage_in_stream) json["stream_options"] = {{"include_usage", true}};
   }
   return dump(json);
 }
+
+std::string encode(const WireRequest& request) { return encoded(request, false); }
+std::string encode_tools(const WireRequest& request) { return encoded(request, true); }
 
 void take_usage(const WireJson& json, WireReply& sum) {
   const WireJson& usage = at(json, "usage");
@@ -61,6 +78,8 @@ void take_error(const WireJson& json, WireReply& sum) {
 void take_choice(const WireJson& choice, const char* part, WireReply& sum) {
   const WireJson& message = at(choice, part);
   sum.text += text_at(message, "content");
+  // Of a call in pieces only the first one names the tool.
+  sum.text += text_at(at(first_of(at(message, "tool_calls")), "function"), "arguments");
   const std::string refusal = text_at(message, "refusal");
   if (!refusal.empty()) {
     sum.finish = ChatFinish::refused;
@@ -107,5 +126,7 @@ void add(const StreamEvent& event, WireReply& sum) {
 
 const Codec chat_codec = {
     "chat", "/chat/completions", "Authorization", "Bearer ", {}, encode, decode, add};
+const Codec tools_codec = {"tools", "/chat/completions", "Authorization", "Bearer ",
+                           {},      encode_tools,        decode,          add};
 
 }  // namespace cupilot::detail

@@ -33,7 +33,8 @@ bool is_too_long(const ErrorText& error) {
 }  // namespace
 
 std::span<const Codec> codecs() {
-  static const std::array rows = {detail::chat_codec, detail::messages_codec};
+  static const std::array rows = {detail::chat_codec, detail::messages_codec,
+                                  detail::responses_codec, detail::tools_codec};
   return rows;
 }
 
@@ -75,6 +76,10 @@ bool learn_unwanted(const ErrorText& error, Unwanted& unwanted) {
                           {"response_format", &Unwanted::schema},
                           {"json_schema", &Unwanted::schema},
                           {"output_config", &Unwanted::schema},
+                          {"text.format", &Unwanted::schema},
+                          {"tool_choice", &Unwanted::schema},
+                          {"reasoning", &Unwanted::thinking},
+                          {"thinking", &Unwanted::thinking},
                           {"stream_options", &Unwanted::usage_in_stream},
                           {"max_completion_tokens", &Unwanted::long_limit_name}};
   for (const Row& row : rows) {
@@ -83,6 +88,33 @@ bool learn_unwanted(const ErrorText& error, Unwanted& unwanted) {
     return true;
   }
   return false;
+}
+
+namespace {
+
+// `names`: the keys of this object are names of properties, not words of the schema.
+WireJson without_limits(const WireJson& schema, bool names) {
+  constexpr std::string_view limits[] = {"maxLength", "minLength", "maxItems", "minItems",
+                                         "minimum",   "maximum",   "pattern",  "format"};
+  if (schema.is_array()) {
+    WireJson list = WireJson::array();
+    for (const WireJson& item : schema) list.push_back(without_limits(item, false));
+    return list;
+  }
+  if (!schema.is_object()) return schema;
+  WireJson kept = WireJson::object();
+  for (const auto& [key, value] : schema.items()) {
+    if (!names && std::find(std::begin(limits), std::end(limits), key) != std::end(limits))
+      continue;
+    kept[key] = without_limits(value, !names && key == "properties");
+  }
+  return kept;
+}
+
+}  // namespace
+
+std::string schema_for_hosts(std::string_view schema) {
+  return dump(without_limits(parse_wire(schema), false));
 }
 
 std::string without_reasoning(std::string text) {

@@ -18,7 +18,8 @@ namespace cupilot {
 
 // What an endpoint was found to refuse in a request; left out from then on.
 struct Unwanted {
-  bool sampling = false, schema = false, usage_in_stream = false, long_limit_name = false;
+  bool sampling = false, schema = false, usage_in_stream = false, long_limit_name = false,
+       thinking = false;
 };
 
 struct WireRequest {
@@ -69,12 +70,18 @@ EndpointFault fault_of_status(int status, const ErrorText& error);
 // What to leave out after a 400 that names it; false when nothing new is named.
 bool learn_unwanted(const ErrorText& error, Unwanted& unwanted);
 
+// The schema without limits of lengths and counts, which some hosts refuse; answers are checked
+// against them here.
+std::string schema_for_hosts(std::string_view schema);
+
 // Reasoning that local models put before their answer, "<think>…</think>", is no part of it.
 std::string without_reasoning(std::string text);
 
 namespace detail {
 extern const Codec chat_codec;
 extern const Codec messages_codec;
+extern const Codec responses_codec;
+extern const Codec tools_codec;
 }  // namespace detail
 
 }  // namespace cupilot

@@ -14,6 +14,8 @@ void take_back(ModelsSpent& sum, const ModelsSpent& amount) {
   sum.calls -= amount.calls;
   sum.cost -= amount.cost;
   sum.seconds -= amount.seconds;
+  sum.reserved_tokens -= amount.reserved_tokens;
+  sum.reserved_cost -= amount.reserved_cost;
 }
 
 Error spent_error(const char* what, double limit, double spent, double wanted) {

@@ -18,6 +18,7 @@ struct EndpointClient::Exchange {
   double end;  // on the host's clock
   Rng rng;
   int attempts = 0, failures = 0;
+  bool without_schema = false;  // tried after a refusal that names no reason
   ChatUsage usage{};
   std::int64_t output_tokens = 0;
 };
@@ -34,6 +35,8 @@ struct EndpointClient::Answer {
 namespace {
 
 constexpr int most_reasks = 2;
+constexpr double streams_last = 4;                    // times the silence that a stream may hold
+constexpr double longest_exchange = 7 * 24 * 3600.0;  // seconds, where nothing else ends it
 constexpr double slice = 0.05;  // seconds of sleep between two looks at the cancel flag
 
 // A token is a byte at least, so these many suffice; roles and the format's own words are allowed
@@ -107,6 +110,13 @@ ChatReply reply_of(const WireReply& completion, std::string text, ChatFinish fin
   return reply;
 }
 
+// Whether the error says that the endpoint does not work, whatever is asked.
+bool is_outage(const Error& error) {
+  return error.code == ErrorCode::endpoint &&
+         error.message.find(": bad_request: ") == std::string::npos &&
+         error.message.find(": too_long: ") == std::string::npos;
+}
+
 }  // namespace
 
 EndpointClient::EndpointClient(std::shared_ptr<OpenEndpoint> endpoint, ModelSpec model,
@@ -120,10 +130,29 @@ EndpointClient::EndpointClient(std::shared_ptr<OpenEndpoint> endpoint, ModelSpec
       host_(options.host != nullptr ? options.host : &real_host()) {}
 
 Result<ChatReply> EndpointClient::complete(const ChatRequest& request) {
+  if (const auto wait = endpoint_->breaker.admit(now()))
+    return Error{ErrorCode::endpoint,
+                 fmt::format("endpoint {} failed several times in a row and is left alone for "
+                             "{:.0f} s more",
+                             endpoint_->spec.name, *wait),
+                 "check the endpoint; one question tries it again after that"};
+  auto reply = complete_now(request);
+  const bool silent =
+      !reply && (is_cancelled(request) || reply.error().code != ErrorCode::endpoint);
+  if (silent) {
+    endpoint_->breaker.leave();
+  } else {
+    endpoint_->breaker.settle(!reply && is_outage(reply.error()), now());
+  }
+  return reply;
+}
+
+Result<ChatReply> EndpointClient::complete_now(const ChatRequest& request) {
   const double start = now();
+  const double most = request.seconds > 0 ? request.seconds : longest_exchange;
   Exchange exchange{request,
                     {},
-                    start + std::min(request.seconds, budget_->seconds_left()),
+                    start + std::min(most, budget_->seconds_left()),
                     Rng::of(options_.seed, "model " + request.key)};
   exchange.output_tokens = request.output_tokens > 0
                                ? std::min(request.output_tokens, model_.output_tokens)
@@ -135,7 +164,7 @@ Result<ChatReply> EndpointClient::complete(const ChatRequest& request) {
     schema = std::move(*parsed);
   }
   for (int reasks = 0;; ++reasks) {
-    auto answer = ask_until_answered(exchange);
+    auto answer = ask_whole(exchange);
     if (!answer) return answer.error();
     std::string text = endpoint_->key.scrub(answer->text);
     answer->model = endpoint_->key.scrub(excerpt(answer->model, 100));
@@ -156,12 +185,42 @@ Result<ChatReply> EndpointClient::complete(const ChatRequest& request) {
   }
 }
 
+// Once more with twice the limit when the answer ended at it.
+Result<WireReply> EndpointClient::ask_whole(Exchange& exchange) {
+  auto answer = ask_until_answered(exchange);
+  if (!answer || answer->finish != ChatFinish::cut) return answer;
+  note_cut(exchange.output_tokens);
+  const std::int64_t limit = exchange.output_tokens;
+  exchange.output_tokens *= 2;
+  auto longer = ask_until_answered(exchange);
+  exchange.output_tokens = limit;
+  // An endpoint that refuses so many, or a budget that does not hold them, leaves the cut one.
+  return longer ? longer : answer;
+}
+
+void EndpointClient::note_cut(std::int64_t limit) {
+  {
+    const std::lock_guard hold(mutex_);
+    if (cut_noted_) return;
+    cut_noted_ = true;
+  }
+  if (options_.notice)
+    options_.notice(
+        fmt::format("an answer of {} was cut at {} tokens and is asked for with twice as many: "
+                    "thinking counts, raise output_tokens",
+                    model_.model, limit));
+}
+
 Result<WireReply> EndpointClient::ask_until_answered(Exchange& exchange) {
   for (;;) {
     auto answer = ask_once(exchange);
     if (!answer) return answer.error();
-    if (answer->completion.fault == EndpointFault::none) return std::move(answer->completion);
-    if (leave_out(*answer)) continue;
+    if (answer->completion.fault == EndpointFault::none) {
+      const std::lock_guard hold(mutex_);
+      unwanted_.schema = unwanted_.schema || exchange.without_schema;
+      return std::move(answer->completion);
+    }
+    if (leave_out(exchange, *answer)) continue;
     const auto seconds = wait_after(exchange, *answer);
     if (!seconds) return seconds.error();
     if (auto waited = wait(exchange, *seconds, answer->completion.fault); !waited)
@@ -172,8 +231,10 @@ Result<WireReply> EndpointClient::ask_until_answered(Exchange& exchange) {
 Result<EndpointClient::Answer> EndpointClient::ask_once(Exchange& exchange) {
   {
     const std::lock_guard hold(mutex_);
-    const bool newly = unwanted_.schema && !exchange.unwanted.schema;
-    exchange.unwanted = unwanted_;
+    Unwanted unwanted = unwanted_;
+    unwanted.schema = unwanted.schema || exchange.without_schema;
+    const bool newly = unwanted.schema && !exchange.unwanted.schema;
+    exchange.unwanted = unwanted;
     if (newly && !exchange.ask.schema.empty()) ask_for_json(exchange.ask);
   }
   const ChatUsage most{most_input_tokens(exchange.ask), 0, exchange.output_tokens};
@@ -182,7 +243,8 @@ Result<EndpointClient::Answer> EndpointClient::ask_once(Exchange& exchange) {
       begin, static_cast<double>(most.input_tokens + most.output_tokens), exchange.end - begin);
   if (auto waited = wait(exchange, pause, EndpointFault::rate_limit); !waited)
     return waited.error();
-  const double seconds = exchange.end - now();
+  const double whole = model_.seconds * (model_.stream ? streams_last : 1);
+  const double seconds = std::min(exchange.end - now(), whole);
   if (seconds <= 0) return error(EndpointFault::deadline, "", exchange.attempts);
   if (is_cancelled(exchange.ask)) return error(EndpointFault::cancelled, "", exchange.attempts);
 
@@ -214,6 +276,7 @@ HttpRequest EndpointClient::wire_request(const Exchange& exchange, double second
   request.proxy_port = endpoint_->proxy_port;
   request.ca_file = endpoint_->spec.ca_file;
   request.seconds = seconds;
+  request.silence = model_.stream ? model_.seconds : 0;
   request.cancel = exchange.ask.cancel;
   return request;
 }
@@ -262,12 +325,15 @@ ModelsSpent EndpointClient::account(Exchange& exchange, const Answer& answer,
   ChatUsage usage{reserved.tokens - exchange.output_tokens, 0, exchange.output_tokens, 0, true};
   const bool whole =
       completion.fault == EndpointFault::none || completion.fault == EndpointFault::empty;
+  bool known = whole;
   if (whole && completion.usage &&
       believable(*completion.usage, usage.input_tokens, usage.output_tokens)) {
     usage = *completion.usage;
   } else if (whole && !completion.usage) {
     usage.output_tokens =
         std::min(usage.output_tokens, static_cast<std::int64_t>(completion.text.size()) + 16);
+  } else {
+    known = false;
   }
   usage.cost = cost(usage);
   exchange.usage.input_tokens += usage.input_tokens;
@@ -277,6 +343,10 @@ ModelsSpent EndpointClient::account(Exchange& exchange, const Answer& answer,
   exchange.usage.estimated = exchange.usage.estimated || usage.estimated;
   spent.tokens = usage.input_tokens + usage.output_tokens;
   spent.cost = usage.cost;
+  if (!known) {
+    spent.reserved_tokens = spent.tokens;
+    spent.reserved_cost = spent.cost;
+  }
   return spent;
 }
 
@@ -319,11 +389,15 @@ Result<void> EndpointClient::wait(const Exchange& exchange, double seconds,
   return {};
 }
 
-// After a 400 that names a part of the request which not every model takes.
-bool EndpointClient::leave_out(const Answer& answer) {
+// After a 400 that names a part of the request which not every model takes. One that names none is
+// tried once without its schema, for hosts word a refused schema in many ways.
+bool EndpointClient::leave_out(Exchange& exchange, const Answer& answer) {
   if (answer.completion.fault != EndpointFault::bad_request) return false;
   const std::lock_guard hold(mutex_);
-  return learn_unwanted(answer.refusal, unwanted_);
+  if (learn_unwanted(answer.refusal, unwanted_)) return true;
+  if (exchange.ask.schema.empty() || exchange.unwanted.schema) return false;
+  exchange.without_schema = true;
+  return true;
 }
 
 Error EndpointClient::error(EndpointFault fault, const std::string& detail, int attempts) const {

@@ -11,6 +11,7 @@
 #include <cupilot/rng.hpp>
 
 #include "llm/answer_schema.hpp"
+#include "llm/circuit_breaker.hpp"
 #include "llm/codec.hpp"
 #include "llm/cost_budget.hpp"
 #include "llm/http.hpp"
@@ -29,6 +30,7 @@ struct OpenEndpoint {
   int proxy_port = 0;
   Secret key;
   std::unique_ptr<Pace> pace;
+  CircuitBreaker breaker;
 };
 
 class EndpointClient : public ChatClient {
@@ -41,6 +43,8 @@ class EndpointClient : public ChatClient {
  private:
   struct Exchange;
   struct Answer;
+  Result<ChatReply> complete_now(const ChatRequest& request);
+  Result<WireReply> ask_whole(Exchange& exchange);
   Result<WireReply> ask_until_answered(Exchange& exchange);
   Result<Answer> ask_once(Exchange& exchange);
   HttpRequest wire_request(const Exchange& exchange, double seconds) const;
@@ -48,7 +52,8 @@ class EndpointClient : public ChatClient {
   ModelsSpent account(Exchange& exchange, const Answer& answer, const ModelsSpent& reserved) const;
   Result<double> wait_after(Exchange& exchange, const Answer& answer) const;
   Result<void> wait(const Exchange& exchange, double seconds, EndpointFault why) const;
-  bool leave_out(const Answer& answer);
+  bool leave_out(Exchange& exchange, const Answer& answer);
+  void note_cut(std::int64_t limit);
   Error error(EndpointFault fault, const std::string& detail, int attempts) const;
   double cost(const ChatUsage& usage) const;
   double now() const { return host_->monotonic_seconds(); }
@@ -61,6 +66,7 @@ class EndpointClient : public ChatClient {
   Host* host_;
   mutable std::mutex mutex_;
   Unwanted unwanted_;
+  bool cut_noted_ = false;
 };
 
 }  // namespace cupilot

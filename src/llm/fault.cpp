@@ -16,7 +16,7 @@ constexpr std::array rows = {
     FaultRow{proxy, "proxy", false, "the proxy refused",
              "check proxy in the models file, or HTTPS_PROXY"},
     FaultRow{deadline, "deadline", false, "no reply in time",
-             "the endpoint is slow: ask for less, or wait"},
+             "the endpoint is slow: raise seconds of the model"},
     FaultRow{cancelled, "cancelled", false, "given up by the asker", ""},
     FaultRow{cut, "cut", true, "the reply was cut off",
              "a proxy may end long replies: set stream to true"},

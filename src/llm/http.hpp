@@ -30,6 +30,7 @@ struct HttpRequest {
   int proxy_port = 0;
   std::string ca_file;   // empty: the system's authorities
   double seconds = 120;  // for all of it; looking up the host's name is bounded by the system alone
+  double silence = 0;    // seconds without a byte after which it ends; 0: no such limit
   const std::atomic<bool>* cancel = nullptr;
   // Takes the bytes of an event stream as they come; false: no more are needed.
   std::function<bool(std::string_view)> events;

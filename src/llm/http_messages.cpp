@@ -13,7 +13,8 @@ std::string pack(const HttpRequest& request) {
   BodyWriter body;
   body.put(request.tls).put(request.host).put(request.port).put(request.path);
   body.put(names).put(values).put(request.body).put(request.proxy_host).put(request.proxy_port);
-  body.put(request.ca_file).put(request.seconds).put(static_cast<bool>(request.events));
+  body.put(request.ca_file).put(request.seconds).put(request.silence);
+  body.put(static_cast<bool>(request.events));
   return body.take();
 }
 
@@ -33,6 +34,7 @@ std::optional<WiredRequest> unpack_http_request(std::string_view bytes) {
   http.proxy_port = body.get<int>();
   http.ca_file = body.text();
   http.seconds = body.get<double>();
+  http.silence = body.get<double>();
   request.wants_events = body.get<bool>();
   if (!body.whole() || names.size() != values.size()) return std::nullopt;
   return request;

@@ -35,9 +35,13 @@ std::string encode_messages(const WireRequest& request) {
   json["messages"] = std::move(messages);
   if (request.model.sampling && !request.unwanted.sampling)
     json["temperature"] = request.ask.temperature;
+  if (request.model.thinking_tokens > 0 && !request.unwanted.thinking)
+    json["thinking"] = {{"type", "enabled"}, {"budget_tokens", request.model.thinking_tokens}};
+  if (!request.model.effort.empty() && !request.unwanted.thinking)
+    json["output_config"]["effort"] = request.model.effort;
   if (!request.ask.schema.empty() && !request.unwanted.schema) {
-    json["output_config"] = {
-        {"format", {{"type", "json_schema"}, {"schema", parse_wire(request.ask.schema)}}}};
+    json["output_config"]["format"] = {
+        {"type", "json_schema"}, {"schema", parse_wire(schema_for_hosts(request.ask.schema))}};
   }
   if (request.model.stream) json["stream"] = true;
   return dump(json);
@@ -88,6 +92,7 @@ WireReply decode_message(std::string_view body) {
   }
   for (std::size_t i = 0; i < content.size() && content.is_array(); ++i) {
     if (text_at(content[i], "type") == "text") sum.text += text_at(content[i], "text");
+    if (text_at(content[i], "type") == "tool_use") sum.text += dump(at(content[i], "input"));
   }
   take_message_stop(text_at(json, "stop_reason"), sum);
   sum.model = text_at(json, "model");
@@ -108,7 +113,8 @@ void add_message_event(const StreamEvent& event, WireReply& sum) {
     sum.model = text_at(at(json, "message"), "model");
     take_message_usage(at(at(json, "message"), "usage"), sum);
   } else if (type == "content_block_delta") {
-    sum.text += text_at(at(json, "delta"), "text");  // thinking stands under another name
+    // Thinking stands under another name.
+    sum.text += text_at(at(json, "delta"), "text") + text_at(at(json, "delta"), "partial_json");
   } else if (type == "message_delta") {
     take_message_stop(text_at(at(json, "delta"), "stop_reason"), sum);
     take_message_usage(at(json, "usage"), sum);

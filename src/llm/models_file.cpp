@@ -93,7 +93,7 @@ ModelEndpoint endpoint_from(JsonFaults& faults, const Json& json, const std::str
     object.fail("proxy", "no url of a proxy", "http://host:port");
   if (find_codec(endpoint.format) == nullptr)
     object.fail("format", fmt::format("unknown format \"{}\"", endpoint.format),
-                "chat or messages");
+                "chat, messages, responses or tools");
   if (endpoint.retries < 0 || endpoint.retries > 20) object.fail("retries", "from 0 to 20");
   for (const auto& [name, value] : endpoint.headers) {
     if (is_own_header(name))
@@ -124,12 +124,18 @@ ModelSpec model_from(JsonFaults& faults, const Json& json, const std::string& wh
   model.endpoint = object.text("endpoint", true);
   model.model = object.text("model", true);
   model.output_tokens = object.integer("output_tokens", false, model.output_tokens);
+  model.seconds = object.number("seconds", model.seconds);
+  model.thinking_tokens = object.integer("thinking_tokens", false, 0);
+  model.effort = object.text("effort", false);
   model.stream = object.truth("stream", true);
   model.sampling = object.truth("sampling", false);
   model.price = price_from(object);
   object.done();
   if (model.output_tokens < 1 || model.output_tokens > 1'000'000)
     object.fail("output_tokens", "from 1 to 1000000");
+  if (!(model.seconds >= 1) || model.seconds > 86'400) object.fail("seconds", "from 1 to 86400");
+  if (model.thinking_tokens < 0 || model.thinking_tokens >= model.output_tokens)
+    object.fail("thinking_tokens", "from 0 to less than output_tokens, which hold them");
   return model;
 }
 

@@ -38,7 +38,8 @@ Result<std::shared_ptr<OpenEndpoint>> open_endpoint(const ModelEndpoint& spec,
   open->spec = spec;
   open->codec = find_codec(spec.format);
   if (open->codec == nullptr)
-    return Error{ErrorCode::usage, "unknown format \"" + spec.format + "\"", "chat or messages"};
+    return Error{ErrorCode::usage, "unknown format \"" + spec.format + "\"",
+                 "chat, messages, responses or tools"};
   auto url = parse_url(spec.url);
   if (!url) return std::move(url.error()).while_doing("endpoint " + spec.name);
   open->url = *url;

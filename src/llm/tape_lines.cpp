@@ -30,10 +30,13 @@ std::string line_of(const char* kind, Json value) {
 }
 
 Json to_json(const ModelsSpent& spent) {
-  return {{"tokens", spent.tokens},
-          {"calls", spent.calls},
-          {"cost", spent.cost},
-          {"seconds", spent.seconds}};
+  Json json = {{"tokens", spent.tokens},
+               {"calls", spent.calls},
+               {"cost", spent.cost},
+               {"seconds", spent.seconds}};
+  if (spent.reserved_tokens > 0) json["reserved_tokens"] = spent.reserved_tokens;
+  if (spent.reserved_cost > 0) json["reserved_cost"] = spent.reserved_cost;
+  return json;
 }
 
 Json to_json(const ChatUsage& usage) {
@@ -60,7 +63,10 @@ ModelsSpent spent_from(const Json& json) {
   spent.calls = json.value("calls", std::int64_t{0});
   spent.cost = json.value("cost", 0.0);
   spent.seconds = json.value("seconds", 0.0);
-  if (spent.tokens < 0 || spent.calls < 0 || spent.cost < 0 || spent.seconds < 0)
+  spent.reserved_tokens = json.value("reserved_tokens", std::int64_t{0});
+  spent.reserved_cost = json.value("reserved_cost", 0.0);
+  if (spent.reserved_tokens < 0 || spent.reserved_cost < 0 || spent.tokens < 0 || spent.calls < 0 ||
+      spent.cost < 0 || spent.seconds < 0)
     throw std::invalid_argument("spends less than nothing");
   return spent;
 }
@@ -120,6 +126,8 @@ struct Reader {
   void reserve(const Json& value) {
     ModelsSpent amount = spent_from(value);
     amount.unsettled = 1;
+    amount.reserved_tokens = amount.tokens;
+    amount.reserved_cost = amount.cost;
     add_spent(lines.open[value.at("key").get<std::string>()], amount);
   }
 
@@ -140,7 +148,8 @@ struct Reader {
     } else {
       entry.reply = reply_from(value.at("reply"));
     }
-    if (value.contains("spent")) add_spent(lines.spent, spent_from(value.at("spent")));
+    if (value.contains("spent")) entry.spent = spent_from(value.at("spent"));
+    add_spent(lines.spent, entry.spent);
     lines.open.erase(entry.key);
     lines.questions.push_back(std::move(question));
   }
@@ -202,6 +211,8 @@ void add_spent(ModelsSpent& sum, const ModelsSpent& more) {
   sum.cost += more.cost;
   sum.seconds += more.seconds;
   sum.unsettled += more.unsettled;
+  sum.reserved_tokens = sum_within_range(sum.reserved_tokens, more.reserved_tokens);
+  sum.reserved_cost += more.reserved_cost;
 }
 
 std::string tape_header_line(const std::string& note) {

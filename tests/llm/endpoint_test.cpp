@@ -30,6 +30,7 @@ ModelsConfig config_for(const Misbehaviour& row, const ScriptedEndpoint& endpoin
                   .endpoint = "scripted",
                   .model = "m-1",
                   .output_tokens = 1000,
+                  .seconds = row.silence,
                   .stream = row.stream,
                   .price = ModelPrice{1, 0.1, 10}};
   config.endpoints = {spec};

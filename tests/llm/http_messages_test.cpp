@@ -22,6 +22,7 @@ TEST_CASE("a request reaches the worker whole, its key among the headers") {
   request.proxy_port = 3128;
   request.ca_file = "ca.pem";
   request.seconds = 2.5;
+  request.silence = 1.5;
   request.events = [](std::string_view) { return true; };
   const std::string packed = pack(request);
   const auto back = unpack_http_request(packed);
@@ -38,6 +39,7 @@ TEST_CASE("a request reaches the worker whole, its key among the headers") {
   CHECK(back->http.proxy_port == 3128);
   CHECK(back->http.ca_file == "ca.pem");
   CHECK(back->http.seconds == 2.5);
+  CHECK(back->http.silence == 1.5);
   CHECK(back->wants_events);
   for (std::size_t length = 0; length < packed.size(); ++length)
     CHECK_FALSE(unpack_http_request(std::string_view(packed).substr(0, length)));

@@ -132,6 +132,23 @@ void add_statuses(std::vector<Misbehaviour>& all) {
                  {{error(400, "", "response_format is not supported")}, {said("{\\\"n\\\":1}")}},
                  "chat",
                  answer_schema});
+  all.push_back({"400 to a schema, in the words of a grammar",
+                 "complete after 2 requests",
+                 {{error(400, "", "The provided JSON contains features not supported by xgrammar")},
+                  {said("{\\\"n\\\":1}")}},
+                 "chat",
+                 answer_schema});
+  all.push_back({"400 to a schema, in the words of a property",
+                 "complete after 2 requests",
+                 {{error(400, "", "For 'array' type, property 'maxItems' is not supported")},
+                  {messages(R"({"type":"text","text":"{\"n\":1}"})", "end_turn")}},
+                 "messages",
+                 answer_schema});
+  all.push_back({"400 to a schema and without it",
+                 "bad_request after 2 requests",
+                 {{error(400, "", "no")}},
+                 "chat",
+                 answer_schema});
   all.push_back(
       {"400 that names nothing", "bad_request after 1 request", {{error(400, "", "no")}}});
   all.push_back({"413 in HTML", "bad_request after 1 request", {{html(413)}}});
@@ -174,10 +191,17 @@ void add_bodies(std::vector<Misbehaviour>& all) {
   all.push_back({"a reply without text", "complete after 2 requests", {{said("")}, good}});
   all.push_back({"a reply without text each time", "empty after 5 requests", {{said(" ")}}});
   all.push_back({"a reply cut at the token limit",
-                 "cut after 1 request",
+                 "cut after 2 requests",
                  {{json(200, chat(R"("content":"hel")", "length", usage_100_20))}}});
+  const ScriptStep cut{json(200, chat(R"("content":"hel")", "length", usage_100_20))};
+  all.push_back({"a reply cut at the token limit, whole at twice the limit",
+                 "complete after 2 requests",
+                 {cut, good}});
+  all.push_back({"a reply cut at the token limit, and a longer one refused",
+                 "cut after 2 requests",
+                 {cut, {error(400, "", "max_completion_tokens exceeds 1500")}}});
   all.push_back({"thinking that used up the token limit",
-                 "cut after 1 request",
+                 "cut after 2 requests",
                  {{messages(R"({"type":"thinking","thinking":"hm"})", "max_tokens")}},
                  "messages"});
   all.push_back(
@@ -200,6 +224,13 @@ void add_bodies(std::vector<Misbehaviour>& all) {
                  "complete after 1 request",
                  {{said("Sure {here}:\\n```json\\n{\\\"n\\\": 1}\\n```")}},
                  "chat",
+                 answer_schema});
+  all.push_back({"an answer as the arguments of a tool",
+                 "complete after 1 request",
+                 {{json(200, chat(R"("content":null,"tool_calls":[{"type":"function","function":{)"
+                                  R"("name":"answer","arguments":"{\"n\":1}"}}])",
+                                  "tool_calls", usage_100_20))}},
+                 "tools",
                  answer_schema});
   all.push_back({"an answer that breaks its schema once",
                  "complete after 2 requests",
@@ -241,6 +272,24 @@ void add_streams(std::vector<Misbehaviour>& all) {
   const std::string chat_good = delta("hel") + delta("lo") + chat_stop + chat_end;
   const std::string message_good = message_start + message_parts + message_end;
   const ScriptStep good{events(chat_good)};
+  const std::string call = "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"function\":{";
+  stream("a stream of a tool's arguments", "complete after 1 request",
+         {{events(call + "\"name\":\"answer\",\"arguments\":\"hel\"}}]}}]}\n\n" + call +
+                  "\"arguments\":\"lo\"}}]}}]}\n\n" + chat_stop + chat_end)}},
+         "tools");
+  const std::string part = "data: {\"type\":\"response.output_text.delta\",\"delta\":\"";
+  const std::string usage = R"("usage":{"input_tokens":100,"output_tokens":20})";
+  stream("a stream of a response", "complete after 1 request",
+         {{events(part + "hel\"}\n\n" + part + "lo\"}\n\n" +
+                  "data: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\"," +
+                  usage + "}}\n\n")}},
+         "responses");
+  stream("a slow stream that is never silent for long", "complete after 1 request",
+         {{events(""), Then::trickle, chat_good}});
+  all.back().silence = 0.3;
+  stream("a stream that falls silent", "deadline after 1 request",
+         {{events(delta("hel")), Then::hang}});
+  all.back().silence = 0.3;
   stream("a stream that stays open after its end", "complete after 1 request",
          {{events(chat_good), Then::hang}});
   stream("a stream with pings, comments and thinking", "complete after 1 request",
@@ -317,6 +366,25 @@ std::vector<Misbehaviour> misbehaviours(const ScriptedEndpoint& endpoint) {
                  {{messages(R"({"type":"thinking","thinking":"hm"},{"type":"text","text":"hello"})",
                             "end_turn")}},
                  "messages"});
+  const std::string output =
+      R"("output":[{"type":"reasoning"},{"type":"message","content":[{"type":"output_text",)"
+      R"("text":"hello"}]}],"usage":{"input_tokens":100,"output_tokens":20}})";
+  all.push_back({"none, a whole response",
+                 "complete after 1 request",
+                 {{json(200, R"({"status":"completed","error":null,)" + output)}},
+                 "responses"});
+  all.push_back({"a response that is incomplete",
+                 "cut after 2 requests",
+                 {{json(200, R"({"status":"incomplete","incomplete_details":{"reason":)"
+                             R"("max_output_tokens"},)" +
+                                 output)}},
+                 "responses"});
+  all.push_back(
+      {"a response that failed",
+       "complete after 2 requests",
+       {{json(200, R"({"status":"failed","error":{"code":"server_error","message":""},)" + output)},
+        {json(200, R"({"status":"completed",)" + output)}},
+       "responses"});
   add_limits(all);
   add_statuses(all);
   add_bodies(all);

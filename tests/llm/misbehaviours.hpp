@@ -20,6 +20,7 @@ struct Misbehaviour {
   double least_wait = 0;  // virtual seconds between requests
   std::string url{};      // another than the endpoint's
   bool charges_reservation = false;
+  double silence = 900;  // ModelSpec::seconds
 };
 
 inline constexpr const char* scripted_key = "canary-Key+7/zQ=%42\"end";

@@ -6,6 +6,7 @@
 
 #include "catch.hpp"
 #include "llm/answer_schema.hpp"
+#include "llm/circuit_breaker.hpp"
 #include "llm/codec.hpp"
 #include "llm/event_stream.hpp"
 #include "llm/pace.hpp"
@@ -245,5 +246,56 @@ TEST_CASE("events are the same however their bytes come", "[llm]") {
     }
     INFO(piece);
     CHECK(seen == "[a|one\ntwo][|three][|four]");
+  }
+}
+
+TEST_CASE("an endpoint that fails again and again is left alone, then tried by one", "[llm]") {
+  CircuitBreaker breaker;
+  for (int i = 0; i < 3; ++i) {
+    CHECK_FALSE(breaker.admit(0));
+    breaker.settle(true, 0);
+  }
+  CHECK(breaker.admit(10).value_or(0) == Approx(20));
+  CHECK_FALSE(breaker.admit(30));
+  CHECK(breaker.admit(30));  // while one tries
+  breaker.settle(true, 31);
+  CHECK(breaker.admit(60).value_or(0) == Approx(31));
+  CHECK_FALSE(breaker.admit(92));
+  breaker.leave();  // it was cancelled: another one tries
+  CHECK_FALSE(breaker.admit(92));
+  breaker.settle(false, 93);
+  for (int i = 0; i < 5; ++i) CHECK_FALSE(breaker.admit(93));
+}
+
+TEST_CASE("a schema is sent without limits of lengths and counts, names of properties kept",
+          "[llm]") {
+  CHECK(schema_for_hosts(
+            R"({"type":"object","properties":{"format":{"type":"string","maxLength":5},)"
+            R"("list":{"type":"array","minItems":1,"maxItems":2,"items":{"minimum":1}}}})") ==
+        R"({"type":"object","properties":{"format":{"type":"string"},)"
+        R"("list":{"type":"array","items":{}}}})");
+}
+
+TEST_CASE("what does not fit a schema is told by its place and the nearest word", "[llm]") {
+  const auto schema = AnswerSchema::from(
+      R"({"type":"object","required":["uses"],"additionalProperties":false,"properties":{"uses":)"
+      R"({"type":"array","items":{"type":"object","required":["name"],"properties":{"name":)"
+      R"({"type":"string","enum":["vector_load","unroll"]}}}}}})");
+  REQUIRE(schema);
+  struct Row {
+    const char *answer, *says;
+  };
+  const Row rows[] = {
+      {R"({"uses":[{"name":"unroll"},{"name":"vectorized_load"}]})",
+       "uses[1].name is \"vectorized_load\", which is not allowed; nearest: vector_load"},
+      {R"({"uses":[{"name":"zzzzzzzzzzzz"}]})", "uses[0].name is \"zzzzzzzzzzzz\""},
+      {R"({"uses":[{}]})", "uses[0]"},
+      {"no", "no JSON object"},
+  };
+  for (const Row& row : rows) {
+    const auto checked = schema->check(row.answer);
+    INFO(checked.wrong);
+    CHECK(checked.wrong.find(row.says) != std::string::npos);
+    CHECK(checked.wrong.find("associated with") == std::string::npos);
   }
 }

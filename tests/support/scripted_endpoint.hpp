@@ -23,8 +23,10 @@ struct ScriptStep {
     close,
     hang,
     drip,
-    repeat
-  };  // drip: one byte of `more` each 20 ms; repeat: `more` without end
+    repeat,
+    trickle
+  };  // drip: one byte of `more` each 20 ms; repeat: `more` without end; trickle: `more` once, a
+      // byte each 2 ms
   std::string bytes{};
   Then then = Then::close;
   std::string more{};
@@ -99,6 +101,9 @@ class ScriptedEndpoint {
       case ScriptStep::Then::drip:
         drip(peer, step.more);
         break;
+      case ScriptStep::Then::trickle:
+        trickle(peer, step.more);
+        break;
       case ScriptStep::Then::repeat:
         while (!ending_ && write_all(peer, step.more)) continue;
         break;
@@ -139,6 +144,14 @@ class ScriptedEndpoint {
       bytes.remove_prefix(std::min(piece, bytes.size()));
     }
     return true;
+  }
+
+  void trickle(int peer, const std::string& more) const {
+    for (std::size_t i = 0; i < more.size() && !ending_; ++i) {
+      if (!write_all(peer, more.substr(i, 1))) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    drain(peer);
   }
 
   void drip(int peer, const std::string& bytes) {

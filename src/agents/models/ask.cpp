@@ -18,7 +18,6 @@ ChatRequest request_of(const Question& question) {
   request.constant_messages = request.messages.size();
   request.messages.push_back({ChatMessage::Role::user, question.prompt});
   request.schema = question.schema;
-  request.output_tokens = question.output_tokens;
   return request;
 }
 

@@ -18,7 +18,6 @@ struct Question {
   std::string head;    // constant; empty: none
   std::string prompt;  // what is asked
   std::string schema;  // empty: free text
-  std::int64_t output_tokens = 8192;
 };
 
 ChatRequest request_of(const Question& question);
@@ -32,7 +31,7 @@ Answer<T> ask(ChatClient& client, const Question& question, const Reader& read) 
   if (!reply) return reply.error();
   Read<T> answer = read(*reply);
   const auto* fault = std::get_if<Unreadable>(&answer);
-  if (fault == nullptr || fault->fault == ReplyFault::refused ||
+  if (fault == nullptr || fault->fault == ReplyFault::cut || fault->fault == ReplyFault::refused ||
       fault->fault == ReplyFault::filtered)
     return answer;
   auto second = client.complete(request_again(question, *reply, *fault));

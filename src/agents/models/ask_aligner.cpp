@@ -16,7 +16,7 @@ Answer<std::string> ask_aligner(ChatClient& client, const Strategy& aligned,
       "aligner", {{"changes", list},
                   {"strategy", strategy_text(bare)},
                   {"rationale", fenced("reason", aligned.rationale, longest_rationale)}});
-  const Question question{"aligner", key + "/align", "", prompt, "", 256};
+  const Question question{"aligner", key + "/align", "", prompt, ""};
   return ask<std::string>(client, question, [](const ChatReply& reply) {
     return read_prose_reply(reply, longest_rationale);
   });

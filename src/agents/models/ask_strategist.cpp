@@ -55,9 +55,8 @@ std::string strategist_head(const Task& task, const DeviceSpec& device, const Sp
 Answer<std::vector<Strategy>> ask_strategist(ChatClient& client, const std::string& head,
                                              const StrategyBrief& brief, std::size_t count,
                                              const std::string& key) {
-  const Question question{
-      "strategist", key, head, question_text(brief, count), strategy_schema(*brief.space, count),
-      4096};
+  const Question question{"strategist", key, head, question_text(brief, count),
+                          strategy_schema(*brief.space, count)};
   auto answer = ask<std::vector<Strategy>>(client, question, [&](const ChatReply& reply) {
     return read_strategy_reply(reply, *brief.space, count);
   });

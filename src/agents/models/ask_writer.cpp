@@ -80,7 +80,7 @@ Answer<KernelSource> ask_generator(ChatClient& client, const std::string& head,
       statement.empty() ? "" : fenced("what it computes", statement, longest_statement);
   const std::string prompt = filled_prompt(
       "generator", {{"strategy", strategy_text(*brief.strategy)}, {"statement", said}});
-  return ask_for_kernel(client, {"generator", brief.key + "/write", head, prompt, "", 8192}, brief);
+  return ask_for_kernel(client, {"generator", brief.key + "/write", head, prompt, ""}, brief);
 }
 
 Answer<KernelSource> ask_translator(ChatClient& client, const std::string& head,
@@ -91,8 +91,7 @@ Answer<KernelSource> ask_translator(ChatClient& client, const std::string& head,
                                    {"constants", std::move(shown.constants)},
                                    {"strategy", strategy_text(*brief.strategy)},
                                    {"digest", digest_text(brief.digest)}});
-  return ask_for_kernel(client, {"translator", brief.key + "/write", head, prompt, "", 8192},
-                        brief);
+  return ask_for_kernel(client, {"translator", brief.key + "/write", head, prompt, ""}, brief);
 }
 
 Answer<KernelSource> ask_crosser(ChatClient& client, const std::string& head,
@@ -102,8 +101,7 @@ Answer<KernelSource> ask_crosser(ChatClient& client, const std::string& head,
       filled_prompt("crossing", {{"digest", digest_text(brief.digest)},
                                  {"base", kernel_text("first kernel", base)},
                                  {"other", kernel_text("second kernel", other)}});
-  return ask_for_kernel(client, {"translator", brief.key + "/write", head, prompt, "", 8192},
-                        brief);
+  return ask_for_kernel(client, {"translator", brief.key + "/write", head, prompt, ""}, brief);
 }
 
 Answer<KernelSource> ask_reviser(ChatClient& client, const std::string& head,
@@ -119,7 +117,7 @@ Answer<KernelSource> ask_reviser(ChatClient& client, const std::string& head,
                                 {"meaning", std::string(meaning_of(why.code))},
                                 {"reason", fenced("reason", reason, longest_reason)},
                                 {"attempt", std::to_string(brief.failed->attempt)}});
-  return ask_for_kernel(client, {"reviser", brief.key + "/repair", head, prompt, "", 8192}, brief);
+  return ask_for_kernel(client, {"reviser", brief.key + "/repair", head, prompt, ""}, brief);
 }
 
 }  // namespace cupilot

@@ -66,7 +66,7 @@ std::optional<Unreadable> unreadable(const ChatReply& reply) {
       break;
     case ChatFinish::cut:
       return Unreadable{ReplyFault::cut,
-                        "it was cut off at the limit of its length: answer shorter"};
+                        "it ended at the limit of tokens: raise output_tokens in the models file"};
     case ChatFinish::refused:
       return Unreadable{ReplyFault::refused, "it was refused"};
     case ChatFinish::filtered:

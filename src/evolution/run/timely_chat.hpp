@@ -19,8 +19,11 @@ class TimelyChat final : public ChatClient {
   Result<ChatReply> complete(const ChatRequest& request) override {
     ChatRequest timely = request;
     if (timely.cancel == nullptr) timely.cancel = cancel_;
-    if (end_ > 0)
-      timely.seconds = std::clamp(end_ - host_.monotonic_seconds(), 0.0, timely.seconds);
+    if (end_ > 0) {
+      constexpr double least = 1e-3;  // 0 would be no limit
+      const double left = std::max(least, end_ - host_.monotonic_seconds());
+      timely.seconds = timely.seconds > 0 ? std::min(left, timely.seconds) : left;
+    }
     auto reply = client_.complete(timely);
     // No silence of the model, which would let others propose and write in its place: the question
     // is asked when the run goes on.
