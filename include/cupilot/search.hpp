@@ -89,6 +89,7 @@ struct Proposal {
   std::uint64_t failed = 0;  // repair: id of the proposal with the refused kernel
   // The strategist's model became unavailable in this generation, at this slot or an earlier one.
   bool silent = false;
+  std::string strategist{};  // Strategist::saved() after the proposal of an expensive slot
 };
 
 struct Waiting {

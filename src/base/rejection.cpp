@@ -9,6 +9,7 @@ namespace {
 constexpr RejectionCode table[] = {
     {"write.uncovered", Stage::write, "no writer can realise a technique of the strategy"},
     {"write.failed", Stage::write, "the writer gave no usable kernel"},
+    {"write.unreadable", Stage::write, "a model's answers could not be read"},
     {"plan.expression", Stage::write, "an expression of the launch plan has no value"},
     {"plan.limit", Stage::write, "the launch passes a limit of the device"},
     {"plan.name", Stage::write, "the launch plan names something that does not exist"},

@@ -108,7 +108,10 @@ Result<void> Tape::reserve(const std::string& key, const ModelsSpent& amount) {
 }
 
 Result<ChatReply> TapedClient::complete(const ChatRequest& request) {
-  if (const TapeEntry* entry = tape_->find(request)) {
+  const TapeEntry* entry = tape_->find(request);
+  // Whoever can be asked is asked again what could not be answered: a run that ended in a silence
+  // goes on when it is resumed.
+  if (entry != nullptr && !(entry->error && live_)) {
     if (entry->error) return *entry->error;
     return entry->reply;
   }

@@ -193,10 +193,13 @@ std::string amount(double value, std::string_view unit) {
 void add_digest(Verdict& verdict, const Measurement& measurement, const DeviceSpec& device,
                 double dealt) {
   auto& say = verdict.digest;
-  say.push_back(fmt::format(
-      "{} time {:.2f} us; the floor is {:.2f} us, so at most {:.1f} times faster is possible.",
-      name_of(measurement.provenance), measurement.time_us, verdict.floor_us,
-      measurement.time_us / std::max(verdict.floor_us, 1e-9)));
+  const double launch_us = device.launch_seconds * 1e6;
+  say.push_back(
+      fmt::format("{} time {:.2f} us, of which {:.1f} us are an empty launch; the floor is {:.2f} "
+                  "us, so at most "
+                  "{:.1f} times faster is possible.",
+                  name_of(measurement.provenance), measurement.time_us, launch_us, verdict.floor_us,
+                  std::max(1.0, measurement.time_us / (verdict.floor_us + launch_us))));
   const std::string ridge = verdict.ridge_tensor > verdict.ridge_plain
                                 ? fmt::format("ridges at {:.1f} (plain) and {:.1f} (tensor)",
                                               verdict.ridge_plain, verdict.ridge_tensor)
@@ -207,14 +210,17 @@ void add_digest(Verdict& verdict, const Measurement& measurement, const DeviceSp
       fmt::format("It reaches {} and {} of DRAM; the pipe that counts in its zone is {:.0f}% used.",
                   amount(verdict.achieved_flops, "FLOP/s"), amount(verdict.achieved_bytes, "B/s"),
                   100 * verdict.utilisation));
-  std::string bottlenecks;
+  // No technique changes the cost of a launch.
+  std::string bottlenecks, binding;
   for (const Bottleneck& pressure : verdict.bottlenecks) {
+    if (pressure.resource == Resource::launch) continue;
+    if (binding.empty()) binding = name_of(pressure.resource);
     if (pressure.share < 0.05) break;
     bottlenecks += fmt::format("{}{} {:.0f}%", bottlenecks.empty() ? "" : ", ",
                                name_of(pressure.resource), 100 * pressure.share);
   }
-  say.push_back(fmt::format("{} binds; shares of the time each would need alone{}: {}.",
-                            name_of(verdict.binding),
+  if (bottlenecks.empty()) bottlenecks = "all below 5%";
+  say.push_back(fmt::format("{} binds; shares of the time each would need alone{}: {}.", binding,
                             verdict.stalls.empty() ? "" : " or is waited for", bottlenecks));
   if (const std::string waits = stall_sentence(verdict.stalls); !waits.empty())
     say.push_back(dealt < least_dealt ? waits : waits + stall_advice(verdict.stalls));

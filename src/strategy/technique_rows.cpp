@@ -56,7 +56,7 @@ TechniqueParameter parameter_from(const Json& json) {
 
 TechniqueRow row_from(const Json& json) {
   refuse_others(json, {"name", "summary", "sentence", "parameters", "targets", "needs", "excludes",
-                       "must", "group", "before"});
+                       "must", "group", "before", "of"});
   TechniqueRow row;
   row.technique = {.name = json.at("name").get<std::string>(),
                    .summary = json.at("summary").get<std::string>(),
@@ -64,7 +64,10 @@ TechniqueRow row_from(const Json& json) {
                    .needs = texts_of(json, "needs"),
                    .excludes = texts_of(json, "excludes"),
                    .must = texts_of(json, "must"),
-                   .group = json.value("group", std::string())};
+                   .group = json.value("group", std::string()),
+                   .of = json.value("of", std::string())};
+  if (!row.technique.of.empty() && row.technique.of != "products")
+    throw nlohmann::detail::other_error::create(501, "`of` is \"products\" or left out", nullptr);
   for (const std::string& name : texts_of(json, "targets"))
     row.technique.targets.push_back(resource_of(name));
   if (const auto parameters = json.find("parameters"); parameters != json.end()) {

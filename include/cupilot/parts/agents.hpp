@@ -75,6 +75,14 @@ struct StrategyBrief {
     std::string code{};
   };
   std::vector<Failure> failures{};
+  // A kernel that was tried.
+  struct Tried {
+    std::uint64_t id = 0;  // of its proposal
+    Strategy strategy{};   // the one that it realises, with its parents
+    double time_us = 0;    // 0: refused
+    std::string code{};    // of the refusal
+  };
+  std::vector<Tried> history{};  // oldest first; for expensive slots alone
 };
 
 // Proposes strategies. Called by one thread at a time.
@@ -88,6 +96,12 @@ class Strategist {
   // proposal so that resume() restores it.
   virtual int unavailable_since() const { return -1; }
   virtual void set_unavailable_since(int /*generation*/) {}
+  // Returns what later proposals depend on beside their briefs; stored with each proposal of an
+  // expensive slot so that resume() restores it.
+  virtual std::string saved() const { return {}; }
+  virtual void restore(const std::string& /*saved*/) {}
+  // True if it proposes for every slot: no numeric tuning and no random draws take its place.
+  virtual bool proposes_all() const { return false; }
   // Returns a feasible strategy not in `tried`; nullopt when none is found. The built-in one is
   // deterministic in (brief, rng).
   virtual Result<std::optional<Strategy>> propose(const StrategyBrief& brief, Rng rng) = 0;
@@ -97,10 +111,16 @@ struct WriterBrief {
   TaskRef task{};
   const Strategy* strategy = nullptr;
   const DeviceSpec* device = nullptr;
-  std::vector<KernelSource>
-      bases{};  // Free-form kernels of the parents, the first parent's first; empty for templates.
+  // A kernel to start from: its strategy, and the sentences of its verdict.
+  struct Base {
+    KernelSource source{};
+    Strategy strategy{};
+    std::vector<std::string> digest{};
+  };
+  // Free-form kernels of the parents, the first parent's first; without parents the first right
+  // kernel of the run. Empty for templates.
+  std::vector<Base> bases{};
   std::string key{};                  // names the question to a model: "slot 17"
-  std::vector<std::string> digest{};  // limits of the base: sentences of its verdict
   // A refused kernel of this strategy with the reason; the writer repairs it instead of writing
   // anew.
   struct Failed {

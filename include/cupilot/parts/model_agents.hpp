@@ -19,6 +19,7 @@ struct SeatOptions {
   // Share of slots whose strategy a model proposes; all slots where no template serves the task.
   double share = 0.5;
   int initial = 8;  // strategies asked for in the first question
+  int later = 2;    // in each later one; those left over wait for the next slots
   // Mathematics or program text that defines the task's computation, for the first kernel.
   std::string statement{};
   bool prose = true;  // the model rewrites the rationale of a strategy that alignment changed
@@ -30,6 +31,7 @@ struct ModelSeat {
   TaskRef task{};
   const DeviceSpec* device = nullptr;
   SeatOptions options{};
+  bool alone = false;     // no template serves the task: the model proposes for all slots
   bool alignment = true;  // as in SearchFeatures
   bool code_crossover =
       false;  // as in SearchFeatures: crosses the texts of two parents instead of their strategies
@@ -39,7 +41,8 @@ struct ModelSeat {
 };
 
 // Proposes for its share of the slots by asking the model, for all others `built_in`. A model that
-// fails is asked again in the next generation; until then `built_in` proposes for all.
+// fails is asked again in the next generation; until then `built_in` proposes for all. A model that
+// is alone ends the search with its error, and resume() asks it again.
 // Deterministic in (brief, rng, answers). The proposals' feasible part lies in brief.space;
 // free-form techniques named `free` come in addition.
 std::unique_ptr<Strategist> model_strategist(ModelSeat seat, Strategist& built_in);

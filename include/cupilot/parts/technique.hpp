@@ -46,6 +46,7 @@ struct Technique {
   // Trace that it must leave in PTX: opcode prefixes ("cp.async", "mma.sync"); empty: unproved.
   std::vector<std::string> must{};
   std::string group{};  // alternatives of which exactly one holds: "core" (simt | mma), …
+  std::string of{};     // "products": for sums of products alone; default: any task
 };
 
 // The built-in catalogue, in a fixed order. Append-only.

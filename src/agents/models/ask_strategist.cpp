@@ -6,28 +6,30 @@
 namespace cupilot {
 namespace {
 
-std::string parents_text(const StrategyBrief& brief) {
+std::string parents_text(const StrategyBrief& brief, double launch_us) {
   const std::vector<Individual>& parents = brief.parents;
   double best_us = 0;
   for (const Individual& parent : parents)
     best_us = best_us == 0 ? parent.time_us : std::min(best_us, parent.time_us);
   std::string text;
-  for (const Individual& parent : parents) text += individual_text(brief, parent, best_us);
+  for (std::size_t i = 0; i < parents.size(); ++i)
+    text += individual_text(brief, parents[i], i == 0 ? "A" : "B", best_us, launch_us);
   return text;
 }
 
-std::string question_text(const StrategyBrief& brief, std::size_t count) {
+std::string question_text(const StrategyBrief& brief, const DeviceSpec& device, std::size_t count) {
   PromptValues values = {{"known", known_text(brief)}, {"count", std::to_string(count)}};
-  if (brief.kind == BreedKind::seed) {
-    values["zone"] = brief.roofline ? std::string(name_of(brief.zone)) : "unknown";
+  if (brief.kind == BreedKind::seed && brief.history.empty())
     return filled_prompt("initial", values);
-  }
+  values["history"] = history_text(brief);
   if (brief.parents.empty()) {
     values["population"] = population_text(brief.population);
     return filled_prompt("explore", values);
   }
-  values["parents"] = parents_text(brief);
-  return filled_prompt(brief.parents.size() >= 2 ? "cross" : "improve", values);
+  values["parents"] = parents_text(brief, device.launch_seconds * 1e6);
+  if (brief.parents.size() < 2) return filled_prompt("improve", values);
+  values["children"] = children_text(brief);
+  return filled_prompt("cross", values);
 }
 
 // The feasible part, the free techniques beside it.
@@ -48,14 +50,16 @@ std::optional<Strategy> completed(const Space& space, const Strategy& wish) {
 std::string strategist_head(const Task& task, const DeviceSpec& device, const Space& space) {
   return filled_prompt("strategist_head", {{"task", task_text(task)},
                                            {"device", device_text(device, task.precision)},
+                                           {"limits", limits_text(task, device)},
+                                           {"groups", groups_text(space)},
                                            {"techniques", techniques_text(space)},
                                            {"most_free", std::to_string(most_free_uses)}});
 }
 
 Answer<std::vector<Strategy>> ask_strategist(ChatClient& client, const std::string& head,
-                                             const StrategyBrief& brief, std::size_t count,
-                                             const std::string& key) {
-  const Question question{"strategist", key, head, question_text(brief, count),
+                                             const StrategyBrief& brief, const DeviceSpec& device,
+                                             std::size_t count, const std::string& key) {
+  const Question question{"strategist", key, head, question_text(brief, device, count),
                           strategy_schema(*brief.space, count)};
   auto answer = ask<std::vector<Strategy>>(client, question, [&](const ChatReply& reply) {
     return read_strategy_reply(reply, *brief.space, count);

@@ -1,4 +1,6 @@
 // Generator, translator, crosser and reviser: each gets one whole file.
+#include <algorithm>
+#include <regex>
 #include <set>
 
 #include <fmt/format.h>
@@ -10,28 +12,54 @@
 #include "agents/models/untrusted.hpp"
 #include "agents/write/device_headers.hpp"
 #include "agents/write/template_text.hpp"
+#include "task/operators.hpp"
 
 namespace cupilot {
 namespace {
 
-constexpr std::size_t longest_base = 24000, longest_statement = 6000, longest_reason = 2400;
+constexpr std::size_t longest_base = 24000, longest_statement = 6000, longest_reason = 2400,
+                      longest_quote = 160;
 
 // As a reader is shown it: plan in front, device headers as includes.
-std::string kernel_text(std::string_view name, const KernelSource& source) {
+std::string shown_text(const KernelSource& source) {
   KernelSource shown = source;
   shown.text = with_includes(source.text);
   shown.template_name.clear();
   shown.strategy_id.clear();
-  return fenced(name, standalone_text(shown, {}), longest_base);
+  return standalone_text(shown, {});
 }
 
-struct Base {
+std::string kernel_text(std::string_view name, const KernelSource& source) {
+  return fenced(name, shown_text(source), longest_base);
+}
+
+// "line 12 (`y[i] = x[i];`)" of a line of the compiled text, in which device headers stand whole.
+// `before`: lines that stand before it where it is shown.
+std::string shown_place(const std::string& text, std::size_t line, std::size_t before) {
+  std::size_t begin = 0;
+  for (std::size_t i = 1; i < line; ++i) {
+    begin = text.find('\n', begin);
+    if (begin == std::string::npos) return fmt::format("line {}", line);
+    ++begin;
+  }
+  const std::size_t end = std::min(text.find('\n', begin), text.size());
+  const std::string quoted = tamed_line(text.substr(begin, end - begin), longest_quote);
+  // A header that has ended shrinks to its include; one that has not is where the line stands.
+  const std::string above = with_includes(text.substr(0, end) + "\n");
+  const auto number = static_cast<std::size_t>(std::count(above.begin(), above.end(), '\n'));
+  const std::string whole = with_includes(text);
+  if (whole.compare(0, above.size(), above) != 0)
+    return fmt::format("a device header (`{}`)", quoted);
+  return fmt::format("line {} (`{}`)", before + number, quoted);
+}
+
+struct BaseText {
   std::string kernel, constants;
 };
 
 // A template's kernel in two parts, of which only the second differs between strategies: what is
 // the same comes first, where an endpoint may keep it.
-Base base_text(const KernelSource& source) {
+BaseText base_text(const KernelSource& source) {
   if (source.template_name.empty()) return {kernel_text("kernel", source), ""};
   const std::size_t chosen = source.text.find(chosen_mark), types = source.text.find(types_mark);
   if (chosen == std::string::npos || types == std::string::npos || types < chosen)
@@ -40,8 +68,28 @@ Base base_text(const KernelSource& source) {
   same.text = source.text.substr(types);
   same.constants.clear();
   return {kernel_text("kernel", same),
-          "Its constants, which stand before it:\n" +
+          "Its constants, which stand before it in the same file:\n" +
               fenced("constants", source.text.substr(chosen, types - chosen), longest_reason)};
+}
+
+// A refusal that names lines of the compiled text, in the lines of the text that is shown, with the
+// line itself quoted.
+std::string in_shown_lines(const std::string& reason, const KernelSource& source) {
+  static const std::regex place(R"([\w./<>-]*\.cu[(:](\d+)\)?)");
+  // The plan stands in front of what is shown.
+  const std::string shown = shown_text(source);
+  const auto before = std::count(shown.begin(), shown.end(), '\n') - [](const std::string& text) {
+    return std::count(text.begin(), text.end(), '\n');
+  }(with_includes(source.text));
+  std::string told;
+  std::size_t from = 0;
+  for (std::sregex_iterator at(reason.begin(), reason.end(), place), end; at != end; ++at) {
+    told += reason.substr(from, static_cast<std::size_t>(at->position()) - from);
+    from = static_cast<std::size_t>(at->position() + at->length());
+    told += shown_place(source.text, std::stoul((*at)[1].str().substr(0, 9)),
+                        static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, before)));
+  }
+  return told + reason.substr(from);
 }
 
 Read<KernelSource> read_whole(const ChatReply& reply, const Strategy& strategy) {
@@ -63,60 +111,115 @@ Answer<KernelSource> ask_for_kernel(ChatClient& client, const Question& question
       client, question, [&](const ChatReply& reply) { return read_whole(reply, *brief.strategy); });
 }
 
+// Outlines of the headers that the head does not show and the kernel may need: those that its base
+// has, and those for copies by hardware where the strategy speaks of them.
+std::string needed_headers(const WriterBrief& brief, std::vector<std::string> names) {
+  constexpr std::string_view words[] = {"bulk", "barrier", "tensor_map",
+                                        "tma",  "cluster", "warp_specialisation"};
+  const std::string said = strategy_text(*brief.strategy);
+  const bool copies = std::any_of(std::begin(words), std::end(words), [&](std::string_view word) {
+    return said.find(word) != std::string::npos;
+  });
+  if (copies) {
+    for (std::string& name : copy_headers(brief.device->compute_major))
+      names.push_back(std::move(name));
+  }
+  std::vector<std::string> shown = common_headers();
+  if (is_matmul_like(*brief.task)) {
+    for (std::string& name : product_headers(brief.task->precision, brief.device->compute_major))
+      shown.push_back(std::move(name));
+  }
+  std::vector<std::string> needed;
+  for (std::string& name : names) {
+    if (std::find(shown.begin(), shown.end(), name) != shown.end()) continue;
+    shown.push_back(name);
+    needed.push_back(std::move(name));
+  }
+  const std::string text = outlines_of(needed);
+  return text.empty() ? text : "Further device headers that it may include:\n\n" + text;
+}
+
 }  // namespace
 
+constexpr std::string_view tested =
+    "Tested are random values, NaN, infinities, denormals, zeros, rows of one value, rows around "
+    "1e6, "
+    "single values of 1e15, sizes of 1 and 2, primes, and sizes beside a multiple of a tile. NaN "
+    "and "
+    "infinities appear where the reference has them. Outputs and buffers hold garbage before a "
+    "run.";
+
 std::string writer_head(const Task& task, const DeviceSpec& device) {
+  std::vector<std::string> headers = common_headers();
+  if (is_matmul_like(task)) {
+    for (std::string& name : product_headers(task.precision, device.compute_major))
+      headers.push_back(std::move(name));
+  }
   return filled_prompt("writer_head",
                        {{"arch", device.arch},
                         {"task", task_text(task)},
-                        {"device", device_text(device, task.precision)},
-                        {"precision", std::string(name_of(task.precision))},
-                        {"headers", header_outlines(task.precision, device.compute_major)}});
+                        {"device", device_text(device, task.precision) + limits_text(task, device)},
+                        {"constants", constants_text(task)},
+                        {"precision", precision_text(task)},
+                        {"tested", std::string(tested)},
+                        {"headers", outlines_of(headers)}});
 }
 
 Answer<KernelSource> ask_generator(ChatClient& client, const std::string& head,
                                    const WriterBrief& brief, const std::string& statement) {
   const std::string said =
       statement.empty() ? "" : fenced("what it computes", statement, longest_statement);
-  const std::string prompt = filled_prompt(
-      "generator", {{"strategy", strategy_text(*brief.strategy)}, {"statement", said}});
+  const std::string example =
+      is_matmul_like(*brief.task) ? "" : filled_prompt("example_rows", {}) + "\n";
+  const std::string prompt =
+      filled_prompt("generator", {{"strategy", strategy_text(*brief.strategy)},
+                                  {"statement", said},
+                                  {"example", example},
+                                  {"headers", needed_headers(brief, {})}});
   return ask_for_kernel(client, {"generator", brief.key + "/write", head, prompt, ""}, brief);
 }
 
 Answer<KernelSource> ask_translator(ChatClient& client, const std::string& head,
-                                    const WriterBrief& brief, const KernelSource& base) {
-  Base shown = base_text(base);
-  const std::string prompt =
-      filled_prompt("translator", {{"base", std::move(shown.kernel)},
-                                   {"constants", std::move(shown.constants)},
-                                   {"strategy", strategy_text(*brief.strategy)},
-                                   {"digest", digest_text(brief.digest)}});
+                                    const WriterBrief& brief, const WriterBrief::Base& base) {
+  BaseText shown = base_text(base.source);
+  const std::vector<std::string> lines = difference(base.strategy, *brief.strategy);
+  const std::string prompt = filled_prompt(
+      "translator",
+      {{"base", std::move(shown.kernel)},
+       {"constants", std::move(shown.constants)},
+       {"strategy", strategy_text(*brief.strategy)},
+       {"difference", lines.empty() ? "- nothing: write it in another way that may be faster\n"
+                                    : fmt::format("{}\n", fmt::join(lines, "\n"))},
+       {"digest", digest_text(base.digest)},
+       {"headers", needed_headers(brief, headers_in(base.source.text))}});
   return ask_for_kernel(client, {"translator", brief.key + "/write", head, prompt, ""}, brief);
 }
 
 Answer<KernelSource> ask_crosser(ChatClient& client, const std::string& head,
-                                 const WriterBrief& brief, const KernelSource& base,
-                                 const KernelSource& other) {
+                                 const WriterBrief& brief, const WriterBrief::Base& base,
+                                 const WriterBrief::Base& other) {
   const std::string prompt =
-      filled_prompt("crossing", {{"digest", digest_text(brief.digest)},
-                                 {"base", kernel_text("first kernel", base)},
-                                 {"other", kernel_text("second kernel", other)}});
+      filled_prompt("crossing", {{"digest", digest_text(base.digest)},
+                                 {"base", kernel_text("first kernel", base.source)},
+                                 {"other", kernel_text("second kernel", other.source)}});
   return ask_for_kernel(client, {"translator", brief.key + "/write", head, prompt, ""}, brief);
 }
 
 Answer<KernelSource> ask_reviser(ChatClient& client, const std::string& head,
                                  const WriterBrief& brief) {
   const Rejected& why = brief.failed->why;
-  const std::string reason =
+  const KernelSource& source = brief.failed->source;
+  const std::string said =
       why.where.empty() ? why.message : fmt::format("{}\nat {}", why.message, why.where);
-  const std::string prompt =
-      filled_prompt("reviser", {{"strategy", strategy_text(*brief.strategy)},
-                                {"base", kernel_text("kernel", brief.failed->source)},
-                                {"stage", std::string(name_of(why.stage))},
-                                {"code", why.code},
-                                {"meaning", std::string(meaning_of(why.code))},
-                                {"reason", fenced("reason", reason, longest_reason)},
-                                {"attempt", std::to_string(brief.failed->attempt)}});
+  const std::string prompt = filled_prompt(
+      "reviser", {{"strategy", strategy_text(*brief.strategy)},
+                  {"base", kernel_text("kernel", source)},
+                  {"stage", std::string(name_of(why.stage))},
+                  {"code", why.code},
+                  {"meaning", std::string(meaning_of(why.code))},
+                  {"reason", fenced("reason", in_shown_lines(said, source), longest_reason)},
+                  {"headers", needed_headers(brief, headers_in(source.text))},
+                  {"attempt", std::to_string(brief.failed->attempt)}});
   return ask_for_kernel(client, {"reviser", brief.key + "/repair", head, prompt, ""}, brief);
 }
 

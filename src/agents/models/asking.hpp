@@ -27,21 +27,21 @@ std::string strategist_head(const Task& task, const DeviceSpec& device, const Sp
 // one, an exploration. Each is completed in the brief's space, free techniques beside it; at most
 // `count`. Never sees source.
 Answer<std::vector<Strategy>> ask_strategist(ChatClient& client, const std::string& head,
-                                             const StrategyBrief& brief, std::size_t count,
-                                             const std::string& key);
+                                             const StrategyBrief& brief, const DeviceSpec& device,
+                                             std::size_t count, const std::string& key);
 
 // Whole kernels. Device headers that the answer includes stand in its text.
 // The first kernel, where there is none to begin with; `statement`: what the task computes, in the
-// user's words.
+// user's words. A strategy that speaks of copies and clusters is shown the headers for them.
 Answer<KernelSource> ask_generator(ChatClient& client, const std::string& head,
                                    const WriterBrief& brief, const std::string& statement);
-// One strategy, one kernel to begin with.
+// One strategy, one kernel to begin with and the difference of their strategies.
 Answer<KernelSource> ask_translator(ChatClient& client, const std::string& head,
-                                    const WriterBrief& brief, const KernelSource& base);
+                                    const WriterBrief& brief, const WriterBrief::Base& base);
 // Two kernels, crossed as texts: what strategies are compared with.
 Answer<KernelSource> ask_crosser(ChatClient& client, const std::string& head,
-                                 const WriterBrief& brief, const KernelSource& base,
-                                 const KernelSource& other);
+                                 const WriterBrief& brief, const WriterBrief::Base& base,
+                                 const WriterBrief::Base& other);
 // brief.failed, mended.
 Answer<KernelSource> ask_reviser(ChatClient& client, const std::string& head,
                                  const WriterBrief& brief);

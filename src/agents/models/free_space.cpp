@@ -26,7 +26,7 @@ bool can_be_met(const std::vector<Technique>& rows, std::string_view need) {
 
 // Cores and tiles of matrix products say nothing to a task without one.
 bool is_of_products(const Technique& row) {
-  return row.group == "core" ||
+  return row.of == "products" || row.group == "core" ||
          std::count(row.targets.begin(), row.targets.end(), Resource::tensor_pipe) > 0;
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <cupilot/parts/rejection.hpp>
+#include <cupilot/verdict.hpp>
 
 #include "agents/models/untrusted.hpp"
 #include "agents/propose/relief.hpp"
@@ -13,8 +14,10 @@
 namespace cupilot {
 namespace {
 
-constexpr std::size_t longest_reference = 6000, longest_text = 400, longest_sentence = 240;
+constexpr std::size_t longest_reference = 6000, longest_text = 400, longest_sentence = 320;
 constexpr std::size_t effects_told = 12, remembered_told = 4;
+constexpr std::size_t fastest_told = 16, refused_told = 8;
+constexpr double harmful = -0.03;  // log2 of a speed change below which a technique harmed
 constexpr std::size_t population_told = 12, reliefs_told = 6;
 
 std::string joined(const std::vector<std::string>& words, std::string_view between) {
@@ -87,6 +90,68 @@ std::string relief_text(const std::vector<Relief>& all) {
                       : "It does not use these, which relieve what holds it back, the most "
                         "promising first:\n" +
                             text;
+}
+
+double mean_gain(const StrategyBrief& brief, const std::string& technique) {
+  for (const auto& effect : brief.effects)
+    if (effect.technique == technique) return effect.gain;
+  return 0;
+}
+
+// A technique of the space can stand beside what the strategy holds already.
+bool fits(const Space& space, const Strategy& strategy, const Technique& technique) {
+  Strategy wish;
+  for (const Use& use : strategy.uses)
+    if (use.text.empty()) wish.uses.push_back(use);
+  const auto holds = [](const Strategy& one, const std::string& name) {
+    return std::any_of(one.uses.begin(), one.uses.end(),
+                       [&](const Use& use) { return use.technique == name; });
+  };
+  const std::vector<Use> before = wish.uses;
+  wish.uses.push_back({technique.name, {}, "", {}});
+  const auto whole = space.complete(wish, {technique.name});
+  return whole && holds(whole->strategy, technique.name) &&
+         std::all_of(before.begin(), before.end(),
+                     [&](const Use& use) { return holds(whole->strategy, use.technique); });
+}
+
+// What no kernel can change, what does not fit the strategy and what lost before is left out.
+std::vector<Relief> useful_reliefs(const StrategyBrief& brief, const Individual& individual) {
+  std::vector<Relief> all = reliefs(brief, individual, brief.space->techniques().size());
+  std::erase_if(all, [&](const Relief& relief) {
+    return relief.resource == Resource::launch ||
+           mean_gain(brief, relief.technique->name) < harmful ||
+           !fits(*brief.space, individual.strategy, *relief.technique);
+  });
+  if (all.size() > reliefs_told) all.resize(reliefs_told);
+  return all;
+}
+
+// "#7" of the kernel with this strategy; "an earlier one" where it is not told of.
+std::string number_of(const StrategyBrief& brief, const std::string& strategy) {
+  for (auto one = brief.history.rbegin(); one != brief.history.rend(); ++one)
+    if (one->time_us > 0 && strategy_id(one->strategy) == strategy)
+      return fmt::format("#{}", one->id);
+  return "an earlier one";
+}
+
+std::string tried_line(const StrategyBrief& brief, const StrategyBrief::Tried& tried) {
+  std::vector<std::string> parents;
+  for (const std::string& parent : tried.strategy.parents)
+    parents.push_back(number_of(brief, parent));
+  const std::string end = tried.time_us > 0 ? fmt::format("{:.4g} us", tried.time_us)
+                          : tried.code.empty()
+                              ? std::string("lost")
+                              : fmt::format("refused: {} ({})", meaning_of(tried.code), tried.code);
+  return fmt::format("- #{} {}: {}{}\n", tried.id, end, one_line(tried.strategy),
+                     parents.empty() ? "" : " (from " + joined(parents, " and ") + ")");
+}
+
+std::string settings_text(const Use& use) {
+  std::string text = tamed_line(use.technique, 64);
+  for (const auto& [name, value] : use.values)
+    text += fmt::format(" {}={}", tamed_line(name, 64), value);
+  return use.text.empty() ? text : text + ": " + quoted(use.text);
 }
 
 }  // namespace
@@ -175,39 +240,161 @@ std::string strategy_text(const Strategy& strategy) {
 std::string digest_text(const std::vector<std::string>& digest) {
   std::string text;
   for (const std::string& sentence : digest) text += tamed_line(sentence, longest_sentence) + "\n";
-  return text.empty() ? text : "What the roofline says of the kernel below:\n" + text;
+  return text.empty() ? text : "The roofline's verdict on the kernel above:\n" + text;
+}
+
+std::string limits_text(const Task& task, const DeviceSpec& device) {
+  constexpr std::string_view watch[] = {
+      "watch the bytes that are moved, the width of accesses and the loads in flight",
+      "watch the bytes that are moved and the use of the arithmetic pipes",
+      "watch the use of the arithmetic pipes, the reuse of operands and what hides latency"};
+  if (task.time_shapes.empty()) return "";
+  const Workload& shape = task.time_shapes.front();
+  const Zone zone = zone_of(task, shape, device);
+  const double launch_us = device.launch_seconds * 1e6;
+  const auto floor = floor_us(task, shape, device, task.precision);
+  std::string text = fmt::format(
+      "Each launch costs {:.1f} us, which every kernel pays and no technique changes.\n",
+      launch_us);
+  if (floor)
+    text += fmt::format(
+        "Bytes and operations take at least {:.2f} us at the timed shape, so no kernel of one "
+        "launch is faster than {:.2f} us.\n",
+        *floor, *floor + launch_us);
+  return text + fmt::format(
+                    "The task lies in the {} zone of the roofline: {}.\nL2 holds nothing "
+                    "of the inputs when a kernel is timed.",
+                    name_of(zone), watch[static_cast<std::size_t>(zone)]);
+}
+
+std::string precision_text(const Task& task) {
+  const bool exact = task.precision == Precision::fp32_strict || task.precision == Precision::fp64;
+  bool wide = false;
+  for (const Tensor& tensor : task.tensors)
+    wide = wide ||
+           ((tensor.role == Role::out || tensor.role == Role::in_out) && size_of(tensor.type) >= 4);
+  std::string text = fmt::format("Arithmetic is of class {}: ", name_of(task.precision));
+  text += exact ? "no type below it in sums or products, in any order of additions."
+                : "operands of products may be rounded to it, sums are kept in fp32.";
+  return text + (wide
+                     ? " Outputs are held to the last bits of their type: no approximate functions."
+                     : " Outputs have 16 bits or fewer, so that expf, __expf, rsqrtf and "
+                       "ex2.approx are precise enough.");
+}
+
+std::string constants_text(const Task& task) {
+  std::vector<std::string> all;
+  for (const auto& [name, value] : task.constants)
+    all.push_back(tamed_line(fmt::format("{} = {}", name, value), 96));
+  if (all.empty()) return "";
+  return " The task's constants, to copy: `constexpr long long " + joined(all, ", ") + ";`.";
+}
+
+std::string groups_text(const Space& space) {
+  const auto& all = space.techniques();
+  const bool any =
+      std::any_of(all.begin(), all.end(), [](const Technique& row) { return !row.group.empty(); });
+  return any ? "Of a group exactly one is used. " : "";
 }
 
 std::string individual_text(const StrategyBrief& brief, const Individual& individual,
-                            double best_us) {
-  std::string text = strategy_text(individual.strategy);
-  text += fmt::format("Time {:.4g} us", individual.time_us);
+                            const std::string& name, double best_us, double launch_us) {
+  std::string text =
+      fmt::format("Kernel {} (#{}): {:.4g} us", name, individual.id, individual.time_us);
   if (best_us > 0 && best_us < individual.time_us)
-    text += fmt::format(", {:.3g} times the better one's", individual.time_us / best_us);
-  text += ".\n";
-  for (const std::string& sentence : individual.verdict.digest)
-    text += tamed_line(sentence, longest_sentence) + "\n";
-  return text + relief_text(reliefs(brief, individual, reliefs_told)) + "\n";
+    text += fmt::format(", {:.3g} times the other one's", individual.time_us / best_us);
+  const double own = individual.time_us - launch_us, floor = individual.verdict.floor_us;
+  if (brief.roofline && own > 0) text += fmt::format("; {:.4g} us without its launch", own);
+  if (brief.roofline && own > 0 && floor > 0)
+    text += fmt::format(", of which bytes and operations need {:.3g}", floor);
+  text += ".\n" + strategy_text(individual.strategy);
+  const auto& digest = individual.verdict.digest;
+  // The first sentence is the time, which stands above.
+  for (std::size_t i = digest.size() > 1 ? 1 : 0; i < digest.size(); ++i)
+    text += tamed_line(digest[i], longest_sentence) + "\n";
+  return text + relief_text(useful_reliefs(brief, individual)) + "\n";
+}
+
+std::string history_text(const StrategyBrief& brief) {
+  std::vector<const StrategyBrief::Tried*> fast, refused;
+  for (const StrategyBrief::Tried& one : brief.history)
+    (one.time_us > 0 ? fast : refused).push_back(&one);
+  std::stable_sort(fast.begin(), fast.end(),
+                   [](const auto* a, const auto* b) { return a->time_us < b->time_us; });
+  if (fast.size() > fastest_told) fast.resize(fastest_told);
+  // A refused one that was mended stands among the others.
+  std::erase_if(refused, [&](const auto* one) {
+    return std::any_of(fast.begin(), fast.end(), [&](const auto* other) {
+      return other->strategy.uses == one->strategy.uses;
+    });
+  });
+  if (refused.size() > refused_told)
+    refused.erase(refused.begin(), refused.end() - static_cast<std::ptrdiff_t>(refused_told));
+  if (fast.empty() && refused.empty()) return "";
+  std::string text = "Tried so far, the fastest first:\n";
+  for (const auto* one : fast) text += tried_line(brief, *one);
+  for (const auto* one : refused) text += tried_line(brief, *one);
+  return text + "\n";
+}
+
+std::string children_text(const StrategyBrief& brief) {
+  if (brief.parents.size() < 2) return "";
+  const std::string a = strategy_id(brief.parents[0].strategy),
+                    b = strategy_id(brief.parents[1].strategy);
+  std::string text;
+  for (const StrategyBrief::Tried& one : brief.history) {
+    const auto& parents = one.strategy.parents;
+    const auto has = [&](const std::string& id) {
+      return std::find(parents.begin(), parents.end(), id) != parents.end();
+    };
+    if (has(a) && has(b)) text += tried_line(brief, one);
+  }
+  return text.empty() ? text : "Children of A and B so far:\n" + text;
+}
+
+std::vector<std::string> difference(const Strategy& from, const Strategy& to) {
+  const auto same = [](const Strategy& in, const Use& use) {
+    return std::find_if(in.uses.begin(), in.uses.end(), [&](const Use& other) {
+      return other.technique == use.technique && other.text == use.text;
+    });
+  };
+  std::vector<std::string> lines;
+  for (const Use& use : to.uses) {
+    const auto found = same(from, use);
+    if (found == from.uses.end()) {
+      lines.push_back("- add " + settings_text(use));
+    } else if (found->values != use.values) {
+      for (const auto& [name, value] : use.values) {
+        const auto before = found->values.find(name);
+        if (before == found->values.end())
+          lines.push_back(fmt::format("- set {} of {} to {}", tamed_line(name, 64),
+                                      tamed_line(use.technique, 64), value));
+        else if (before->second != value)
+          lines.push_back(fmt::format("- change {} of {} from {} to {}", tamed_line(name, 64),
+                                      tamed_line(use.technique, 64), before->second, value));
+      }
+    }
+  }
+  for (const Use& use : from.uses)
+    if (same(to, use) == to.uses.end()) lines.push_back("- drop " + settings_text(use));
+  return lines;
 }
 
 std::string known_text(const StrategyBrief& brief) {
   std::string text;
   std::vector<StrategyBrief::Effect> effects = brief.effects;
+  // Ideas of one name are not one idea: the list of what was tried tells them apart.
+  std::erase_if(effects, [](const auto& effect) { return effect.technique == "free"; });
   std::stable_sort(effects.begin(), effects.end(),
                    [](const auto& a, const auto& b) { return a.count > b.count; });
   if (effects.size() > effects_told) effects.resize(effects_told);
-  if (!effects.empty())
-    text += "What techniques did so far, as mean change of speed when they were added:\n";
+  if (!effects.empty()) text += "Mean change of speed when a technique was added:\n";
   for (const auto& effect : effects)
     text += fmt::format("- {}: {:+.0f} % ({} times)\n", tamed_line(effect.technique, 64),
                         100 * (std::exp2(effect.gain) - 1), effect.count);
-  if (!brief.remembered.empty()) text += "Fast for like tasks in earlier runs:\n";
+  if (!brief.remembered.empty()) text += "Fast for similar tasks in earlier runs:\n";
   for (std::size_t i = 0; i < std::min(remembered_told, brief.remembered.size()); ++i)
     text += "- " + one_line(brief.remembered[i]) + "\n";
-  if (!brief.failures.empty()) text += "Refused lately:\n";
-  for (const auto& failure : brief.failures)
-    text += fmt::format("- {}: {} ({})\n", one_line(failure.strategy), meaning_of(failure.code),
-                        failure.code);
   return text.empty() ? text : text + "\n";
 }
 
@@ -216,7 +403,7 @@ std::string population_text(const std::vector<Strategy>& population) {
   const std::size_t first = population.size() - std::min(population.size(), population_told);
   for (std::size_t i = first; i < population.size(); ++i)
     text += "- " + one_line(population[i]) + "\n";
-  return text.empty() ? "- none yet\n" : text;
+  return "Strategies of the population:\n" + (text.empty() ? std::string("- none yet\n") : text);
 }
 
 }  // namespace cupilot

@@ -1,16 +1,19 @@
 // A model and the built-in strategist take turns by slot.
+#include <algorithm>
+#include <deque>
+
 #include <fmt/format.h>
 
 #include <cupilot/parts/model_agents.hpp>
 
 #include "agents/models/asking.hpp"
 #include "agents/propose/untried.hpp"
+#include "base/json.hpp"
 
 namespace cupilot {
 namespace {
 
-constexpr std::size_t asked_later =
-    2;  // strategies of one question after the first: the second in case the first was tried
+constexpr std::size_t most_waiting = 16;  // strategies that wait for a slot
 
 class ModelStrategist final : public Strategist {
  public:
@@ -18,7 +21,26 @@ class ModelStrategist final : public Strategist {
       : seat_(std::move(seat)), built_in_(built_in) {}
 
   bool is_expensive(std::int64_t slot, int generation) const override {
-    return is_mine(slot) && generation != silent_in_;
+    return seat_.alone || (is_mine(slot) && generation != silent_in_);
+  }
+
+  bool proposes_all() const override { return seat_.alone; }
+
+  // The strategies that wait, one JSON text each.
+  std::string saved() const override {
+    SortedJson all = SortedJson::array();
+    for (const Strategy& strategy : waiting_) all.push_back(strategy_to_json(strategy));
+    return all.dump(-1, ' ', false, SortedJson::error_handler_t::replace);
+  }
+  void restore(const std::string& saved) override {
+    waiting_.clear();
+    const SortedJson all = SortedJson::parse(saved, nullptr, false);
+    if (!all.is_array()) return;
+    for (const SortedJson& one : all) {
+      if (!one.is_string()) continue;
+      if (auto strategy = strategy_from_json(one.get<std::string>()))
+        waiting_.push_back(std::move(*strategy));
+    }
   }
 
   int unavailable_since() const override { return silent_in_; }
@@ -26,11 +48,13 @@ class ModelStrategist final : public Strategist {
 
   Result<std::optional<Strategy>> propose(const StrategyBrief& brief, Rng rng) override {
     if (Result<void> checked = check_brief(brief); !checked) return checked.error();
-    if (brief.kind == BreedKind::tune || !is_expensive(brief.slot, brief.generation))
+    if (!seat_.alone &&
+        (brief.kind == BreedKind::tune || !is_expensive(brief.slot, brief.generation)))
       return built_in_.propose(brief, rng);
     Result<std::optional<Strategy>> asked = seat_.code_crossover ? crossed_text(brief) : ask(brief);
-    if (!asked && !is_silence(asked.error())) return asked;
+    if (!asked && (seat_.alone || !is_silence(asked.error()))) return asked;
     note(asked ? nullptr : &asked.error(), brief.generation);
+    if (seat_.alone && !*asked) asked = std::optional(another_try(brief));
     if (!asked || !*asked) return built_in_.propose(brief, rng);
     (*asked)->origin = name_of(brief.kind);
     return asked;
@@ -66,19 +90,60 @@ class ModelStrategist final : public Strategist {
         StrategyBrief start = brief;
         start.effects.clear();
         start.failures.clear();
-        auto asked = ask_strategist(*seat_.client, head_, start,
+        start.history.clear();
+        auto asked = ask_strategist(*seat_.client, head_, start, *seat_.device,
                                     static_cast<std::size_t>(seat_.options.initial), "initial");
         if (!asked) return asked.error();
         const auto* strategies = std::get_if<std::vector<Strategy>>(&*asked);
         initial_ = strategies != nullptr ? *strategies : std::vector<Strategy>();
       }
-      return first_untried(brief, *initial_);
+      auto untried = first_untried(brief, *initial_);
+      // Without templates nobody else would propose for the rest of the generation.
+      if (untried || !seat_.alone || initial_->empty()) return untried;
     }
-    auto asked = ask_strategist(*seat_.client, head_, brief, asked_later,
+    if (auto waited = next_waiting(brief)) return waited;
+    const auto count = static_cast<std::size_t>(std::max(1, seat_.options.later));
+    auto asked = ask_strategist(*seat_.client, head_, brief, *seat_.device, count,
                                 fmt::format("slot {}/strategy", brief.slot));
     if (!asked) return asked.error();
-    const auto* strategies = std::get_if<std::vector<Strategy>>(&*asked);
-    return strategies != nullptr ? first_untried(brief, *strategies) : std::nullopt;
+    if (const auto* strategies = std::get_if<std::vector<Strategy>>(&*asked))
+      keep(brief, *strategies);
+    return next_waiting(brief);
+  }
+
+  // With the parents that they were proposed for.
+  void keep(const StrategyBrief& brief, const std::vector<Strategy>& strategies) {
+    for (Strategy strategy : strategies) {
+      for (const Individual& parent : brief.parents)
+        strategy.parents.push_back(strategy_id(parent.strategy));
+      waiting_.push_back(std::move(strategy));
+    }
+    while (waiting_.size() > most_waiting) waiting_.pop_front();
+  }
+
+  std::optional<Strategy> next_waiting(const StrategyBrief& brief) {
+    while (!waiting_.empty()) {
+      Strategy strategy = std::move(waiting_.front());
+      waiting_.pop_front();
+      if (!was_tried(brief, strategy)) return strategy;
+    }
+    return std::nullopt;
+  }
+
+  // The parent's strategy for a writer's second try, where the model named nothing new.
+  static Strategy another_try(const StrategyBrief& brief) {
+    Strategy strategy;
+    if (!brief.parents.empty()) strategy = brief.parents[0].strategy;
+    std::erase_if(strategy.uses,
+                  [](const Use& use) { return use.text.starts_with("written anew"); });
+    strategy.parents.clear();
+    strategy.uses.push_back(
+        {"free",
+         {},
+         fmt::format("written anew, as fast as the writer can (slot {})", brief.slot),
+         {}});
+    strategy.rationale = "the model named no strategy that was not tried";
+    return strategy;
   }
 
   static std::optional<Strategy> first_untried(const StrategyBrief& brief,
@@ -105,7 +170,8 @@ class ModelStrategist final : public Strategist {
   Strategist& built_in_;
   std::string head_;
   std::optional<std::vector<Strategy>> initial_;
-  int silent_in_ = -1;  // generation in which the model did not answer
+  std::deque<Strategy> waiting_;  // of answered questions, for the next slots
+  int silent_in_ = -1;            // generation in which the model did not answer
 };
 
 }  // namespace

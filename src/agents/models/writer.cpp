@@ -6,6 +6,7 @@
 
 #include "agents/models/align.hpp"
 #include "agents/models/asking.hpp"
+#include "agents/models/prompt_parts.hpp"
 
 namespace cupilot {
 namespace {
@@ -28,7 +29,7 @@ class ModelWriter final : public KernelWriter {
     auto answer = ask(brief);
     if (!answer) return answer.error();
     if (const auto* fault = std::get_if<Unreadable>(&*answer))
-      return reject("write.failed", fmt::format("the model's answer ({}): {}",
+      return reject("write.unreadable", fmt::format("the model's answer ({}): {}",
                                                 name_of(fault->fault), fault->message));
     return std::get<KernelSource>(std::move(*answer));
   }
@@ -50,25 +51,32 @@ class ModelWriter final : public KernelWriter {
  private:
   Answer<KernelSource> ask(const WriterBrief& brief) {
     if (brief.failed) return ask_reviser(*seat_.client, head_, brief);
-    const std::vector<KernelSource> bases = bases_of(brief);
-    if (bases.empty()) return ask_generator(*seat_.client, head_, brief, seat_.options.statement);
-    if (seat_.code_crossover && bases.size() > 1)
-      return ask_crosser(*seat_.client, head_, brief, bases[0], bases[1]);
-    return ask_translator(*seat_.client, head_, brief, bases[0]);
+    if (seat_.code_crossover && brief.bases.size() > 1)
+      return ask_crosser(*seat_.client, head_, brief, brief.bases[0], brief.bases[1]);
+    const std::optional<WriterBrief::Base> base = nearest_base(brief);
+    if (!base) return ask_generator(*seat_.client, head_, brief, seat_.options.statement);
+    return ask_translator(*seat_.client, head_, brief, *base);
   }
 
-  // The parents' own kernels; else what a template makes of the part of the strategy that it
-  // realises.
-  std::vector<KernelSource> bases_of(const WriterBrief& brief) {
-    if (!brief.bases.empty()) return brief.bases;
+  // Of the parents' own kernels and what a template makes of the part of the strategy that it
+  // realises, the one that differs least from the strategy.
+  std::optional<WriterBrief::Base> nearest_base(const WriterBrief& brief) {
+    std::optional<WriterBrief::Base> nearest;
+    std::size_t least = 0;
+    const auto take = [&](const WriterBrief::Base& base) {
+      const std::size_t apart = difference(base.strategy, *brief.strategy).size();
+      if (nearest && apart >= least) return;
+      nearest = base;
+      least = apart;
+    };
+    for (const WriterBrief::Base& base : brief.bases) take(base);
     Strategy known = *brief.strategy;
     std::erase_if(known.uses, [](const Use& use) { return !use.text.empty(); });
-    if (templates_.lacks(*brief.task, known)) return {};
+    if (templates_.lacks(*brief.task, known)) return nearest;
     WriterBrief plain = brief;
     plain.strategy = &known;
-    auto written = templates_.write(plain);
-    if (!written) return {};
-    return {std::move(*written)};
+    if (auto written = templates_.write(plain)) take({std::move(*written), known, {}});
+    return nearest;
   }
 
   ModelSeat seat_;

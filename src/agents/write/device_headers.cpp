@@ -140,25 +140,36 @@ std::string outline_of(std::string_view header) {
   return out;
 }
 
-std::string header_outlines(Precision precision, int compute_major) {
-  constexpr std::array always = {"types.cuh", "vector.cuh", "async_copy.cuh"};
-  constexpr std::array tensor = {"mma.cuh"};
-  constexpr std::array hopper = {"barrier.cuh", "cluster.cuh", "tma.cuh"};
+std::string outlines_of(const std::vector<std::string>& names) {
   std::string text;
-  const auto add = [&](const char* name) {
-    text += fmt::format("// cupilot/{}\n{}\n", name,
-                        outline_of(find_embedded(kernel_files(), fmt::format("device/{}", name))));
-  };
-  for (const char* name : always) add(name);
-  const bool multiplies = precision != Precision::fp32_strict && precision != Precision::fp64;
-  for (const char* name : tensor) {
-    if (multiplies) add(name);
+  for (const std::string& name : names) {
+    const std::string_view header = header_text(name, nullptr);
+    if (!header.empty()) text += fmt::format("// cupilot/{}\n{}\n", name, outline_of(header));
   }
-  for (const char* name : hopper) {
-    if (compute_major >= 9) add(name);
-  }
-  if (multiplies && compute_major >= 9) add("wgmma.cuh");
   return text;
+}
+
+std::vector<std::string> common_headers() { return {"types.cuh", "vector.cuh", "async_copy.cuh"}; }
+
+std::vector<std::string> product_headers(Precision precision, int compute_major) {
+  if (precision == Precision::fp32_strict || precision == Precision::fp64) return {};
+  if (compute_major >= 9) return {"mma.cuh", "wgmma.cuh"};
+  return {"mma.cuh"};
+}
+
+std::vector<std::string> copy_headers(int compute_major) {
+  if (compute_major < 9) return {};
+  return {"barrier.cuh", "cluster.cuh", "tma.cuh"};
+}
+
+std::vector<std::string> headers_in(std::string_view text) {
+  std::vector<std::string> names;
+  for (const auto& [name, header] : embedded_headers()) {
+    if (text.find("// cupilot/" + name + "\n") != std::string_view::npos ||
+        text.find(fmt::format("{}{}\"", include_mark, name)) != std::string_view::npos)
+      names.push_back(name);
+  }
+  return names;
 }
 
 std::string with_includes(std::string_view text) {

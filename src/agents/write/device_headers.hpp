@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <cupilot/parts/dtype.hpp>
 #include <cupilot/parts/tunable.hpp>
@@ -25,7 +26,17 @@ std::string with_includes(std::string_view text);
 // A header without the bodies of its functions and without macros.
 std::string outline_of(std::string_view header);
 
-// Outlines of the headers that serve this class on this generation of devices.
-std::string header_outlines(Precision precision, int compute_major);
+// Outlines of these headers, "mma.cuh"; those that do not exist are left out.
+std::string outlines_of(const std::vector<std::string>& names);
+
+// Names of the headers that every kernel may use, and of those for products of this class on this
+// generation of devices.
+std::vector<std::string> common_headers();
+std::vector<std::string> product_headers(Precision precision, int compute_major);
+// Names of those for copies by hardware and for clusters.
+std::vector<std::string> copy_headers(int compute_major);
+
+// Names of the headers that stand in the text or are included by it.
+std::vector<std::string> headers_in(std::string_view text);
 
 }  // namespace cupilot

@@ -246,7 +246,11 @@ Result<Passed> pass(const Pipe& pipe, const Strategy& strategy, const Evaluation
   auto source = written(pipe, brief, rules);
   if (source.is_error() && !fell_silent(source.error())) return source.error();
   if (source.is_error()) passed.candidate.outcome = Lost{source.error().message};
-  if (source.is_rejected()) passed.candidate.outcome = source.rejected();
+  if (source.is_rejected()) {
+    passed.candidate.outcome = source.rejected();
+    // Two unreadable answers of a model cost what a kernel costs.
+    passed.candidate.evaluated = source.rejected().code == "write.unreadable";
+  }
   if (source) {
     auto done = pass_source(pipe, *source, rules);
     if (!done || done->given_up) return done;

@@ -307,6 +307,7 @@ Json put(const Proposal& p) {
                {"strategy", put(p.strategy)}};
   if (p.failed != 0) json["failed"] = p.failed;
   if (p.silent) json["silent"] = true;
+  if (!p.strategist.empty()) json["strategist"] = p.strategist;
   return json;
 }
 
@@ -318,7 +319,8 @@ Proposal proposal_of(const Json& json) {
           enum_of<BreedKind>(json.at("kind").get<std::string>(), 6),
           strategy_of(json.at("strategy")),
           json.value("failed", std::uint64_t{0}),
-          json.value("silent", false)};
+          json.value("silent", false),
+          json.value("strategist", std::string())};
 }
 
 Json put(const Technique& t) {

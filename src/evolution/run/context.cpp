@@ -113,6 +113,7 @@ void seat_models(RunContext& context, const EvolveOptions& options) {
   seat.device = &context.backend->device();
   seat.options = options.seats;
   if (!context.templates) seat.options.share = 1;
+  seat.alone = !context.templates;
   seat.alignment = options.search.steering.alignment;
   seat.code_crossover = options.search.steering.code_crossover;
   if (options.observer != nullptr) {

@@ -138,7 +138,9 @@ void Driver::dispatch(const Proposal& proposal) {
   stages_[proposal.id] = stage;
   EvaluationJob job;
   job.proposal = proposal;
-  job.brief = known_.brief_for(proposal);
+  const std::int64_t visible = proposal.slot - options_.search.lookahead + 1;
+  job.brief =
+      known_.brief_for(proposal, static_cast<std::uint64_t>(std::max<std::int64_t>(0, visible)));
   job.elite_below_us = search_->known_best_us(proposal.slot);
   job.begins = [stage](const char* begun) { stage->store(begun); };
   job.refuse = [this, slot = proposal.slot](const std::string& hash) {

@@ -67,6 +67,17 @@ parts::Json put_failures(const std::deque<StrategyBrief::Failure>& failures) {
   return all;
 }
 
+parts::Json put_history(const std::deque<StrategyBrief::Tried>& history) {
+  parts::Json all = parts::Json::array();
+  for (const StrategyBrief::Tried& one : history) {
+    all.push_back({{"id", one.id},
+                   {"strategy", parts::put(one.strategy)},
+                   {"time_us", one.time_us},
+                   {"code", one.code}});
+  }
+  return all;
+}
+
 }  // namespace
 
 std::string EvolutionPolicy::save() const {
@@ -78,10 +89,12 @@ std::string EvolutionPolicy::save() const {
                              {"repairable", repairable_},
                              {"ancestors", put_ancestors(ancestors_)},
                              {"failures", put_failures(failures_)},
+                             {"history", put_history(history_)},
                              {"best_ranked", best_ranked_},
                              {"ranked", ranked_},
                              {"usual_prior", usual_prior_},
-                             {"unavailable_since", strategist_.unavailable_since()}};
+                             {"unavailable_since", strategist_.unavailable_since()},
+                             {"strategist", strategist_.saved()}};
   return state.dump(-1, ' ', false, parts::Json::error_handler_t::replace);
 }
 
@@ -108,11 +121,18 @@ bool EvolutionPolicy::load(std::string_view saved) {
       failures_.push_back(
           {parts::strategy_of(one.at("strategy")), one.at("code").get<std::string>()});
     }
+    for (const parts::Json& one : state.at("history")) {
+      history_.push_back({one.at("id").get<std::uint64_t>(),
+                          parts::strategy_of(one.at("strategy")), one.at("time_us").get<double>(),
+                          one.at("code").get<std::string>()});
+    }
     state.at("best_ranked").get_to(best_ranked_);
     state.at("ranked").get_to(ranked_);
     state.at("usual_prior").get_to(usual_prior_);
     if (const int since = state.at("unavailable_since").get<int>(); since >= 0)
       strategist_.set_unavailable_since(since);
+    if (const auto kept = state.at("strategist").get<std::string>(); !kept.empty())
+      strategist_.restore(kept);
   } catch (const parts::Json::exception&) {
     return false;
   }

@@ -56,6 +56,8 @@ StrategyBrief EvolutionPolicy::brief_for(const PolicyView& view, bool of_parents
   brief.slot = view.slot;
   brief.generation = view.generation;
   brief.failures.assign(failures_.begin(), failures_.end());
+  if (strategist_.is_expensive(view.slot, view.generation))
+    brief.history.assign(history_.begin(), history_.end());
   brief.forecast = knowledge_.forecast;
   if (options_.steering.pool) {
     brief.remembered = knowledge_.remembered;
@@ -68,6 +70,7 @@ StrategyBrief EvolutionPolicy::brief_for(const PolicyView& view, bool of_parents
 std::vector<std::string> EvolutionPolicy::choose_parents(StrategyBrief& brief, BreedKind kind,
                                                          const std::string& core,
                                                          const Rng& rng) const {
+  const bool of_model = strategist_.is_expensive(brief.slot, brief.generation);
   std::vector<const Member*> parents;
   if (kind == BreedKind::mutate || kind == BreedKind::cross)
     parents.push_back(&population_.select(rng.fork(1), core));
@@ -77,6 +80,8 @@ std::vector<std::string> EvolutionPolicy::choose_parents(StrategyBrief& brief, B
     double farthest = 0;
     for (std::uint64_t draw = 0; draw < 3; ++draw) {
       const Member& other = population_.select(rng.fork(2, draw), core);
+      // A model that is asked the same twice says the same.
+      if (of_model && was_crossed(parents.front()->strategy_id, other.strategy_id)) continue;
       const double apart =
           distance(space_, parents.front()->individual.strategy, other.individual.strategy);
       if (apart > farthest) {
@@ -96,6 +101,19 @@ std::vector<std::string> EvolutionPolicy::choose_parents(StrategyBrief& brief, B
     ids.push_back(parent->strategy_id);
   }
   return ids;
+}
+
+bool EvolutionPolicy::was_crossed(const std::string& a, const std::string& b) const {
+  const auto has = [](const std::vector<std::string>& parents, const std::string& id) {
+    return std::find(parents.begin(), parents.end(), id) != parents.end();
+  };
+  const auto crosses = [&](const Strategy& strategy) {
+    return strategy.parents.size() > 1 && has(strategy.parents, a) && has(strategy.parents, b);
+  };
+  for (std::int64_t i = observed_; i < slots_.size(); ++i)
+    if (crosses(slots_[i].strategy)) return true;
+  return std::any_of(history_.begin(), history_.end(),
+                     [&](const StrategyBrief::Tried& one) { return crosses(one.strategy); });
 }
 
 Proposal EvolutionPolicy::repair() const {
@@ -222,7 +240,8 @@ Result<std::optional<Strategy>> EvolutionPolicy::child(const PolicyView& view, R
       continue;
     }
     Strategy strategy = std::move(**proposed);
-    strategy.parents = std::move(parents);
+    // One that waited for a slot has its own.
+    if (strategy.parents.empty()) strategy.parents = std::move(parents);
     const double value = offspring.size > 1 ? promise(strategy, pick_value) : 0;
     if (pick && value <= pick_value) continue;
     pick_value = value;
@@ -255,7 +274,7 @@ std::optional<Strategy> EvolutionPolicy::random_untried(const PolicyView& view) 
 Result<std::optional<Proposal>> EvolutionPolicy::fresh(const PolicyView& view, Rng rng) {
   Proposal proposal;
   std::optional<Strategy> strategy;
-  if (tuning(view) && view.generation > 0) {
+  if (tuning(view) && view.generation > 0 && !strategist_.proposes_all()) {
     strategy = tuned(view, Rng::of(options_.seed, "tune", static_cast<std::uint64_t>(view.slot)));
     if (strategy) proposal.kind = BreedKind::tune;
   }
@@ -264,7 +283,7 @@ Result<std::optional<Proposal>> EvolutionPolicy::fresh(const PolicyView& view, R
     if (!bred) return bred.error();
     strategy = std::move(*bred);
   }
-  if (!strategy) {
+  if (!strategy && !strategist_.proposes_all()) {
     strategy = random_untried(view);
     proposal.kind = BreedKind::explore;
   }
@@ -284,8 +303,12 @@ Result<std::optional<Proposal>> EvolutionPolicy::propose(const PolicyView& view,
     mended.silent = strategist_.unavailable_since() == view.generation;
     return std::optional(std::move(mended));
   }
+  const bool expensive = strategist_.is_expensive(view.slot, view.generation);
   auto bred = fresh(view, rng);
-  if (bred && *bred) (*bred)->silent = strategist_.unavailable_since() == view.generation;
+  if (bred && *bred) {
+    (*bred)->silent = strategist_.unavailable_since() == view.generation;
+    if (expensive) (*bred)->strategist = strategist_.saved();
+  }
   return bred;
 }
 

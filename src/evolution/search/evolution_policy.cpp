@@ -12,7 +12,7 @@ namespace {
 // Octaves by which forecasts of one search lie from outcomes once their common error is known
 // (bench/landscapes/h200).
 constexpr double forecasts_within = 0.5;
-constexpr std::size_t failures_told = 8;
+constexpr std::size_t failures_told = 8, history_kept = 96;
 
 // The model is the roofline's: without the one there is none of the other.
 bool forecasts(const SearchOptions& options, const Knowledge& knowledge) {
@@ -86,6 +86,7 @@ void EvolutionPolicy::begin_slot(std::int64_t slot) {
 void EvolutionPolicy::accept(const Proposal& proposal) {
   begin_slot(proposal.slot);
   if (proposal.silent) strategist_.set_unavailable_since(proposal.generation);
+  if (!proposal.strategist.empty()) strategist_.restore(proposal.strategist);
   BredSlot slot;
   slot.strategy = proposal.strategy;
   slot.strategy_id = strategy_id(proposal.strategy);
@@ -116,6 +117,10 @@ void EvolutionPolicy::observe(const SlotOutcome& outcome) {
   BredSlot& slot = slots_[number];
   observed_ = number + 1;
   note_failure(outcome);
+  history_.push_back({outcome.proposal.id,
+                      score.realised ? *score.realised : outcome.proposal.strategy,
+                      score.accepted ? score.time_us : 0, score.rejection});
+  if (history_.size() > history_kept) history_.pop_front();
   slot.accepted = score.accepted;
   if (!score.accepted || score.time_us <= 0) {
     surrogate_.settle(number, std::nullopt);

@@ -88,6 +88,8 @@ class EvolutionPolicy final : public Policy {
   // Fills in kind and parents of a brief; returns the ids of the parents' strategies.
   std::vector<std::string> choose_parents(StrategyBrief& brief, BreedKind kind,
                                           const std::string& core, const Rng& rng) const;
+  // True if one of the tried has both as parents.
+  bool was_crossed(const std::string& a, const std::string& b) const;
   Proposal repair() const;  // repairs the first of `repairable_`
   std::optional<Strategy> tuned(const PolicyView& view, Rng rng);
   std::optional<Strategy> random_untried(const PolicyView& view) const;
@@ -109,6 +111,7 @@ class EvolutionPolicy final : public Policy {
   std::vector<std::int64_t>
       repairable_;  // refused slots whose kernel is to be mended, in slot order
   std::unordered_map<std::string, Ancestor> ancestors_;  // by strategy id
+  std::deque<StrategyBrief::Tried> history_;     // the latest results
   std::deque<StrategyBrief::Failure> failures_;  // the latest that were refused for their own sake
   std::map<std::string, std::vector<Strategy>>
       neighbourhood_;                      // neighbours of recent champions, by strategy id

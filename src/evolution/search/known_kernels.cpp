@@ -68,6 +68,7 @@ void KnownKernels::keep(const Candidate& candidate) {
   if (!wants(candidate)) return;
   Kept& kept = free_forms_[candidate.id];
   kept.source = candidate.source;
+  kept.strategy = candidate.strategy;
   if (const auto* rejected = std::get_if<Rejected>(&candidate.outcome)) kept.why = *rejected;
   if (accepted != nullptr) by_strategy_[candidate.strategy_id] = candidate.id;
 }
@@ -77,7 +78,13 @@ const KernelSource* KnownKernels::source_of(std::uint64_t id) const {
   return found == free_forms_.end() ? nullptr : &found->second.source;
 }
 
-WriterBrief KnownKernels::brief_for(const Proposal& proposal) {
+WriterBrief::Base KnownKernels::base_of(const Kept& kept, const std::string& strategy) const {
+  const auto digest = digests_.find(strategy);
+  return {kept.source, kept.strategy,
+          digest != digests_.end() ? digest->second.sentences : std::vector<std::string>()};
+}
+
+WriterBrief KnownKernels::brief_for(const Proposal& proposal, std::uint64_t visible) {
   WriterBrief brief;
   brief.key = fmt::format("slot {}", proposal.slot);
   if (proposal.failed != 0) {
@@ -89,9 +96,15 @@ WriterBrief KnownKernels::brief_for(const Proposal& proposal) {
   }
   for (const std::string& parent : proposal.strategy.parents) {
     const auto kernel = by_strategy_.find(parent);
-    if (kernel != by_strategy_.end()) brief.bases.push_back(free_forms_.at(kernel->second).source);
-    const auto digest = digests_.find(parent);
-    if (digest != digests_.end() && brief.digest.empty()) brief.digest = digest->second.sentences;
+    if (kernel != by_strategy_.end())
+      brief.bases.push_back(base_of(free_forms_.at(kernel->second), parent));
+  }
+  if (!proposal.strategy.parents.empty()) return brief;
+  for (const auto& [id, kept] : free_forms_) {
+    if (id > visible) break;
+    if (kept.why) continue;
+    brief.bases.push_back(base_of(kept, strategy_id(kept.strategy)));
+    break;
   }
   return brief;
 }

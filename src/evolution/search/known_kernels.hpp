@@ -50,15 +50,18 @@ class KnownKernels {
   // Into an empty one. False: these are not such bytes.
   bool restore(std::string_view saved);
   // Shows a writer, beside the strategy, parents' kernels and digests, or the refused kernel
-  // that is to be mended.
-  WriterBrief brief_for(const Proposal& proposal);
+  // that is to be mended. `visible`: the last proposal whose result may be known; a proposal
+  // without parents is shown the first right kernel up to it.
+  WriterBrief brief_for(const Proposal& proposal, std::uint64_t visible = 0);
 
  private:
   bool all_ = false;
   struct Kept {
     KernelSource source;
-    std::optional<Rejected> why;
+    Strategy strategy;
+    std::optional<Rejected> why;  // nothing: it was accepted
   };
+  WriterBrief::Base base_of(const Kept& kept, const std::string& strategy) const;
   int attempt_of(std::uint64_t id) const;
   std::map<std::uint64_t, Kept> free_forms_;
   std::map<std::uint64_t, std::uint64_t> repairs_;    // proposal -> the one it repairs

@@ -234,7 +234,7 @@ TEST_CASE("an unreadable kernel is a rejection that names the fault", "[agents][
   const Strategy strategy = free_strategy();
   const auto refused = writer->write(room.writing(strategy));
   REQUIRE(refused.is_rejected());
-  CHECK(refused.rejected().code == "write.failed");
+  CHECK(refused.rejected().code == "write.unreadable");
   CHECK(refused.rejected().message.find("no_file") != std::string::npos);
   CHECK(model.asked.size() == 2);
 }
@@ -272,9 +272,9 @@ TEST_CASE("texts instead of strategies are crossed where that is asked", "[agent
   CHECK((*proposed)->uses.back().text == "texts crossed in slot 9");
   CHECK(model.asked.empty());  // no question for a strategy
   WriterBrief writing = room.writing(**proposed);
-  KernelSource first, second;
-  first.text = "// the first\n__global__ void a() {}\n";
-  second.text = "// the second\n__global__ void b() {}\n";
+  WriterBrief::Base first, second;
+  first.source.text = "// the first\n__global__ void a() {}\n";
+  second.source.text = "// the second\n__global__ void b() {}\n";
   writing.bases = {first, second};
   REQUIRE(model_writer(seat, *room.templates)->write(writing));
   const std::string asked = model.asked.front().messages.back().text;
@@ -293,4 +293,75 @@ TEST_CASE("without a kernel to begin with the generator is asked, with the user'
   REQUIRE(model_writer(seat, *nothing)->write(room.writing(strategy)));
   CHECK(model.asked.front().agent == "generator");
   CHECK(model.asked.front().messages.back().text.find("y = x / rms(x)") != std::string::npos);
+}
+
+TEST_CASE("strategies left over wait for the next slots, also when the run is resumed",
+          "[agents][model]") {
+  Room room;
+  const std::string two =
+      R"({"strategies":[{"techniques":[{"name":"free","settings":[],"text":"one"}],"rationale":""},)"
+      R"({"techniques":[{"name":"free","settings":[],"text":"two"}],"rationale":""}]})";
+  ScriptedChat model([&](const ChatRequest&) { return said(two); });
+  StrategyBrief brief = room.brief(BreedKind::mutate, 40, 1);
+  brief.parents.resize(1);
+  brief.parents[0].strategy = free_strategy();
+  const auto strategist = model_strategist(room.seat(model), *room.rules);
+  const auto first = strategist->propose(brief, Rng::of(1, "t", 0));
+  REQUIRE(first);
+  CHECK((*first)->uses.back().text == "one");
+  CHECK((*first)->parents == std::vector{strategy_id(free_strategy())});
+  const auto resumed = model_strategist(room.seat(model), *room.rules);
+  resumed->restore(strategist->saved());
+  brief.slot = 41;
+  const auto second = resumed->propose(brief, Rng::of(1, "t", 1));
+  REQUIRE(second);
+  CHECK((*second)->uses.back().text == "two");
+  CHECK(model.asked.size() == 1);
+  resumed->restore("no list");
+  brief.slot = 42;
+  REQUIRE(resumed->propose(brief, Rng::of(1, "t", 2)));
+  CHECK(model.asked.size() == 2);
+}
+
+TEST_CASE("a model that is alone proposes for every slot, and its silence ends the search",
+          "[agents][model]") {
+  Room room;
+  bool alive = true;
+  ScriptedChat model([&](const ChatRequest&) -> Result<ChatReply> {
+    if (!alive) return silence();
+    return said("no");
+  });
+  ModelSeat seat = room.seat(model);
+  seat.alone = true;
+  const auto strategist = model_strategist(seat, *room.rules);
+  CHECK(strategist->proposes_all());
+  const auto unread =
+      strategist->propose(room.brief(BreedKind::seed, 3), Rng::of(1, "t", 0));
+  REQUIRE(unread);
+  REQUIRE(unread->has_value());
+  CHECK((*unread)->uses.size() == 1);  // nothing drawn at random
+  alive = false;
+  const auto silent = strategist->propose(room.brief(BreedKind::explore, 30, 2), Rng::of(1, "t", 0));
+  REQUIRE_FALSE(silent);
+  CHECK(silent.error().code == ErrorCode::endpoint);
+}
+
+TEST_CASE("a kernel is written from the nearest of those that are there", "[agents][model]") {
+  Room room;
+  ScriptedChat model([](const ChatRequest&) { return said(good_file); });
+  const auto writer = model_writer(room.seat(model), *room.templates);
+  const Strategy strategy = free_strategy();
+  WriterBrief brief = room.writing(strategy);
+  WriterBrief::Base far, near;
+  far.source.text = "// far\n__global__ void a() {}\n";
+  far.strategy.uses = {{"unroll", {{"unroll_k", 4}}, "", {}}};
+  near.source.text = "// near\n__global__ void b() {}\n";
+  near.strategy = strategy;
+  near.digest = {"dram binds."};
+  brief.bases = {far, near};
+  REQUIRE(writer->write(brief));
+  const std::string asked = model.asked.front().messages.back().text;
+  CHECK(asked.find("// near") != std::string::npos);
+  CHECK(asked.find("// far") == std::string::npos);
+  CHECK(asked.find("dram binds.") != std::string::npos);
 }

@@ -66,9 +66,9 @@ std::vector<ChatRequest> prompts_with(const std::string& stranger) {
   brief.space = space->get();
   brief.kind = BreedKind::cross;
   brief.parents = {parent, parent};
-  brief.failures = {{parent.strategy, "run.race"}};
+  brief.history = {{1, parent.strategy, 5, ""}, {2, parent.strategy, 0, "run.race"}};
   static_cast<void>(
-      ask_strategist(model, strategist_head(*task, device, **space), brief, 2, "slot 1"));
+      ask_strategist(model, strategist_head(*task, device, **space), brief, device, 2, "slot 1"));
   KernelSource kernel;
   kernel.text = "// " + stranger + "\nextern \"C\" __global__ void f() {}\n";
   kernel.plan.launches.resize(1);
@@ -80,8 +80,8 @@ std::vector<ChatRequest> prompts_with(const std::string& stranger) {
   writing.key = "slot 1";
   const std::string head = writer_head(*task, device);
   static_cast<void>(ask_generator(model, head, writing, stranger));
-  static_cast<void>(ask_translator(model, head, writing, kernel));
-  static_cast<void>(ask_crosser(model, head, writing, kernel, kernel));
+  static_cast<void>(ask_translator(model, head, writing, {kernel, parent.strategy, {stranger}}));
+  static_cast<void>(ask_crosser(model, head, writing, {kernel, {}, {}}, {kernel, {}, {}}));
   writing.failed = {kernel, {Stage::compile, "compile.error", stranger, stranger}, 1};
   static_cast<void>(ask_reviser(model, head, writing));
   static_cast<void>(ask_aligner(model, parent.strategy, {stranger}, "slot 1"));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -74,16 +75,24 @@ TEST_CASE("strategists' prompts are what they are", "[agents][prompt]") {
   Room room;
   StrategyBrief brief;
   brief.space = room.space.get();
-  brief.failures = {{individual(64, 0).strategy, "run.race"}};
-  brief.effects = {{"unroll", 0.2, 3}};
+  brief.effects = {{"unroll", 0.2, 3}, {"free", -0.5, 7}};
   const std::string head = strategist_head(room.task, room.device, *room.space);
   check_golden("strategist_head", head);
   const auto ask = [&](const char* name) {
-    static_cast<void>(ask_strategist(room.model, head, brief, 2, "slot 3/strategy"));
+    static_cast<void>(ask_strategist(room.model, head, brief, room.device, 2, "slot 3/strategy"));
     check_golden(name, room.last());
   };
   ask("initial");
   brief.kind = BreedKind::explore;
+  Strategy child = individual(128, 0).strategy, mended = child;
+  child.parents = {strategy_id(individual(32, 0).strategy), strategy_id(individual(64, 0).strategy)};
+  mended.uses.pop_back();
+  brief.history = {{1, individual(32, 0).strategy, 5.5, ""},
+                   {2, individual(64, 0).strategy, 4.4, ""},
+                   {3, mended, 0, "verify.bound"},
+                   {4, mended, 6, ""},
+                   {5, individual(256, 0).strategy, 0, "run.race"},
+                   {6, child, 4.5, ""}};
   brief.population = {individual(32, 0).strategy};
   ask("explore");
   brief.parents = {individual(32, 5.5)};
@@ -91,7 +100,7 @@ TEST_CASE("strategists' prompts are what they are", "[agents][prompt]") {
   brief.parents.push_back(individual(64, 4.4));
   ask("cross");
   brief.remembered = {individual(128, 0).strategy};
-  brief.failures.clear();
+  brief.history.clear();
   ask("cross_remembered");
 }
 
@@ -103,18 +112,18 @@ TEST_CASE("writers' prompts are what they are", "[agents][prompt]") {
   brief.device = &room.device;
   brief.strategy = &strategy;
   brief.key = "slot 4";
-  brief.digest = {"launch binds."};
+  const WriterBrief::Base base{small_kernel(), individual(64, 0).strategy, {"issue binds."}};
   const std::string head = writer_head(room.task, room.device);
   check_golden("writer_head", head);
   static_cast<void>(ask_generator(room.model, head, brief,
                                   "y = x / x.pow(2).mean(-1, keepdim=True).add(1e-5).sqrt()"));
   check_golden("generator", room.last());
-  static_cast<void>(ask_translator(room.model, head, brief, small_kernel()));
+  static_cast<void>(ask_translator(room.model, head, brief, base));
   check_golden("translator", room.last());
-  static_cast<void>(ask_crosser(room.model, head, brief, small_kernel(), small_kernel()));
+  static_cast<void>(ask_crosser(room.model, head, brief, base, base));
   check_golden("crossing", room.last());
   brief.failed = {
-      small_kernel(), {Stage::run, "run.race", "reads what another wrote", "line 1"}, 1};
+      small_kernel(), {Stage::run, "run.race", "reads what another wrote", "kernel.cu:1"}, 1};
   static_cast<void>(ask_reviser(room.model, head, brief));
   check_golden("reviser", room.last());
   static_cast<void>(ask_aligner(room.model, strategy,
@@ -129,7 +138,7 @@ TEST_CASE("a request names its agent and key, and says what stays the same", "[a
   brief.task = TaskRef(room.task);
   brief.strategy = &strategy;
   brief.key = "slot 4";
-  static_cast<void>(ask_translator(room.model, "the head", brief, small_kernel()));
+  static_cast<void>(ask_translator(room.model, "the head", brief, {small_kernel(), strategy, {}}));
   const ChatRequest& request = room.model.asked.back();
   CHECK(request.constant_messages == 1);
   CHECK(request.messages.front().text == "the head");
@@ -220,17 +229,27 @@ TEST_CASE("in 50 calls for a GEMM prompts stay short and mostly the same", "[age
     brief.parents = {individual(32, 5.5), individual(64, 4.4)};
     for (Individual& parent : brief.parents)
       parent.strategy = drawn(**space, 2 * call + (parent.time_us > 5 ? 1 : 0));
-    brief.failures = {{drawn(**space, 500 + call), "verify.bound"}};
-    static_cast<void>(ask_strategist(model, head, brief, 2, "slot"));
+    for (std::uint64_t id = 0; id < 24; ++id)
+      brief.history.push_back({id + 1, drawn(**space, 500 + 24 * call + id),
+                               id % 4 == 0 ? 0 : 5.0 + static_cast<double>(id),
+                               id % 4 == 0 ? "verify.bound" : ""});
+    static_cast<void>(ask_strategist(model, head, brief, device, 2, "slot"));
     const Strategy strategy = drawn(**space, 100 + call);
     WriterBrief writing;
     writing.task = TaskRef(*task);
     writing.device = &device;
     writing.strategy = &strategy;
-    writing.digest = brief.parents[0].verdict.digest;
     REQUIRE(writer->write(writing).is_error());
   }
   REQUIRE(model.asked.size() == 50);
+  std::map<std::string, std::size_t> bytes_of;
+  for (const ChatRequest& request : model.asked)
+    bytes_of[request.agent] += whole_of(request).size();
+  // 3.5 bytes a token, as endpoints counted them.
+  INFO("strategist " << bytes_of["strategist"] / 25 / 3.5 << ", translator "
+                     << bytes_of["translator"] / 25 / 3.5 << " tokens");
+  CHECK(bytes_of["strategist"] / 25 / 3.5 <= 5000);
+  CHECK(bytes_of["translator"] / 25 / 3.5 <= 14000);
   std::size_t bytes = 0, kept = 0;
   std::vector<std::string> before;
   for (const ChatRequest& request : model.asked) {
@@ -241,6 +260,62 @@ TEST_CASE("in 50 calls for a GEMM prompts stay short and mostly the same", "[age
   }
   INFO("mean " << estimated_tokens(std::string(bytes / 50, ' ')) << " tokens, "
                << 100 * kept / bytes << " % the same");
-  CHECK(estimated_tokens(std::string(bytes / 50, ' ')) <= 12000);
   CHECK(kept * 10 >= bytes * 7);
+}
+
+TEST_CASE("a writer without a base is asked in at most 9000 tokens", "[agents][prompt]") {
+  const DeviceSpec device = *chip("h200");
+  for (const char* words : {"rows", "gemm"}) {
+    const Task task = words == std::string("gemm") ? *gemm_of({"m=64", "n=64", "k=64", "dtype=bf16"})
+                                                   : *load_task("examples/model_tape/task.json");
+    ScriptedChat model{[](const ChatRequest&) -> Result<ChatReply> { return silence(); }};
+    const Strategy strategy = individual(32, 0).strategy;
+    WriterBrief brief;
+    brief.task = &task;
+    brief.device = &device;
+    brief.strategy = &strategy;
+    static_cast<void>(ask_generator(model, writer_head(task, device), brief, ""));
+    const std::size_t bytes = whole_of(model.asked.back()).size();
+    INFO(words << ": " << bytes / 3.5 << " tokens");
+    CHECK(bytes / 3.5 <= 9000);
+  }
+}
+
+TEST_CASE("a strategy's difference says what to add, change and drop", "[agents][prompt]") {
+  const Strategy from = individual(32, 0).strategy;
+  Strategy to = individual(64, 0).strategy;
+  to.uses.back().text = "rows in shared memory";
+  const std::vector<std::string> expected = {"- change block_threads of row_per_block from 32 to 64",
+                                             "- add free: \"rows in shared memory\"",
+                                             "- drop free: \"rows in registers\""};
+  CHECK(difference(from, to) == expected);
+  CHECK(difference(from, from).empty());
+}
+
+TEST_CASE("a refusal is told in the lines of the shown text, with the line quoted",
+          "[agents][prompt]") {
+  Room room;
+  const Strategy strategy = individual(32, 0).strategy;
+  WriterBrief brief;
+  brief.task = &room.task;
+  brief.device = &room.device;
+  brief.strategy = &strategy;
+  std::string whole;
+  std::set<std::string> seen;
+  REQUIRE(inline_device_headers("#include \"cupilot/vector.cuh\"\n__global__ void f() {\n  wrong;\n}\n",
+                                "test", seen, whole));
+  KernelSource source = small_kernel();
+  source.text = whole;
+  const auto line = 1 + std::count(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(
+                                                                     whole.find("  wrong;")),
+                                   '\n');
+  REQUIRE(line > 4);
+  brief.failed = {source,
+                  {Stage::compile, "compile.error",
+                   "kernel.cu(" + std::to_string(line) + "): error: \"wrong\" is undefined", ""},
+                  1};
+  static_cast<void>(ask_reviser(room.model, "", brief));
+  // The plan is line 1, the include line 2.
+  INFO(room.last());
+  CHECK(room.last().find("line 4 (`  wrong;`): error") != std::string::npos);
 }
