@@ -1,6 +1,9 @@
 #include "device.hpp"
 
+#include <unistd.h>
+
 #include <cstdlib>
+#include <sstream>
 #include <string_view>
 
 namespace cupilot::cli {
@@ -23,12 +26,27 @@ std::string compile_cache_path() {
   return chosen == std::string_view("off") ? "" : chosen;
 }
 
+std::string python_path() {
+  if (const char* chosen = std::getenv("CUPILOT_PYTHON"); chosen != nullptr && chosen[0] != '\0')
+    return chosen;
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::string program = folder + "/python3";
+    if (folder[0] == '/' && access(program.c_str(), X_OK) == 0) return program;
+  }
+  return "";
+}
+
 BackendOptions backend_options(int compile_jobs) {
   BackendOptions options;
   options.compile_jobs = compile_jobs;
   options.peaks_file = peaks_path();
   options.compile_cache = compile_cache_path();
   if (const char* worker = std::getenv("CUPILOT_WORKER")) options.worker_path = worker;
+  options.python = python_path();
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    options.python_environment.emplace_back(*variable);
   return options;
 }
 

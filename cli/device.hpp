@@ -1,6 +1,7 @@
 // Devices as the program opens them. Of the environment it reads CUPILOT_WORKER, the path of
-// cupilot-worker, CUPILOT_COMPILE_CACHE, the folder of compiled images (off: none), and for the
-// user's folders XDG_DATA_HOME, XDG_CACHE_HOME and HOME.
+// cupilot-worker, CUPILOT_COMPILE_CACHE, the folder of compiled images (off: none), CUPILOT_PYTHON,
+// the python3 that has PyTorch (default: the first on the PATH), and for the user's folders
+// XDG_DATA_HOME, XDG_CACHE_HOME and HOME. Contestants are given all of it.
 #pragma once
 
 #include <memory>
@@ -20,6 +21,8 @@ std::string peaks_path();
 // Where the program keeps compiled images: what CUPILOT_COMPILE_CACHE says, else cupilot/compiled
 // in the user's cache folder.
 std::string compile_cache_path();
+// Path of the python3 that contestants run in; "" where there is none.
+std::string python_path();
 BackendOptions backend_options(int compile_jobs = 0);
 // `families`: whose library calls are baselines, beside those of the built-in ones.
 Result<std::unique_ptr<Backend>> open_device(const std::string& name, int compile_jobs = 0,

@@ -12,6 +12,7 @@
 #include <functional>
 #include <limits>
 
+#include <cupilot/parts/contestants.hpp>
 #include <cupilot/parts/device.hpp>
 #include <cupilot/version.hpp>
 
@@ -81,6 +82,15 @@ void add_counters(CLI::App& verb, CommonFlags& flags) {
                 "read no hardware counters: the virtual device's counts stand in");
 }
 
+void add_against(CLI::App& verb, std::vector<std::string>& names) {
+  std::string known;
+  for (const cupilot::Contestant& one : cupilot::contestants())
+    known += (known.empty() ? "" : ", ") + one.name;
+  verb.add_option("--against", names,
+                  "PyTorch of your python3 beside the champion, separated by commas: " + known)
+      ->delimiter(',');
+}
+
 void add_settings(CLI::App& verb, KernelFlags& flags) {
   verb.add_option("--set", flags.set,
                   "NAME=VALUE of a parameter of the tunable; the others are plain. Repeatable")
@@ -90,6 +100,7 @@ void add_settings(CLI::App& verb, KernelFlags& flags) {
 
 struct Verbs {
   EvolveFlags evolve;
+  SuiteFlags suite;
   WisdomFlags wisdom;
   RunFlags resume, report, show;
   ExplainFlags explain;
@@ -189,6 +200,7 @@ void add_evolve(CLI::App& app, Verbs& verbs) {
   verb->add_flag("!--no-screen", flags.screen,
                  "do not interpret candidates of a real device on a virtual one first");
   verb->add_flag("!--no-plain", flags.plain, "do not time the task's reference as a baseline");
+  add_against(*verb, flags.against);
   add_counters(*verb, flags.common);
   CLI::Option* shapes =
       verb->add_option(
@@ -215,6 +227,33 @@ void add_evolve(CLI::App& app, Verbs& verbs) {
                                          : portfolio_command(verbs.evolve);
     };
   });
+}
+
+void add_suite(CLI::App& app, Verbs& verbs) {
+  SuiteFlags& flags = verbs.suite;
+  CLI::App* verb = app.add_subcommand("suite", "evolve the tasks of a suite, one after another");
+  verb->add_option("suite", flags.suite, "such as kernelbench:1, or a suite file");
+  add_common(*verb, flags.common, true);
+  verb->add_option("--run", flags.run_dir, "run directory to make or to go on with")->required();
+  verb->add_option("--only", flags.only, "ids of tasks, separated by commas")->delimiter(',');
+  verb->add_option("--seconds-per-task", flags.seconds,
+                   "wall clock of a task without its contestants; 0: no limit")
+      ->capture_default_str()
+      ->check(quantity);
+  verb->add_option("--evaluations", flags.evaluations, "of a task, at most")
+      ->capture_default_str()
+      ->transform(whole<std::int64_t>(1));
+  verb->add_option("--seed", flags.seed, "of every search")
+      ->capture_default_str()
+      ->transform(whole<std::uint64_t>(0));
+  add_against(*verb, flags.against);
+  verb->add_option("--pool", flags.pool, "file of a strategy pool, or off")->capture_default_str();
+  CLI::Option* pack = verb->add_option("--pack", flags.pack,
+                                       "write what has ended into this .tar.xz, of at most 16 MiB");
+  verb->add_option("--unpack", flags.unpack, "make the run directory of such an archive first")
+      ->check(CLI::ExistingFile)
+      ->excludes(pack);
+  verb->callback([&verbs] { verbs.chosen = [&verbs] { return suite_command(verbs.suite); }; });
 }
 
 void add_wisdom(CLI::App& app, Verbs& verbs) {
@@ -360,7 +399,10 @@ void add_kernel_verbs(CLI::App& app, Verbs& verbs) {
   bench->add_option("files", verbs.bench.files, ".cu files of one task")->required();
   bench->add_option("--task", verbs.bench.task, "FAMILY key=value …, or a task file");
   bench->add_option("--launch", verbs.bench.launch, "launch plan (JSON) where a file carries none");
-  bench->add_option("--against", verbs.bench.against, "cublaslt, plain");
+  bench
+      ->add_option("--against", verbs.bench.against,
+                   "cublaslt, plain, torch and the other contestants of evolve")
+      ->delimiter(',');
   bench->add_option("--rounds", verbs.bench.rounds, "visits of each contestant")
       ->transform(whole<int>(1));
   bench->add_option("--seed", verbs.bench.seed, "seed of the contents")
@@ -473,6 +515,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", std::string("cupilot ") + cupilot::version);
   app.require_subcommand(1);
   add_evolve(app, verbs);
+  add_suite(app, verbs);
   add_wisdom(app, verbs);
   add_run_verbs(app, verbs);
   add_model_verbs(app, verbs);

@@ -49,6 +49,7 @@ EvolveOptions options_from(const EvolveFlags& flags, const Task& task, const Bac
   options.pool_tags = flags.pool_guard;
   options.screening = flags.screen;
   options.plain_baseline = flags.plain;
+  options.against = flags.against;
   options.task_words = flags.task;
   options.device_name = flags.common.device;
   options.worker_path = backend_options().worker_path;

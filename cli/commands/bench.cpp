@@ -4,6 +4,7 @@
 
 #include <cupilot/backend.hpp>
 #include <cupilot/evolve.hpp>
+#include <cupilot/parts/contestants.hpp>
 
 #include "commands/verbs.hpp"
 #include "device.hpp"
@@ -40,8 +41,11 @@ Result<std::vector<Subject>> baselines(const std::vector<std::string>& against, 
       all.push_back({Subject::Kind::library, library_name(task), nullptr});
     } else if (name == "plain") {
       all.push_back({Subject::Kind::plain, name, nullptr});
+    } else if (is_contestant(name)) {
+      all.push_back({Subject::Kind::contestant, name, nullptr});
     } else {
-      return Error{ErrorCode::usage, "--against " + name + ": unknown", "known: cublaslt, plain"};
+      return Error{ErrorCode::usage, "--against " + name + ": unknown",
+                   "known: cublaslt, plain, and the contestants of `cupilot evolve --help`"};
     }
   }
   return all;

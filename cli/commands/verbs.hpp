@@ -42,15 +42,28 @@ struct EvolveFlags {
   std::vector<std::string> tunables;  // the user's own templates
   std::string policy = "evolution";   // evolution, random
   SeatFlags seats;
-  bool screen = true;  // on a virtual device before a real one
-  bool plain = true;   // time the task's reference as a baseline
-  std::string shapes;  // a list of shapes: a portfolio instead of one kernel
-  int keep = 0;        // kernels of a portfolio at most; 0: as few as reach `regret`
-  double regret = 2;   // percent
+  bool screen = true;                // on a virtual device before a real one
+  bool plain = true;                 // time the task's reference as a baseline
+  std::vector<std::string> against;  // contestants
+  std::string shapes;                // a list of shapes: a portfolio instead of one kernel
+  int keep = 0;                      // kernels of a portfolio at most; 0: as few as reach `regret`
+  double regret = 2;                 // percent
   std::string wisdom;  // file that keeps the portfolio; empty: wisdom.json in the run directory
   SearchFeatures steering{};
   std::string pool;  // file of the strategy pool, or "off"; empty: the user's own
   std::vector<std::string> pool_guard;  // tags of an experiment
+};
+
+struct SuiteFlags {
+  CommonFlags common;
+  std::string suite;                // name or path; empty: what the run directory holds
+  std::vector<std::string> only;    // ids
+  double seconds = 60;              // a task; 0: no limit
+  std::int64_t evaluations = 2000;  // a task
+  std::uint64_t seed = 1;
+  std::vector<std::string> against;  // contestants
+  std::string run_dir, pool = "off";
+  std::string pack, unpack;  // archives to write, to read
 };
 
 struct PeaksFlags {
@@ -136,6 +149,7 @@ struct ReplayFlags {
 
 int evolve_command(const EvolveFlags& flags);
 int portfolio_command(const EvolveFlags& flags);
+int suite_command(const SuiteFlags& flags);
 int wisdom_command(const WisdomFlags& flags);
 int resume_command(const RunFlags& flags);
 int plan_command(const PlanFlags& flags);

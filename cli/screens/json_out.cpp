@@ -142,6 +142,7 @@ Json baselines(const std::vector<Baseline>& list) {
                     {"time_us", b.time_us},
                     {"provenance", name_of(b.provenance)},
                     {"ratio", b.ratio}});
+    if (!b.says.empty()) json.back()["says"] = b.says;
   }
   return json;
 }

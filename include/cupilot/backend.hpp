@@ -26,9 +26,10 @@ namespace cupilot {
 
 // A participant of an interleaved timing.
 struct Subject {
-  enum class Kind { candidate, plain, library };
+  enum class Kind { candidate, plain, library, contestant };
   Kind kind = Kind::candidate;
-  std::string name{};                      // "candidate", "plain", "cublaslt"
+  // "candidate", "plain", "cublaslt"; contestant: its name in parts/contestants.hpp
+  std::string name{};
   const CompiledKernel* kernel = nullptr;  // candidate only
 };
 
@@ -128,6 +129,9 @@ class Inspector {
   virtual Result<std::vector<ReferenceValues>> reference(
       const TaskRef& task, const Workload& workload,
       std::span<const std::vector<std::byte>> tensors);
+  // Opens a contestant (parts/contestants.hpp) and says what it is: versions and flags. Error
+  // no_device names what this device or machine lacks.
+  virtual Result<std::string> contestant(const std::string& name);
   // Ends every process and drops every cache, so that later calls start anew; used before
   // confirmation. default: nothing to drop.
   virtual Result<void> renew() { return {}; }
@@ -203,6 +207,10 @@ struct BackendOptions {
   // A file of measured peaks (peaks.hpp); its row of this device and driver replaces the sustained
   // rates of the datasheet. Empty, missing or without such a row: the datasheet's rates stay.
   std::string peaks_file{};
+  // Path of the python3 that has PyTorch, for contestants, and its environment, "NAME=value" each.
+  // default: there are no contestants.
+  std::string python{};
+  std::vector<std::string> python_environment{};
   // Library calls that baselines are taken from, beside those of the built-in families.
   std::vector<LibraryCall> library_calls{};
 };

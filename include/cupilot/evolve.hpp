@@ -115,7 +115,9 @@ struct EvolveOptions {
   // never.
   double model_patience = 0;
   std::int64_t raise_evaluations = 0;  // resume(): the new total limit; 0: as recorded
-  bool plain_baseline = true;          // false: the task's reference is not timed as a baseline
+  // Contestants (parts/contestants.hpp) that the champion is timed against; resume(): as recorded.
+  std::vector<std::string> against{};
+  bool plain_baseline = true;  // false: the task's reference is not timed as a baseline
   // Proves the plain settings of the host's own templates as a finalist's before the first
   // candidate; a run in which none stands ends there.
   bool plain_first = true;
@@ -145,7 +147,8 @@ struct Baseline {
   Provenance provenance = Provenance::modelled;
   std::vector<double>
       ratio{};  // Baseline time / champion time, per round; empty when they were not interleaved.
-  double drift = 0;  // its time beside the champion / before the search - 1; 0: timed once
+  double drift = 0;    // its time beside the champion / before the search - 1; 0: timed once
+  std::string says{};  // contestants: versions and flags
 };
 
 struct Best {

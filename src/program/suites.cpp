@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <cupilot/parts/host.hpp>
 #include <cupilot/parts/suite.hpp>
 
 #include "base/embedded.hpp"
@@ -20,7 +21,7 @@ std::span<const EmbeddedFile> suite_files();
 namespace {
 
 struct SuiteRow {
-  std::string id, title, structure, note;
+  std::string id, title, structure, note, apart;
   const Json* task = nullptr;
 };
 struct SuiteFile {
@@ -37,6 +38,7 @@ SuiteRow read_suite_row(JsonFaults& faults, const Json& json, const std::string&
   row.title = object.text("title", true);
   row.structure = object.text("structure", false);
   row.note = object.text("note", false);
+  row.apart = object.text("apart", false);
   row.task = object.find_object("task", true);
   object.done();
   return row;
@@ -62,10 +64,10 @@ std::string read_suite_source(JsonObject& suite) {
   return fmt::format("{} at {}, {}", repository, commit, folder);
 }
 
-Result<SuiteFile> read_suite_file(const EmbeddedFile& file) {
+Result<SuiteFile> read_suite_text(std::string_view text, std::string origin) {
   SuiteFile suite;
-  suite.origin = file.name;
-  auto json = read_json_object(file.text, suite.origin);
+  suite.origin = std::move(origin);
+  auto json = read_json_object(text, suite.origin);
   if (!json) return json.error();
   suite.json = std::move(*json);
   JsonFaults faults(suite.origin, "docs/formats/suite.md");
@@ -88,6 +90,10 @@ Result<SuiteFile> read_suite_file(const EmbeddedFile& file) {
   return suite;
 }
 
+Result<SuiteFile> read_suite_file(const EmbeddedFile& file) {
+  return read_suite_text(file.text, std::string(file.name));
+}
+
 Error unknown_suite(std::string_view name) {
   const std::vector<std::string> names = suite_names();
   const std::vector<std::string_view> known(names.begin(), names.end());
@@ -97,6 +103,11 @@ Error unknown_suite(std::string_view name) {
 }
 
 Result<SuiteFile> find_suite(std::string_view name) {
+  if (name.find('/') != std::string_view::npos || name.ends_with(".json")) {
+    auto text = real_host().read_file(std::string(name));
+    if (!text) return text.error();
+    return read_suite_text(*text, std::string(name));
+  }
   for (const EmbeddedFile& file : suite_files()) {
     auto suite = read_suite_file(file);
     if (!suite || suite->name == name) return suite;
@@ -202,7 +213,7 @@ Result<Suite> load_suite(std::string_view name) {
     if (!task) return task.error();
     const std::string word = file->name + "/" + row.id;
     if (auto done = finish_task(*task); !done) return std::move(done.error()).while_doing(word);
-    suite.tasks.push_back({word, row.title, row.structure, row.note, std::move(*task)});
+    suite.tasks.push_back({word, row.title, row.structure, row.note, row.apart, std::move(*task)});
   }
   return suite;
 }

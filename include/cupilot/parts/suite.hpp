@@ -17,6 +17,7 @@ struct SuiteTask {
   std::string title{};      // its name in the source
   std::string structure{};  // the sentence that declares structure of inputs; "": none does
   std::string note{};       // differences from the source
+  std::string apart{};      // why its times count in no mean: "its output is constant"; "": they do
   Task task{};
 };
 
@@ -35,7 +36,8 @@ struct Suite {
 // Names of the built-in suites.
 std::vector<std::string> suite_names();
 
-// A built-in suite with all its tasks completed and validated. Error usage: no such suite.
+// A built-in suite, or that of a file whose path holds a slash or ends in .json, with all its tasks
+// completed and validated. Error usage: no such suite.
 Result<Suite> load_suite(std::string_view name);
 
 // True for words of the form SUITE:LEVEL or SUITE:LEVEL/ID.

@@ -64,8 +64,14 @@ class CudaDevice : public TrialDevice {
   void settle() override;
   int processes() const override {
     return (processes_[0] ? 1 : 0) + (processes_[1] ? 1 : 0) + (processes_[2] ? 1 : 0) +
-           (spare_ ? 1 : 0);
+           (spare_ ? 1 : 0) + contest_.processes();
   }
+
+  // device_contest.cpp
+  Result<std::variant<DeviceRun, RunnerFault>> contest(const ContestOrder& order,
+                                                       double seconds) override;
+  Result<std::string> contestant(const std::string& name) override;
+  void rest_contestants() override { contest_.rest(); }
 
   Result<bool> stores_arrive(std::span<const Region> regions) override;
   // The judge is replaced, and its third lie makes the device suspect.
@@ -150,6 +156,7 @@ class CudaDevice : public TrialDevice {
   std::array<std::vector<std::string>, roles> loaded_;  // names of images, oldest first
   Process spare_;  // a runner that waits, once one had to be replaced
   bool spare_greeted_ = false;
+  Contest contest_{{}};
   std::vector<Slot> slots_;
   bool inputs_writable_ = false;
   std::int64_t slot_bytes_ = 0,

@@ -39,7 +39,11 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::open(int index, const BackendOpt
   device->deadlines_ = deadlines;
   for (;;) {
     auto opened = device->open_processes();
-    if (opened) return device;
+    if (opened) {
+      device->contest_ =
+          Contest({options.python, options.python_environment, index, device->hello_.uuid});
+      return device;
+    }
     if (!device->hello_.confinement_to_blame || ++device->confinement_ >= confine_levels)
       return opened.error();
   }

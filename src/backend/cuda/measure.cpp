@@ -33,12 +33,15 @@ constexpr std::int64_t elements_sampled = 4096;      // of the others, whose con
 constexpr double visit_us = 3'000;  // of timed launches a visit, where one takes less
 constexpr int most_launches = 4;
 constexpr int burst_attempts = 5;
+constexpr double contest_seconds = 60;  // for a launch of a contestant that is warm
 
 // A contestant as it goes through the rounds.
 struct Entrant {
   const Subject* who = nullptr;
   std::optional<PlacedKernel> kernel;
   std::optional<LibraryOrder> library;
+  std::string graph;            // of a contestant
+  std::string doubt;            // of a contestant's outputs
   std::optional<Rejected> out;  // why it takes no further part
   int launches = 1;             // a visit
   double warm_us = 0;           // a timed launch before the rounds
@@ -62,6 +65,8 @@ Case launch_case(const Workload& workload, const MeasureOptions& options, int ro
   what.compare = launch == 0 ? elements_compared : elements_sampled;
   return what;
 }
+
+bool is_foreign(const Entrant& entrant) { return entrant.who->kind == Subject::Kind::contestant; }
 
 Rejected rejection_of(const RunnerFault& fault) {
   return reject(fault.code, fault.message, fault.where);
@@ -118,6 +123,12 @@ class MeasuredRounds {
       } else {
         entrant.library = std::move(*order);
       }
+      return {};
+    }
+    if (contestant.kind == Subject::Kind::contestant) {
+      auto graph = contestant_graph(task_, workload_);
+      if (!graph) entrant.out = reject("measure.failed", graph.error().message);
+      if (graph) entrant.graph = std::move(*graph);
       return {};
     }
     if (contestant.kind == Subject::Kind::plain) {
@@ -178,8 +189,9 @@ class MeasuredRounds {
     } else {
       entrant.proofs.clear();
     }
-    // The plain kernel is the program's own: a slow one need not be seen by two clocks.
-    return seldom ? Result<void>() : second_clock(entrant, what, **time);
+    // The plain kernel is the program's own: a slow one need not be seen by two clocks. A
+    // contestant's host has work of its own between launches.
+    return seldom || is_foreign(entrant) ? Result<void>() : second_clock(entrant, what, **time);
   }
 
   // The controller's own clock: a warm launch cannot take much longer by it than a cold one by the
@@ -290,7 +302,10 @@ class MeasuredRounds {
 
   void judge_launch(Entrant& entrant, const CaseReport& proof) const {
     for (const OutputReport& output : proof.outputs) {
-      if (auto wrong = wrong_when_timed(output)) entrant.out = std::move(*wrong);
+      auto wrong = wrong_when_timed(output);
+      // A contestant need not keep the task's bounds: its time stands, with what was seen.
+      if (wrong && is_foreign(entrant)) entrant.doubt = "of its outputs: " + wrong->message;
+      if (wrong && !is_foreign(entrant)) entrant.out = std::move(*wrong);
     }
     if (!proof.faults.empty())
       entrant.out = reject(proof.faults[0].code, proof.faults[0].message, proof.faults[0].where);
@@ -307,6 +322,7 @@ class MeasuredRounds {
     if (auto prepared = trials_.prepare(trial); !prepared) return prepared.error();
     if (entrant.out) return std::optional<DeviceRun>();
     if (entrant.library) return visit_library(entrant, timing);
+    if (is_foreign(entrant)) return visit_contestant(entrant, trial.what, timing);
     RunOrder run = entrant.kernel->run;
     run.timing = timing;
     const double seconds =
@@ -340,6 +356,25 @@ class MeasuredRounds {
     return std::optional<DeviceRun>(DeviceRun{std::move(*answer), spent});
   }
 
+  Result<std::optional<DeviceRun>> visit_contestant(Entrant& entrant, const Case& what,
+                                                    const VisitTiming& timing) {
+    ContestOrder order{entrant.who->name, entrant.graph,       placement_.tensors, {},
+                       timing.cold,       entrant.warm_us == 0};
+    for (std::size_t i = 0; i < task_.tensors.size(); ++i) {
+      if (!is_input(task_.tensors[i])) continue;
+      auto recipe = layout_of(task_, i, what.workload, what.content);
+      if (!recipe) return recipe.error();
+      order.digests.push_back(content_digest(*recipe, i, what.content.seed));
+    }
+    auto ran = trials_.device_.contest(order, std::max(run_seconds_, contest_seconds));
+    if (!ran) return ran.error();
+    if (const auto* fault = std::get_if<RunnerFault>(&*ran)) {
+      entrant.out = rejection_of(*fault);
+      return std::optional<DeviceRun>();
+    }
+    return std::optional<DeviceRun>(std::get<DeviceRun>(std::move(*ran)));
+  }
+
   // The card's clocks as the judge sees them; a note instead where it cannot.
   CardConditions card() {
     auto payload = trials_.device_.judge(DeviceMessage::conditions, "");
@@ -364,6 +399,7 @@ class MeasuredRounds {
         Measurement measured = measurement_of(entrant.samples, options_.cold, entrant.host_us,
                                               trials_.device_.empty_launch_us());
         measured.conditions.insert(measured.conditions.end(), conditions.begin(), conditions.end());
+        if (!entrant.doubt.empty()) measured.conditions.push_back(entrant.doubt);
         report.measurement = std::move(measured);
         report.ratio = ratios(entrant);
       }
@@ -405,7 +441,9 @@ Result<std::vector<SubjectReport>> CudaTrials::measure_once(const TaskRef& task,
                                                             std::span<const Subject> contestants,
                                                             const MeasureOptions& options) {
   orders_.forget();  // of what ended by an Error
-  return MeasuredRounds(*this, task, workload, options).go(contestants);
+  auto reports = MeasuredRounds(*this, task, workload, options).go(contestants);
+  device_.rest_contestants();
+  return reports;
 }
 
 Result<std::vector<SubjectReport>> CudaTrials::measure(const TaskRef& task,

@@ -132,6 +132,11 @@ class CudaBackend final : public Backend, public Inspector {
     return oracle_.over(task, workload, tensors);
   }
 
+  Result<std::string> contestant(const std::string& name) override {
+    const auto lock = hold();
+    return device_->contestant(name);
+  }
+
   Result<void> renew() override {
     const std::lock_guard lock(mutex_);
     return device_->renew();

@@ -10,6 +10,7 @@
 
 #include <cupilot/result.hpp>
 
+#include "backend/contestant/contest.hpp"
 #include "backend/wire/orders.hpp"
 
 namespace cupilot {
@@ -86,6 +87,18 @@ class TrialDevice {
                                                                double) {
     return Error{ErrorCode::usage, "hardware counters are not read in a host's own context", ""};
   }
+  // One timed launch of another's program over the memory that the judge shares.
+  virtual Result<std::variant<DeviceRun, RunnerFault>> contest(const ContestOrder&, double) {
+    return std::variant<DeviceRun, RunnerFault>(
+        RunnerFault{"measure.failed", "no contestant shares a host's own context", "", false});
+  }
+  // What a contestant is. Error no_device: there is none.
+  virtual Result<std::string> contestant(const std::string& name) {
+    return Error{ErrorCode::no_device, name + " shares no context with a host",
+                 "open cuda:0, or leave out --against"};
+  }
+  // Contestants give the device's memory back.
+  virtual void rest_contestants() {}
   // Something will be counted: what that takes is made ready meanwhile.
   virtual void expect_counting() {}
   // Waits until nothing else of ours uses the card: something is about to be timed.

@@ -53,6 +53,12 @@ Attempt<std::vector<LaunchCounts>> Inspector::count(const TaskRef&, const Compil
   return Error{ErrorCode::usage, "this device has no hardware counters", "they are read on cuda:N"};
 }
 
+Result<std::string> Inspector::contestant(const std::string& name) {
+  return Error{ErrorCode::no_device,
+               name + " is timed on a real device, by the clock of that device alone",
+               "open cuda:0, or leave out --against"};
+}
+
 Result<Peaks> Inspector::peaks() {
   return Error{ErrorCode::usage, "this device measures no peaks", "use cuda:N or virtual:CHIP"};
 }

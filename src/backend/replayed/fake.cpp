@@ -75,8 +75,10 @@ class FakeBackend : public Backend {
     for (const Subject& contestant : contestants) {
       SubjectReport& report = reports.emplace_back();
       report.name = contestant.name;
-      if (contestant.kind == Subject::Kind::library) {
-        report.measurement = reject("measure.failed", "a landscape has no library");
+      if (contestant.kind == Subject::Kind::library ||
+          contestant.kind == Subject::Kind::contestant) {
+        report.measurement =
+            reject("measure.failed", "a landscape has no library and no contestants");
         continue;
       }
       const double us =

@@ -127,6 +127,7 @@ class RecordedBackend : public Backend {
     for (const auto& [name, us] : recording_.baselines) {
       const bool plain = name == "plain";
       if (plain != (contestant.kind == Subject::Kind::plain)) continue;
+      if (contestant.kind == Subject::Kind::contestant) break;
       Measurement measurement;
       measurement.provenance = recording_.provenance;
       measurement.time_us = measurement.interval_low_us = measurement.interval_high_us = us;

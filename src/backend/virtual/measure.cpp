@@ -157,6 +157,9 @@ Result<std::vector<SubjectReport>> VirtualMeasurer::measure(const TaskRef& task,
     if (contestant.kind == Subject::Kind::library) {
       report.measurement = reject(
           "measure.failed", "the virtual device has no libraries, and claims nothing about them");
+    } else if (contestant.kind == Subject::Kind::contestant) {
+      report.measurement =
+          reject("measure.failed", "a contestant's time is measured, never modelled");
     } else if (contestant.kind == Subject::Kind::plain) {
       report.measurement = plain(task, workload, content);
     } else if (contestant.kernel != nullptr) {

@@ -212,17 +212,22 @@ Candidate candidate_of(const Json& json) {
 }
 
 Json put(const Baseline& b) {
-  return {{"name", b.name},
-          {"time_us", finite(b.time_us)},
-          {"provenance", name_of(b.provenance)},
-          {"ratio", finite_all(b.ratio)},
-          {"drift", finite(b.drift)}};
+  Json json = {{"name", b.name},
+               {"time_us", finite(b.time_us)},
+               {"provenance", name_of(b.provenance)},
+               {"ratio", finite_all(b.ratio)},
+               {"drift", finite(b.drift)}};
+  if (!b.says.empty()) json["says"] = b.says;
+  return json;
 }
 
 Baseline baseline_of(const Json& json) {
-  return {json.at("name").get<std::string>(), json.at("time_us").get<double>(),
+  return {json.at("name").get<std::string>(),
+          json.at("time_us").get<double>(),
           enum_of<Provenance>(json.at("provenance").get<std::string>(), provenances),
-          json.at("ratio").get<std::vector<double>>(), json.value("drift", 0.0)};
+          json.at("ratio").get<std::vector<double>>(),
+          json.value("drift", 0.0),
+          json.value("says", "")};
 }
 
 // `parallel` is left out: it may differ between a run and its continuation and changes nothing.

@@ -153,6 +153,7 @@ std::string to_json(const HeaderRecord& r) {
                       {"clock", {{"started", r.started}}}};
   if (r.seats) json["seats"] = put(*r.seats);
   if (!r.plain_baseline) json["plain_baseline"] = false;
+  if (!r.against.empty()) json["against"] = r.against;
   if (!r.learnt.empty()) json["learnt"] = put_learnt(r);
   if (!r.pool.empty()) json["pool"] = r.pool;
   if (!r.pool_tags.empty()) json["pool_tags"] = r.pool_tags;
@@ -177,6 +178,7 @@ Result<HeaderRecord> header_from(std::string_view text) {
     r.tunables = json.at("tunables").get<std::vector<std::string>>();
     r.random_search = json.at("random_search").get<bool>();
     r.plain_baseline = json.value("plain_baseline", true);
+    r.against = json.value("against", std::vector<std::string>());
     r.device_name = json.at("device_name").get<std::string>();
     r.identity = json.at("identity").get<std::string>();
     r.provenance = parts::enum_of<Provenance>(json.at("provenance").get<std::string>(), 3);
@@ -276,12 +278,14 @@ Result<DecisionRecord> decision_from(std::string_view text) {
 }
 
 std::string to_json(const FinalRecord& r) {
-  return canonical({{"stage", r.stage},
-                    {"slot", r.slot},
-                    {"candidate", parts::put(r.candidate)},
-                    {"baselines", put_all(r.baselines)},
-                    {"ratio", {parts::finite(r.ratio_low), parts::finite(r.ratio_high)}},
-                    {"gain", {parts::finite(r.gain), parts::finite(r.gain_noise)}}});
+  parts::Json json = {{"stage", r.stage},
+                      {"slot", r.slot},
+                      {"candidate", parts::put(r.candidate)},
+                      {"baselines", put_all(r.baselines)},
+                      {"ratio", {parts::finite(r.ratio_low), parts::finite(r.ratio_high)}},
+                      {"gain", {parts::finite(r.gain), parts::finite(r.gain_noise)}}};
+  if (!r.notices.empty()) json["notices"] = r.notices;
+  return canonical(json);
 }
 
 Result<FinalRecord> final_from(std::string_view text) {
@@ -294,7 +298,8 @@ Result<FinalRecord> final_from(std::string_view text) {
                        json.at("ratio").at(0).get<double>(),
                        json.at("ratio").at(1).get<double>(),
                        gain.at(0).get<double>(),
-                       gain.at(1).get<double>()};
+                       gain.at(1).get<double>(),
+                       json.value("notices", std::vector<std::string>())};
   });
 }
 

@@ -31,6 +31,7 @@ struct HeaderRecord {
   std::vector<std::string> tunables;
   bool random_search = false;
   bool plain_baseline = true;        // the task's reference is timed
+  std::vector<std::string> against;  // contestants that the champion is timed against
   std::optional<SeatOptions> seats;  // options of models; nothing: there are none
   std::string device_name;           // to open the backend again
   std::string identity;              // Backend::identity()
@@ -81,7 +82,8 @@ struct FinalRecord {
   Candidate candidate;
   std::vector<Baseline> baselines;  // interleaved with it
   double ratio_low = 0, ratio_high = 0;
-  double gain = 0, gain_noise = 0;  // Best's
+  double gain = 0, gain_noise = 0;   // Best's
+  std::vector<std::string> notices;  // contestants without a time
 };
 
 inline constexpr const char* plain_stage = "plain setting";

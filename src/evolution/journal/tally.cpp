@@ -71,6 +71,7 @@ EvolveReport Tally::report(const RunState& state, Host& host, const std::string&
       report.best = best_of(record);
       if (auto source = kept_source(host, run_dir, record.candidate.kernel_id))
         report.best->candidate.source = std::move(*source);
+      report.notices.insert(report.notices.end(), record.notices.begin(), record.notices.end());
       for (std::string& alarm : drift_alarms(*report.best))
         report.notices.push_back(std::move(alarm));
     } else {

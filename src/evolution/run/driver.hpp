@@ -116,6 +116,7 @@ class Driver {
     Best best;
     CompiledKernel kernel;
     std::int64_t slot = 0;
+    std::vector<std::string> notices;
   };
   Result<std::optional<Confirmed>> confirm_one(const std::vector<Finalist>& all,
                                                std::int64_t& failed);

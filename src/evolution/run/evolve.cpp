@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <cupilot/parts/checker_power.hpp>
+#include <cupilot/parts/contestants.hpp>
 
 #include "base/guard.hpp"
 #include "evolution/journal/run_files.hpp"
@@ -81,12 +82,23 @@ Result<void> prove_the_check(RunContext& context, const EvolveOptions& options) 
   return {};
 }
 
+// Before anything is spent: the contestants that the champion is to be timed against are there.
+// What they take to begin is none of the run's seconds.
+Result<void> open_contestants(Backend& backend, const std::vector<std::string>& names) {
+  if (auto known = check_contestants(names); !known) return known;
+  for (const std::string& name : names) {
+    if (auto says = backend.inspector().contestant(name); !says) return says.error();
+  }
+  return {};
+}
+
 // When the run's seconds began, by the host's clock.
 double beginning(const EvolveOptions& options) {
   return host_of(options).monotonic_seconds() - options.seconds_before;
 }
 
 Result<EvolveReport> begin_run(const Task& task, Backend& backend, const EvolveOptions& options) {
+  if (auto there = open_contestants(backend, options.against); !there) return there.error();
   const double began = beginning(options);
   auto context = open_context(task, backend, options);
   if (!context) return context.error();
@@ -156,6 +168,7 @@ EvolveOptions as_recorded(Host& host, const HeaderRecord& header, const EvolveOp
   all.tunables = kept_tunables(host, run_dir, header.tunables);
   all.random_search = header.random_search;
   all.plain_baseline = header.plain_baseline;
+  all.against = header.against;
   if (header.seats) all.seats = *header.seats;
   all.screening = !header.screen.empty();
   all.task_words = header.task_words;
@@ -195,6 +208,7 @@ Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint
     state->end.reset();
   }
   EvolveOptions all = as_recorded(host, state->header, options, run_dir);
+  if (auto there = open_contestants(backend, all.against); !there) return there.error();
   auto families = kept_families(host, run_dir, options.families);
   if (!families) return families.error();
   all.families = std::move(*families);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <cupilot/parts/contestants.hpp>
 #include <cupilot/parts/rejection.hpp>
 
 #include "base/guard.hpp"
@@ -29,14 +30,34 @@ Baseline baseline_from(const SubjectReport& report, const std::vector<Baseline>&
   return now;
 }
 
+// What a contestant is, and what was seen while it was timed.
+void tell_contestant(const Pipe& pipe, const SubjectReport& report, FinalRecord& record) {
+  if (auto says = pipe.backend->inspector().contestant(report.name))
+    record.baselines.back().says = std::move(*says);
+  for (const std::string& condition : report.measurement->conditions) {
+    if (condition.starts_with("of its outputs"))
+      record.notices.push_back(report.name + ", " + condition);
+  }
+}
+
+// True for what no mean and no gain counts.
+bool is_aside(const Baseline& baseline) {
+  for (const Contestant& one : contestants()) {
+    if (one.name == baseline.name) return !one.counts;
+  }
+  return false;
+}
+
 // The champion against the strongest of the baselines beside it. A gain is claimed above twice its
 // noise only: the standard error of the median ratio, from the ratios' median absolute deviation;
 // of one measured round, the champion's own spread.
 void compare(FinalRecord& record) {
-  const auto strongest =
-      std::min_element(record.baselines.begin(), record.baselines.end(),
-                       [](const Baseline& a, const Baseline& b) { return a.time_us < b.time_us; });
-  if (strongest == record.baselines.end() || strongest->ratio.empty()) return;
+  const auto strongest = std::min_element(
+      record.baselines.begin(), record.baselines.end(), [](const Baseline& a, const Baseline& b) {
+        return std::pair(is_aside(a), a.time_us) < std::pair(is_aside(b), b.time_us);
+      });
+  if (strongest == record.baselines.end() || strongest->ratio.empty() || is_aside(*strongest))
+    return;
   std::tie(record.ratio_low, record.ratio_high) = median_interval(strongest->ratio);
   const double middle = median(strongest->ratio);
   std::vector<double> deviations;
@@ -122,6 +143,7 @@ Result<void> time_finalists(const Pipe& pipe, std::span<Finalist> finalists,
 Result<FinalRecord> confirm_finalist(const Pipe& pipe, const Finalist& finalist,
                                      EvaluationOptions rules,
                                      const std::vector<Baseline>& baselines,
+                                     const std::vector<std::string>& against,
                                      CompiledKernel& kernel) {
   rules.source = finalist.source;
   for (const Baseline& baseline : baselines) {
@@ -129,6 +151,8 @@ Result<FinalRecord> confirm_finalist(const Pipe& pipe, const Finalist& finalist,
     rules.others.push_back(
         {plain ? Subject::Kind::plain : Subject::Kind::library, baseline.name, nullptr});
   }
+  for (const std::string& name : against)
+    rules.others.push_back({Subject::Kind::contestant, name, nullptr});
   auto passed = pass(pipe, finalist.strategy, rules);
   if (!passed) return passed.error();
   FinalRecord record;
@@ -145,7 +169,12 @@ Result<FinalRecord> confirm_finalist(const Pipe& pipe, const Finalist& finalist,
   if (auto* accepted = std::get_if<Accepted>(&record.candidate.outcome))
     accepted->verification.processes = 2;
   for (const SubjectReport& report : passed->others) {
+    const bool foreign = is_contestant(report.name);
     if (report.measurement) record.baselines.push_back(baseline_from(report, baselines));
+    if (report.measurement && foreign) tell_contestant(pipe, report, record);
+    if (report.measurement.is_rejected() && foreign)
+      record.notices.push_back("no time of " + report.name + ": " +
+                               report.measurement.rejected().message);
   }
   compare(record);
   return record;

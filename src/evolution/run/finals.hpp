@@ -34,6 +34,7 @@ Result<void> time_finalists(const Pipe& pipe, std::span<Finalist> finalists,
 Result<FinalRecord> confirm_finalist(const Pipe& pipe, const Finalist& finalist,
                                      EvaluationOptions rules,
                                      const std::vector<Baseline>& baselines,
+                                     const std::vector<std::string>& against,
                                      CompiledKernel& kernel);
 
 }  // namespace cupilot

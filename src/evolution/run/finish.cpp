@@ -66,7 +66,7 @@ Result<FinalRecord> Driver::confirm(const Finalist& finalist, CompiledKernel& ke
     if (options_.max_seconds > 0)
       rules.measure.max_seconds = std::clamp(0.5 * seconds_left(), 1.0, rules.measure.max_seconds);
   }
-  return confirm_finalist(pipe_, finalist, rules, baselines_.baselines, kernel);
+  return confirm_finalist(pipe_, finalist, rules, baselines_.baselines, options_.against, kernel);
 }
 
 EvolveReport Driver::report_so_far() const {
@@ -140,7 +140,8 @@ Result<std::optional<Driver::Confirmed>> Driver::confirm_one(const std::vector<F
     if (auto done = commit(); !done) return done.error();
     const auto* rejected = std::get_if<Rejected>(&record->candidate.outcome);
     if (rejected == nullptr)
-      return std::optional(Confirmed{best_of(*record), std::move(kernel), finalist.slot});
+      return std::optional(Confirmed{best_of(*record), std::move(kernel), finalist.slot,
+                                     std::move(record->notices)});
     ++failed;
     tell("#" + std::to_string(finalist.slot + 1) + " was not confirmed: " + rejected->message);
     keep_first(final_refusals_, first_refusal(record->candidate));
@@ -231,6 +232,10 @@ Result<EvolveReport> Driver::conclude_run() {
   if (failed > 0) report.rejected["confirm.failed"] += failed;
   if (!*confirmed) return end_run(std::move(report), -1);
   Confirmed& best = **confirmed;
+  for (std::string& notice : best.notices) {
+    tell(notice);
+    report.notices.push_back(std::move(notice));
+  }
   for (std::string& alarm : drift_alarms(best.best)) {
     tell(alarm);
     report.notices.push_back(std::move(alarm));

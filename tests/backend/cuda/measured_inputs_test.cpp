@@ -5,6 +5,8 @@
 #include <memory>
 #include <utility>
 
+#include <cupilot/family.hpp>
+
 #include "backend/cuda/trials.hpp"
 #include "catch.hpp"
 #include "support/gemm.hpp"
@@ -50,6 +52,16 @@ class Notebook : public TrialDevice {
                                     launch_us);
     return std::variant<DeviceRun, RunnerFault>(DeviceRun{{times, launch_us}, launch_us + 100});
   }
+  std::vector<ContestOrder> contests;
+  int rests = 0;
+  RunnerFault contest_fault;  // of every contest, where it has a code
+  Result<std::variant<DeviceRun, RunnerFault>> contest(const ContestOrder& order, double) override {
+    contests.push_back(order);
+    if (!contest_fault.code.empty()) return std::variant<DeviceRun, RunnerFault>(contest_fault);
+    return std::variant<DeviceRun, RunnerFault>(
+        DeviceRun{{{2 * launch_us}, 2 * launch_us}, 2 * launch_us + 100});
+  }
+  void rest_contestants() override { ++rests; }
   void settle() override {}
   int processes() const override { return 1; }
   Error distrust(const std::string& why) override { return {ErrorCode::failure, why, ""}; }
@@ -182,4 +194,64 @@ TEST_CASE("a long first launch counts where few rounds are asked for") {
   CHECK(on.device.launched == c.launches);
   CHECK(report.measurement->samples_us.size() == static_cast<std::size_t>(c.rounds));
   CHECK(report.proofs.size() == static_cast<std::size_t>(c.rounds));
+}
+
+namespace {
+
+struct ContestTrials : Trials {
+  ContestTrials() { task = *task_from_words({"kernelbench:1/13", "n=16384"}, builtin_families()); }
+  Result<std::vector<SubjectReport>> measure_both(const MeasureOptions& options) {
+    const Subject both[] = {plain_kernel, {Subject::Kind::contestant, "torch", nullptr}};
+    return trials.measure(task, task_id(task), task.time_shapes.front(), both, options);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a contestant is visited in the rounds, with the content of each launch") {
+  ContestTrials on;
+  const auto reports = on.measure_both({5, 2.0, true, 1});
+  REQUIRE(reports);
+  const SubjectReport& torch = reports->back();
+  if (torch.measurement.is_rejected()) FAIL(torch.measurement.rejected().message);
+  CHECK(torch.measurement->time_us == 2 * on.device.launch_us);
+  CHECK(torch.ratio.size() == 5);
+  CHECK(torch.ratio.front() == 2);
+  CHECK(on.device.rests == 1);
+  REQUIRE(on.device.contests.size() >= 6);
+  // What compiles comes once, before the rounds; two launches have different content.
+  for (std::size_t i = 0; i < on.device.contests.size(); ++i) {
+    const ContestOrder& order = on.device.contests[i];
+    CHECK(order.first == (i == 0));
+    CHECK(order.cold);
+    CHECK(order.digests.size() == 2);
+    CHECK(order.tensors.size() == on.task.tensors.size());
+  }
+  CHECK(on.device.contests[1].digests[0].sha256 != on.device.contests[2].digests[0].sha256);
+}
+
+TEST_CASE("a contestant whose outputs are wrong keeps its time, and that is told") {
+  ContestTrials on;
+  REQUIRE(on.measure_both({3, 2.0, true, 1}));
+  const int checks = on.device.checks;
+  on.device.checks = 0;
+  on.device.wrong_check = checks;  // of the last launch, which is the contestant's
+  const auto reports = on.measure_both({3, 2.0, true, 1});
+  REQUIRE(reports);
+  REQUIRE(reports->front().measurement);
+  REQUIRE(reports->back().measurement);
+  const auto& conditions = reports->back().measurement->conditions;
+  REQUIRE(!conditions.empty());
+  CHECK_THAT(conditions.back(), Catch::StartsWith("of its outputs: "));
+}
+
+TEST_CASE("a contestant that has no time leaves the others theirs") {
+  ContestTrials on;
+  on.device.contest_fault = {"measure.failed", "out of memory", "", false};
+  const auto reports = on.measure_both({3, 2.0, true, 1});
+  REQUIRE(reports);
+  CHECK(reports->front().measurement);
+  REQUIRE(reports->back().measurement.is_rejected());
+  CHECK(reports->back().measurement.rejected().message == "out of memory");
+  CHECK(on.device.contests.size() == 1);
 }
