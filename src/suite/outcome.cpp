@@ -7,6 +7,7 @@
 
 #include <cupilot/verdict.hpp>
 
+#include "base/median.hpp"
 #include "evolution/evaluate/timing.hpp"
 
 namespace cupilot {
@@ -23,7 +24,7 @@ double sustained_floor_us(const Task& task, DeviceSpec device, Precision proved)
 SuiteTime time_of(const Baseline& baseline) {
   SuiteTime time{baseline.name, baseline.time_us, 0, 0, 0, baseline.says};
   if (baseline.ratio.empty()) return time;
-  time.ratio = median_of(baseline.ratio);
+  time.ratio = median(baseline.ratio);
   std::tie(time.low, time.high) = median_interval(baseline.ratio);
   return time;
 }

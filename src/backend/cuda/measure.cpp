@@ -360,8 +360,8 @@ class MeasuredRounds {
                                                     const VisitTiming& timing) {
     ContestOrder order{entrant.who->name, entrant.graph,       placement_.tensors, {},
                        timing.cold,       entrant.warm_us == 0};
-    for (std::size_t i = 0; i < task_.tensors.size(); ++i) {
-      if (!is_input(task_.tensors[i])) continue;
+    for (std::size_t i = 0; i < task_->tensors.size(); ++i) {
+      if (!is_input(task_->tensors[i])) continue;
       auto recipe = layout_of(task_, i, what.workload, what.content);
       if (!recipe) return recipe.error();
       order.digests.push_back(content_digest(*recipe, i, what.content.seed));
