@@ -335,13 +335,13 @@ TEST_CASE("a model that is alone proposes for every slot, and its silence ends t
   seat.alone = true;
   const auto strategist = model_strategist(seat, *room.rules);
   CHECK(strategist->proposes_all());
-  const auto unread =
-      strategist->propose(room.brief(BreedKind::seed, 3), Rng::of(1, "t", 0));
+  const auto unread = strategist->propose(room.brief(BreedKind::seed, 3), Rng::of(1, "t", 0));
   REQUIRE(unread);
   REQUIRE(unread->has_value());
   CHECK((*unread)->uses.size() == 1);  // nothing drawn at random
   alive = false;
-  const auto silent = strategist->propose(room.brief(BreedKind::explore, 30, 2), Rng::of(1, "t", 0));
+  const auto silent =
+      strategist->propose(room.brief(BreedKind::explore, 30, 2), Rng::of(1, "t", 0));
   REQUIRE_FALSE(silent);
   CHECK(silent.error().code == ErrorCode::endpoint);
 }

@@ -85,7 +85,8 @@ TEST_CASE("strategists' prompts are what they are", "[agents][prompt]") {
   ask("initial");
   brief.kind = BreedKind::explore;
   Strategy child = individual(128, 0).strategy, mended = child;
-  child.parents = {strategy_id(individual(32, 0).strategy), strategy_id(individual(64, 0).strategy)};
+  child.parents = {strategy_id(individual(32, 0).strategy),
+                   strategy_id(individual(64, 0).strategy)};
   mended.uses.pop_back();
   brief.history = {{1, individual(32, 0).strategy, 5.5, ""},
                    {2, individual(64, 0).strategy, 4.4, ""},
@@ -197,6 +198,9 @@ std::string whole_of(const ChatRequest& request) {
   return text;
 }
 
+// As endpoints counted them.
+double counted_tokens(std::size_t bytes) { return static_cast<double>(bytes) / 3.5; }
+
 // A strategy of the space beside a technique that no template knows.
 Strategy drawn(const Space& space, std::uint64_t key) {
   Strategy strategy = sample(space, Rng::of(3, "prompt test", key));
@@ -245,11 +249,11 @@ TEST_CASE("in 50 calls for a GEMM prompts stay short and mostly the same", "[age
   std::map<std::string, std::size_t> bytes_of;
   for (const ChatRequest& request : model.asked)
     bytes_of[request.agent] += whole_of(request).size();
-  // 3.5 bytes a token, as endpoints counted them.
-  INFO("strategist " << bytes_of["strategist"] / 25 / 3.5 << ", translator "
-                     << bytes_of["translator"] / 25 / 3.5 << " tokens");
-  CHECK(bytes_of["strategist"] / 25 / 3.5 <= 5000);
-  CHECK(bytes_of["translator"] / 25 / 3.5 <= 14000);
+  const double strategist = counted_tokens(bytes_of["strategist"] / 25),
+               translator = counted_tokens(bytes_of["translator"] / 25);
+  INFO("strategist " << strategist << ", translator " << translator << " tokens");
+  CHECK(strategist <= 5000);
+  CHECK(translator <= 14000);
   std::size_t bytes = 0, kept = 0;
   std::vector<std::string> before;
   for (const ChatRequest& request : model.asked) {
@@ -266,8 +270,9 @@ TEST_CASE("in 50 calls for a GEMM prompts stay short and mostly the same", "[age
 TEST_CASE("a writer without a base is asked in at most 9000 tokens", "[agents][prompt]") {
   const DeviceSpec device = *chip("h200");
   for (const char* words : {"rows", "gemm"}) {
-    const Task task = words == std::string("gemm") ? *gemm_of({"m=64", "n=64", "k=64", "dtype=bf16"})
-                                                   : *load_task("examples/model_tape/task.json");
+    const Task task = words == std::string("gemm")
+                          ? *gemm_of({"m=64", "n=64", "k=64", "dtype=bf16"})
+                          : *load_task("examples/model_tape/task.json");
     ScriptedChat model{[](const ChatRequest&) -> Result<ChatReply> { return silence(); }};
     const Strategy strategy = individual(32, 0).strategy;
     WriterBrief brief;
@@ -275,9 +280,9 @@ TEST_CASE("a writer without a base is asked in at most 9000 tokens", "[agents][p
     brief.device = &device;
     brief.strategy = &strategy;
     static_cast<void>(ask_generator(model, writer_head(task, device), brief, ""));
-    const std::size_t bytes = whole_of(model.asked.back()).size();
-    INFO(words << ": " << bytes / 3.5 << " tokens");
-    CHECK(bytes / 3.5 <= 9000);
+    const double tokens = counted_tokens(whole_of(model.asked.back()).size());
+    INFO(words << ": " << tokens << " tokens");
+    CHECK(tokens <= 9000);
   }
 }
 
@@ -285,9 +290,9 @@ TEST_CASE("a strategy's difference says what to add, change and drop", "[agents]
   const Strategy from = individual(32, 0).strategy;
   Strategy to = individual(64, 0).strategy;
   to.uses.back().text = "rows in shared memory";
-  const std::vector<std::string> expected = {"- change block_threads of row_per_block from 32 to 64",
-                                             "- add free: \"rows in shared memory\"",
-                                             "- drop free: \"rows in registers\""};
+  const std::vector<std::string> expected = {
+      "- change block_threads of row_per_block from 32 to 64",
+      "- add free: \"rows in shared memory\"", "- drop free: \"rows in registers\""};
   CHECK(difference(from, to) == expected);
   CHECK(difference(from, from).empty());
 }
@@ -302,13 +307,14 @@ TEST_CASE("a refusal is told in the lines of the shown text, with the line quote
   brief.strategy = &strategy;
   std::string whole;
   std::set<std::string> seen;
-  REQUIRE(inline_device_headers("#include \"cupilot/vector.cuh\"\n__global__ void f() {\n  wrong;\n}\n",
-                                "test", seen, whole));
+  REQUIRE(
+      inline_device_headers("#include \"cupilot/vector.cuh\"\n__global__ void f() {\n  wrong;\n}\n",
+                            "test", seen, whole));
   KernelSource source = small_kernel();
   source.text = whole;
-  const auto line = 1 + std::count(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(
-                                                                     whole.find("  wrong;")),
-                                   '\n');
+  const auto line =
+      1 + std::count(whole.begin(),
+                     whole.begin() + static_cast<std::ptrdiff_t>(whole.find("  wrong;")), '\n');
   REQUIRE(line > 4);
   brief.failed = {source,
                   {Stage::compile, "compile.error",
