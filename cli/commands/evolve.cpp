@@ -7,6 +7,7 @@
 #include "commands/verbs.hpp"
 #include "device.hpp"
 #include "screens/json_out.hpp"
+#include "screens/model_report.hpp"
 #include "screens/say.hpp"
 #include "search_run.hpp"
 #include "seats.hpp"
@@ -36,6 +37,9 @@ int finish(const Result<EvolveReport>& report, const Task& task, bool json,
     say(report_json(*report, task));
   } else {
     print_report(*report, task);
+    const auto use =
+        models.empty() ? std::nullopt : model_use(report->run_dir, report->evaluations);
+    if (use) say(model_use_line(*use) + "\n" + model_use_table(*use));
   }
   const int unanswered = unanswered_exit_code(report->run_dir, models);
   return unanswered != 0 ? unanswered : signal_exit_code();

@@ -7,6 +7,7 @@
 #include "commands/verbs.hpp"
 #include "screens/json_out.hpp"
 #include "screens/model_report.hpp"
+#include "screens/questions_page.hpp"
 #include "screens/say.hpp"
 
 namespace cupilot::cli {
@@ -42,13 +43,16 @@ int report_command(const RunFlags& flags) {
     for (const Refusal& refusal : run->report.refusals) say(refusal_text(refusal));
     print_phases(run->report);
     print_roofline(all->chart, nullptr);
-    if (use) say(model_use_line(*use));
+    if (use) say(model_use_line(*use) + "\n" + model_use_table(*use));
     for (const std::string& notice : run->report.notices) say("note: " + notice);
   }
   // A read-only directory still has its summary; only the page is missing. Under --json that was
   // the one object.
   if (!page) return fail(page.error(), false);
   if (!flags.common.json) say("page: " + *page);
+  const auto questions = use ? write_questions_page(flags.dir, *use) : std::nullopt;
+  if (questions && !*questions) return fail(questions->error(), false);
+  if (questions && !flags.common.json) say("questions: " + **questions);
   return 0;
 }
 

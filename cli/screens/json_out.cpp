@@ -201,7 +201,23 @@ std::string report_json(const EvolveReport& report, const Task& task, const Mode
                       {"reused", use->reused},
                       {"tokens", use->tokens},
                       {"cost", use->cost},
-                      {"cost_per_candidate", use->cost_per_candidate}};
+                      {"cost_per_candidate", use->cost_per_candidate},
+                      {"reserved_tokens", use->reserved_tokens},
+                      {"reserved_cost", use->reserved_cost},
+                      {"best_is_theirs", use->best_is_theirs},
+                      {"agents", Json::array()}};
+    for (const RoleUse& role : use->roles) {
+      json["models"]["agents"].push_back({{"agent", role.agent},
+                                          {"questions", role.questions},
+                                          {"again", role.again},
+                                          {"failed", role.failed},
+                                          {"cut", role.cut},
+                                          {"written", role.written},
+                                          {"accepted", role.accepted},
+                                          {"tokens", role.tokens},
+                                          {"cost", role.cost},
+                                          {"seconds", role.seconds}});
+    }
   }
   return dump(json);
 }

@@ -4,8 +4,19 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace cupilot::cli {
+
+// One agent's part.
+struct RoleUse {
+  std::string agent;
+  std::int64_t questions = 0, again = 0;   // again: repeats of an unreadable answer
+  std::int64_t failed = 0, cut = 0;        // cut: part of the failed
+  std::int64_t written = 0, accepted = 0;  // kernels of a writer
+  std::int64_t tokens = 0;
+  double cost = 0, seconds = 0;
+};
 
 struct ModelUse {
   std::int64_t exchanges = 0, failed = 0;
@@ -14,7 +25,11 @@ struct ModelUse {
   bool estimated = false;
   double reused = 0;  // share of the prompts' bytes that stood, as a prefix, in an earlier prompt;
                       // 0 where the tape has no prompts
-  std::int64_t tokens = 0;
+  std::int64_t tokens = 0, reserved_tokens = 0;
+  double reserved_cost =
+      0;  // part of `cost`, as reserved_tokens of `tokens`: set aside, no usage known
+  std::vector<RoleUse> roles{};             // by agent
+  bool best_is_theirs = false;              // a model wrote the champion
   double cost = 0, cost_per_candidate = 0;  // in the currency of the price table; 0: no prices
 };
 
@@ -22,5 +37,7 @@ struct ModelUse {
 std::optional<ModelUse> model_use(const std::string& run_dir, std::int64_t evaluations);
 
 std::string model_use_line(const ModelUse& use);
+// A row a role: questions, failures, kernels, tokens, money, seconds.
+std::string model_use_table(const ModelUse& use);
 
 }  // namespace cupilot::cli

@@ -1,0 +1,90 @@
+#include "screens/questions_page.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include <cupilot/evolve.hpp>
+#include <cupilot/parts/models.hpp>
+
+#include "screens/say.hpp"
+
+namespace cupilot::cli {
+namespace {
+
+constexpr std::string_view style =
+    "body{font:14px sans-serif;max-width:70em;margin:2em auto}pre{background:#f4f4f4;padding:.7em;"
+    "white-space:pre-wrap;font-size:12px}summary{cursor:pointer}h2{font-size:15px}";
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string anchor_of(const std::string& key) {
+  std::string anchor;
+  for (const char c : key) anchor += c == ' ' || c == '/' ? '-' : c;
+  return escaped(anchor);
+}
+
+// "candidate 18: 8.21 us" of a question that belongs to a slot.
+std::string outcome_text(const std::string& run_dir, const std::string& key) {
+  constexpr std::string_view begin = "slot ";
+  if (!key.starts_with(begin)) return "";
+  const std::int64_t slot = std::strtoll(key.c_str() + begin.size(), nullptr, 10);
+  const auto found = read_candidate(run_dir, std::to_string(slot + 1));
+  if (!found) return "";
+  std::string text = fmt::format("candidate {}: ", slot + 1);
+  const Outcome& outcome = found->candidate.outcome;
+  if (const auto* accepted = std::get_if<Accepted>(&outcome))
+    return text + time_text(accepted->measurement.time_us);
+  if (const auto* rejected = std::get_if<Rejected>(&outcome))
+    return text + escaped(rejected->code + ": " + rejected->message);
+  return text + "lost";
+}
+
+std::string entry_text(const std::string& run_dir, const TapeEntry& entry) {
+  constexpr const char* roles[] = {"system", "user", "assistant"};
+  std::string text =
+      fmt::format("<h2 id=\"{}\">{} · {} · {} tokens, {:.0f} s</h2>\n<p>{}</p>\n",
+                  anchor_of(entry.key), escaped(entry.key), escaped(entry.agent),
+                  entry.spent.tokens, entry.spent.seconds, outcome_text(run_dir, entry.key));
+  for (const ChatMessage& message : entry.messages)
+    text += fmt::format("<details><summary>{}, {} bytes</summary><pre>{}</pre></details>\n",
+                        roles[static_cast<int>(message.role)], message.text.size(),
+                        escaped(message.text));
+  const std::string answer =
+      entry.error ? "no answer: " + entry.error->message
+                  : fmt::format("{}:\n{}", name_of(entry.reply.finish), entry.reply.text);
+  return text + "<details open><summary>answer</summary><pre>" + escaped(answer) +
+         "</pre></details>\n";
+}
+
+}  // namespace
+
+std::optional<Result<std::string>> write_questions_page(const std::string& run_dir,
+                                                        const ModelUse& use) {
+  const auto tape = read_tape(run_dir + "/tape.jsonl");
+  if (!tape) return std::nullopt;
+  std::string page = fmt::format(
+      "<!doctype html><meta charset=\"utf-8\"><title>questions of {}</title><style>{}</style>\n"
+      "<p>{}</p><pre>{}</pre>\n",
+      escaped(run_dir), style, escaped(model_use_line(use)), escaped(model_use_table(use)));
+  for (const TapeEntry& entry : tape->entries) page += entry_text(run_dir, entry);
+  const std::string path = run_dir + "/questions.html";
+  if (auto written = real_host().write_file_atomically(path, page, false); !written)
+    return Result<std::string>(written.error());
+  return Result<std::string>(path);
+}
+
+}  // namespace cupilot::cli

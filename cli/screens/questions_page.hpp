@@ -1,0 +1,19 @@
+// A page of all questions to models and their answers.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <cupilot/result.hpp>
+
+#include "screens/model_report.hpp"
+
+namespace cupilot::cli {
+
+// Writes DIR/questions.html from the run's tape: the table of roles, then each question and answer
+// under the anchor of its key ("slot-17-write-0") with the outcome of its candidate. Returns its
+// path; nothing where the run has no tape.
+std::optional<Result<std::string>> write_questions_page(const std::string& run_dir,
+                                                        const ModelUse& use);
+
+}  // namespace cupilot::cli
