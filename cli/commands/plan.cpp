@@ -105,6 +105,13 @@ Result<void> measure_prompts(const TaskRef& task, const DeviceSpec& device,
   return {};
 }
 
+// Tokens of thinking that an answer holds beside what is wanted of it.
+std::int64_t thinking_tokens(const ModelSpec& model) {
+  constexpr std::int64_t usual = 8000;
+  if (model.thinking_tokens > 0) return model.thinking_tokens;
+  return model.effort.empty() || model.effort == "none" ? 0 : usual;
+}
+
 std::vector<Row> rows_of(const PlanFlags& flags, const Measure& measure,
                          const ModelsConfig& config) {
   constexpr std::int64_t strategy_answer = 800, kernel_answer = 4000;
@@ -119,7 +126,8 @@ std::vector<Row> rows_of(const PlanFlags& flags, const Measure& measure,
             prompt,
             strategies ? strategy_answer : kernel_answer,
             model_of(config, agent)};
-    if (row.model != nullptr) row.answer = std::min(row.answer, row.model->output_tokens);
+    if (row.model != nullptr)
+      row.answer = std::min(row.answer + thinking_tokens(*row.model), row.model->output_tokens);
     rows.push_back(row);
   }
   return rows;
@@ -171,6 +179,15 @@ void print(const std::vector<Row>& rows, const Sum& least, const Sum& most,
                   "when every proposal of a model needs a kernel of its own; questions asked again "
                   "are not in it",
                   bytes_a_token, tokens_a_second));
+  for (const Row& row : rows) {
+    if (row.model == nullptr || row.model->stream) continue;
+    const double seconds = static_cast<double>(row.answer) / tokens_a_second;
+    if (seconds > row.model->seconds)
+      say(
+          fmt::format("an answer to {} may take {:.0f} s, and {} may take {:.0f}: raise `seconds` "
+                      "or let it stream",
+                      row.agent, seconds, row.model->name, row.model->seconds));
+  }
   const ModelBudget& budget = config.budget;
   if (budget.tokens > 0 && most.tokens > static_cast<double>(budget.tokens))
     say("the budget of tokens may end the models' part early");

@@ -1,5 +1,9 @@
 #include "agents/models/ask.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cassert>
+
 #include "agents/models/untrusted.hpp"
 
 namespace cupilot {
@@ -7,7 +11,24 @@ namespace {
 
 constexpr std::size_t shown_of_unreadable = 6000;
 
+constexpr std::array<AgentRole, 5> role_rows = {{{"generator", "generator", "/write"},
+                                                 {"translator", "translator", "/write"},
+                                                 {"crossing", "translator", "/write"},
+                                                 {"reviser", "reviser", "/repair"},
+                                                 {"aligner", "aligner", "/align"}}};
+
 }  // namespace
+
+std::span<const AgentRole> roles() { return role_rows; }
+
+Question question_of(std::string_view role, const std::string& key, const std::string& head,
+                     const PromptValues& values) {
+  const auto row = std::find_if(role_rows.begin(), role_rows.end(),
+                                [&](const AgentRole& one) { return one.name == role; });
+  assert(row != role_rows.end() && "no such role");
+  return {std::string(row->agent), key + std::string(row->suffix), head,
+          filled_prompt(row->name, values), ""};
+}
 
 ChatRequest request_of(const Question& question) {
   ChatRequest request;

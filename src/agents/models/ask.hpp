@@ -2,7 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,6 +21,19 @@ struct Question {
   std::string prompt;  // what is asked
   std::string schema;  // empty: free text
 };
+
+// A role that asks for text: another one is another row of ask.cpp and a prompt of its name.
+struct AgentRole {
+  std::string_view name;    // of its prompt
+  std::string_view agent;   // selects model and budget
+  std::string_view suffix;  // of the question's key
+};
+std::span<const AgentRole> roles();
+
+// The question of a role with its prompt's places filled. A role that does not exist is a
+// programming error and asserts.
+Question question_of(std::string_view role, const std::string& key, const std::string& head,
+                     const PromptValues& values);
 
 ChatRequest request_of(const Question& question);
 // The same request with the unreadable answer and what is wrong with it behind.

@@ -12,11 +12,11 @@ Answer<std::string> ask_aligner(ChatClient& client, const Strategy& aligned,
   for (const std::string& change : changes) list += "- " + tamed_line(change, 200) + "\n";
   Strategy bare = aligned;
   bare.rationale.clear();
-  const std::string prompt = filled_prompt(
-      "aligner", {{"changes", list},
-                  {"strategy", strategy_text(bare)},
-                  {"rationale", fenced("reason", aligned.rationale, longest_rationale)}});
-  const Question question{"aligner", key + "/align", "", prompt, ""};
+  const Question question =
+      question_of("aligner", key, "",
+                  {{"changes", list},
+                   {"strategy", strategy_text(bare)},
+                   {"rationale", fenced("reason", aligned.rationale, longest_rationale)}});
   return ask<std::string>(client, question, [](const ChatReply& reply) {
     return read_prose_reply(reply, longest_rationale);
   });

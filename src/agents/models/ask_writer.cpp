@@ -171,20 +171,20 @@ Answer<KernelSource> ask_generator(ChatClient& client, const std::string& head,
       statement.empty() ? "" : fenced("what it computes", statement, longest_statement);
   const std::string example =
       is_matmul_like(*brief.task) ? "" : filled_prompt("example_rows", {}) + "\n";
-  const std::string prompt =
-      filled_prompt("generator", {{"strategy", strategy_text(*brief.strategy)},
-                                  {"statement", said},
-                                  {"example", example},
-                                  {"headers", needed_headers(brief, {})}});
-  return ask_for_kernel(client, {"generator", brief.key + "/write", head, prompt, ""}, brief);
+  const Question question = question_of("generator", brief.key, head,
+                                        {{"strategy", strategy_text(*brief.strategy)},
+                                         {"statement", said},
+                                         {"example", example},
+                                         {"headers", needed_headers(brief, {})}});
+  return ask_for_kernel(client, question, brief);
 }
 
 Answer<KernelSource> ask_translator(ChatClient& client, const std::string& head,
                                     const WriterBrief& brief, const WriterBrief::Base& base) {
   BaseText shown = base_text(base.source);
   const std::vector<std::string> lines = difference(base.strategy, *brief.strategy);
-  const std::string prompt = filled_prompt(
-      "translator",
+  const Question question = question_of(
+      "translator", brief.key, head,
       {{"base", std::move(shown.kernel)},
        {"constants", std::move(shown.constants)},
        {"strategy", strategy_text(*brief.strategy)},
@@ -192,17 +192,17 @@ Answer<KernelSource> ask_translator(ChatClient& client, const std::string& head,
                                     : fmt::format("{}\n", fmt::join(lines, "\n"))},
        {"digest", digest_text(base.digest)},
        {"headers", needed_headers(brief, headers_in(base.source.text))}});
-  return ask_for_kernel(client, {"translator", brief.key + "/write", head, prompt, ""}, brief);
+  return ask_for_kernel(client, question, brief);
 }
 
 Answer<KernelSource> ask_crosser(ChatClient& client, const std::string& head,
                                  const WriterBrief& brief, const WriterBrief::Base& base,
                                  const WriterBrief::Base& other) {
-  const std::string prompt =
-      filled_prompt("crossing", {{"digest", digest_text(base.digest)},
-                                 {"base", kernel_text("first kernel", base.source)},
-                                 {"other", kernel_text("second kernel", other.source)}});
-  return ask_for_kernel(client, {"translator", brief.key + "/write", head, prompt, ""}, brief);
+  const Question question = question_of("crossing", brief.key, head,
+                                        {{"digest", digest_text(base.digest)},
+                                         {"base", kernel_text("first kernel", base.source)},
+                                         {"other", kernel_text("second kernel", other.source)}});
+  return ask_for_kernel(client, question, brief);
 }
 
 Answer<KernelSource> ask_reviser(ChatClient& client, const std::string& head,
@@ -211,16 +211,17 @@ Answer<KernelSource> ask_reviser(ChatClient& client, const std::string& head,
   const KernelSource& source = brief.failed->source;
   const std::string said =
       why.where.empty() ? why.message : fmt::format("{}\nat {}", why.message, why.where);
-  const std::string prompt = filled_prompt(
-      "reviser", {{"strategy", strategy_text(*brief.strategy)},
-                  {"base", kernel_text("kernel", source)},
-                  {"stage", std::string(name_of(why.stage))},
-                  {"code", why.code},
-                  {"meaning", std::string(meaning_of(why.code))},
-                  {"reason", fenced("reason", in_shown_lines(said, source), longest_reason)},
-                  {"headers", needed_headers(brief, headers_in(source.text))},
-                  {"attempt", std::to_string(brief.failed->attempt)}});
-  return ask_for_kernel(client, {"reviser", brief.key + "/repair", head, prompt, ""}, brief);
+  const Question question =
+      question_of("reviser", brief.key, head,
+                  {{"strategy", strategy_text(*brief.strategy)},
+                   {"base", kernel_text("kernel", source)},
+                   {"stage", std::string(name_of(why.stage))},
+                   {"code", why.code},
+                   {"meaning", std::string(meaning_of(why.code))},
+                   {"reason", fenced("reason", in_shown_lines(said, source), longest_reason)},
+                   {"headers", needed_headers(brief, headers_in(source.text))},
+                   {"attempt", std::to_string(brief.failed->attempt)}});
+  return ask_for_kernel(client, question, brief);
 }
 
 }  // namespace cupilot

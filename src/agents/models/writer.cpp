@@ -30,7 +30,7 @@ class ModelWriter final : public KernelWriter {
     if (!answer) return answer.error();
     if (const auto* fault = std::get_if<Unreadable>(&*answer))
       return reject("write.unreadable", fmt::format("the model's answer ({}): {}",
-                                                name_of(fault->fault), fault->message));
+                                                    name_of(fault->fault), fault->message));
     return std::get<KernelSource>(std::move(*answer));
   }
 
