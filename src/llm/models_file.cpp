@@ -6,6 +6,7 @@
 #include <cupilot/parts/models.hpp>
 
 #include "llm/codec.hpp"
+#include "llm/open_models.hpp"
 #include "llm/url.hpp"
 #include "task/json_reader.hpp"
 
@@ -170,9 +171,11 @@ void check_names(JsonObject& file, const ModelsConfig& config) {
                 "give its price a million tokens");
   }
   if (config.roles.empty()) file.fail("roles", "name a model for \"*\", at least");
-  for (const auto& [role, name] : config.roles) {
-    if (!has(config.models, name))
-      file.fail("roles." + role, fmt::format("no model is called \"{}\"", name));
+  for (const auto& [role, names] : config.roles) {
+    for (const std::string& name : models_of_role(names)) {
+      if (!has(config.models, name))
+        file.fail("roles." + role, fmt::format("no model is called \"{}\"", name));
+    }
   }
 }
 

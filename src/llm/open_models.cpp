@@ -10,7 +10,8 @@
 namespace cupilot {
 namespace {
 
-// Sends each question to the model of its agent.
+// Sends each question to the model of its agent; the repeat of an unreadable answer, "…/1", goes to
+// the next of several.
 class RoleClient : public ChatClient {
  public:
   RoleClient(std::map<std::string, std::string> roles,
@@ -24,7 +25,9 @@ class RoleClient : public ChatClient {
       return Error{ErrorCode::usage, "no model is set for \"" + request.agent + "\"",
                    "add it, or \"*\", to roles in the models file"};
     }
-    return models_.at(role->second)->complete(request);
+    const std::vector<std::string> names = models_of_role(role->second);
+    const std::size_t wanted = request.key.ends_with("/1") ? 1 : 0;
+    return models_.at(names[std::min(wanted, names.size() - 1)])->complete(request);
   }
 
  private:
@@ -71,6 +74,19 @@ void note_missing_prices(const ModelsConfig& config, const ModelOptions& options
 
 }  // namespace
 
+std::vector<std::string> models_of_role(const std::string& role) {
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; begin <= role.size();) {
+    const std::size_t end = std::min(role.find(',', begin), role.size());
+    std::size_t first = begin, last = end;
+    while (first < last && role[first] == ' ') ++first;
+    while (last > first && role[last - 1] == ' ') --last;
+    names.push_back(role.substr(first, last - first));
+    begin = end + 1;
+  }
+  return names;
+}
+
 Result<std::unique_ptr<ChatClient>> open_models(const ModelsConfig& config,
                                                 const ModelOptions& options) {
   const auto carry = [worker = options.worker_path](const HttpRequest& request) {
@@ -96,7 +112,8 @@ Result<std::unique_ptr<ChatClient>> open_models_by(HttpCarrier carry, const Mode
                                      return tape->reserve(key, amount);
                                    });
   std::set<std::string> used;
-  for (const auto& [role, name] : config.roles) used.insert(name);
+  for (const auto& [role, names] : config.roles)
+    for (const std::string& name : models_of_role(names)) used.insert(name);
   std::map<std::string, std::shared_ptr<OpenEndpoint>> endpoints;
   std::map<std::string, std::unique_ptr<ChatClient>> clients;
   for (const ModelSpec& model : config.models) {

@@ -86,6 +86,10 @@ TEST_CASE("a models file is read whole or refused with its place", "[llm]") {
       {with("\"format\": \"messages\"", "\"retry\": 3"), "retry"},
       {with("\"endpoint\": \"e\"", "\"endpoint\": \"f\""), "no endpoint is called"},
       {with("\"strategist\": \"strong\"", "\"strategist\": \"weak\""), "no model is called"},
+      {with("\"strategist\": \"strong\"", "\"strategist\": \"strong,\""), "no model is called"},
+      {with("\"endpoint\": \"e\"", "\"endpoint\": \"e\", \"seconds\": 0"), "models[0].seconds"},
+      {with("\"endpoint\": \"e\"", "\"endpoint\": \"e\", \"thinking_tokens\": 20000"),
+       "models[0].thinking_tokens"},
       {with(", \"price\": {\"input\": 3, \"output\": 15}", ""), "budget.cost cannot be kept"},
       {with("\"tokens\": 1000", "\"tokens\": -1"), "negative"},
       {with("\"input\": 3,", "\"input\": 1e308,"), "models[0].price.input"},
@@ -253,6 +257,12 @@ TEST_CASE("each agent is answered by its model", "[llm][threads]") {
   }
   CHECK(endpoint.requests()[0].find("\"x-large\"") != std::string::npos);
   CHECK(endpoint.requests()[1].find("\"x\"") != std::string::npos);
+  config.roles = {{"*", "m, strong"}};
+  const auto both = open_models(config, {});
+  REQUIRE(both);
+  for (const char* key : {"slot 1/write/0", "slot 1/write/1"}) REQUIRE((*both)->complete(ask(key)));
+  CHECK(endpoint.requests()[2].find("\"x\"") != std::string::npos);
+  CHECK(endpoint.requests()[3].find("\"x-large\"") != std::string::npos);
   ChatRequest other = ask("other");
   other.agent = "poet";
   const auto none = (*client)->complete(other);
