@@ -62,7 +62,8 @@ const ModelSpec* model_of(const ModelsConfig& config, const std::string& agent) 
   auto role = config.roles.find(agent);
   if (role == config.roles.end()) role = config.roles.find("*");
   for (const ModelSpec& model : config.models) {
-    if (role != config.roles.end() && model.name == role->second) return &model;
+    if (role != config.roles.end() && model.name == role->second.substr(0, role->second.find(',')))
+      return &model;
   }
   return nullptr;
 }
