@@ -119,6 +119,7 @@ namespace {
 parts::Json put(const SeatOptions& seats) {
   return {{"share", seats.share},
           {"initial", seats.initial},
+          {"later", seats.later},
           {"statement", seats.statement},
           {"prose", seats.prose}};
 }
@@ -127,6 +128,7 @@ SeatOptions seats_of(const parts::Json& json) {
   SeatOptions seats;
   json.at("share").get_to(seats.share);
   json.at("initial").get_to(seats.initial);
+  seats.later = json.value("later", seats.later);
   json.at("statement").get_to(seats.statement);
   json.at("prose").get_to(seats.prose);
   return seats;

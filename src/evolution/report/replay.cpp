@@ -85,14 +85,15 @@ void raise_limits(SearchOptions& search, const RunState& state) {
 // As the run seated them.
 ModelSeat seat_of(const RunState& state, const SearchComponents& components,
                   const SearchOptions& rules, ChatClient& chat) {
-  ModelSeat seat{&chat,
-                 TaskRef(state.task),
-                 &state.header.device,
-                 *state.header.seats,
-                 rules.steering.alignment,
-                 rules.steering.code_crossover,
-                 {}};
-  if (!components.templates) seat.options.share = 1;
+  ModelSeat seat;
+  seat.client = &chat;
+  seat.task = TaskRef(state.task);
+  seat.device = &state.header.device;
+  seat.options = *state.header.seats;
+  seat.alignment = rules.steering.alignment;
+  seat.code_crossover = rules.steering.code_crossover;
+  seat.alone = !components.templates;
+  if (seat.alone) seat.options.share = 1;
   return seat;
 }
 
