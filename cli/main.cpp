@@ -142,6 +142,12 @@ void add_seats(CLI::App& verb, SeatFlags& flags) {
       verb.add_option("--model-share", flags.share, "share of the slots that models propose for")
           ->capture_default_str()
           ->check(CLI::Range(0.0, 1.0)),
+      verb.add_option(
+              "--strategies", flags.later,
+              "strategies that a model is asked for in each question after the first; those "
+              "left over wait for its next slots")
+          ->capture_default_str()
+          ->transform(whole(1, 16)),
       verb.add_option("--repairs", flags.repairs,
                       "how often a refused kernel goes back to its model")
           ->capture_default_str()

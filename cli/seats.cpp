@@ -62,6 +62,9 @@ Result<void> seat_models(const SeatFlags& flags, ChatClient* client, bool measur
   if (client == nullptr) return {};
   options.chat = client;
   options.seats.share = flags.share;
+  options.seats.later = flags.later;
+  // The first question fills the slots of generation 0 that are the model's.
+  if (flags.share >= 1) options.seats.initial = initial;
   options.seats.prose = flags.prose;
   options.search.initial = initial;
   options.search.children = children;

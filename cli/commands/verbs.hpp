@@ -24,6 +24,7 @@ struct SeatFlags {
   std::string tape;       // answers from this tape alone
   std::string statement;  // file: what the task computes, in words or another language
   double share = 0.5;     // of slots that a model proposes for
+  int later = 2;          // strategies asked for in each question after the first
   int repairs = 3;        // of a refused kernel
   bool prose = true, alignment = true;
   bool code_crossover = false;
