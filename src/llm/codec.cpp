@@ -82,8 +82,11 @@ bool learn_unwanted(const ErrorText& error, Unwanted& unwanted) {
                           {"thinking", &Unwanted::thinking},
                           {"stream_options", &Unwanted::usage_in_stream},
                           {"max_completion_tokens", &Unwanted::long_limit_name}};
+  // A limit that is too large is refused by its name too.
+  const bool too_many = holds_any(error, {"too large", "exceed", "at most", "maximum"});
   for (const Row& row : rows) {
     if (unwanted.*row.what || !holds_any(error, {row.word})) continue;
+    if (too_many && row.what == &Unwanted::long_limit_name) continue;
     unwanted.*row.what = true;
     return true;
   }

@@ -85,13 +85,17 @@ TEST_CASE("a tape answers what it holds and asks for what it lacks", "[llm]") {
   }
   Session second(folder.file());
   CHECK(second.client->complete(ask("b", "two"))->usage.cached_tokens == 4);
-  const auto failed = second.client->complete(ask("c", "three"));
+  CHECK(second.echo->asked == 0);
+  // Whoever can be asked is asked again; a tape alone repeats the failure.
+  const auto failed = (*open_tape(folder.file()))->complete(ask("c", "three"));
   REQUIRE_FALSE(failed);
   CHECK(failed.error().code == ErrorCode::endpoint);
   CHECK(failed.error().message == "gone");
-  CHECK(second.echo->asked == 0);
-  CHECK(second.client->complete(ask("a", "another question"))->text == "to a");
+  CHECK(second.client->complete(ask("c", "three"))->text == "to c");
   CHECK(second.echo->asked == 1);
+  CHECK((*open_tape(folder.file()))->complete(ask("c", "three"))->text == "to c");
+  CHECK(second.client->complete(ask("a", "another question"))->text == "to a");
+  CHECK(second.echo->asked == 2);
   CHECK(second.tape->spent_before().tokens == 45);
 }
 
