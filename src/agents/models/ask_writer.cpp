@@ -136,7 +136,8 @@ std::string needed_headers(const WriterBrief& brief, std::vector<std::string> na
     needed.push_back(std::move(name));
   }
   const std::string text = outlines_of(needed);
-  return text.empty() ? text : "Further device headers that it may include:\n\n" + text;
+  return text.empty() ? text
+                      : "Further device headers that the file may include:\n\n" + text + "\n";
 }
 
 }  // namespace

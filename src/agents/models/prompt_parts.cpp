@@ -331,10 +331,12 @@ std::string history_text(const StrategyBrief& brief) {
   if (refused.size() > refused_told)
     refused.erase(refused.begin(), refused.end() - static_cast<std::ptrdiff_t>(refused_told));
   if (fast.empty() && refused.empty()) return "";
-  std::string text = "Tried so far, the fastest first:\n";
+  // In the order of the run, so that the next question begins like this one.
+  fast.insert(fast.end(), refused.begin(), refused.end());
+  std::sort(fast.begin(), fast.end(), [](const auto* a, const auto* b) { return a->id < b->id; });
+  std::string text = "Tried so far, the oldest first:\n";
   for (const auto* one : fast) text += tried_line(brief, *one);
-  for (const auto* one : refused) text += tried_line(brief, *one);
-  return text + "\n";
+  return text;
 }
 
 std::string children_text(const StrategyBrief& brief) {

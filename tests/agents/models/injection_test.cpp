@@ -80,7 +80,8 @@ std::vector<ChatRequest> prompts_with(const std::string& stranger) {
   writing.key = "slot 1";
   const std::string head = writer_head(*task, device);
   static_cast<void>(ask_generator(model, head, writing, stranger));
-  static_cast<void>(ask_translator(model, head, writing, {kernel, parent.strategy, {stranger}}));
+  static_cast<void>(
+      ask_translator(model, head, writing, {kernel, parent.strategy, {"launch binds."}}));
   static_cast<void>(ask_crosser(model, head, writing, {kernel, {}, {}}, {kernel, {}, {}}));
   writing.failed = {kernel, {Stage::compile, "compile.error", stranger, stranger}, 1};
   static_cast<void>(ask_reviser(model, head, writing));

@@ -233,8 +233,9 @@ TEST_CASE("in 50 calls for a GEMM prompts stay short and mostly the same", "[age
     brief.parents = {individual(32, 5.5), individual(64, 4.4)};
     for (Individual& parent : brief.parents)
       parent.strategy = drawn(**space, 2 * call + (parent.time_us > 5 ? 1 : 0));
-    for (std::uint64_t id = 0; id < 24; ++id)
-      brief.history.push_back({id + 1, drawn(**space, 500 + 24 * call + id),
+    // A run that grows by two kernels a question.
+    for (std::uint64_t id = 0; id < 2 * call; ++id)
+      brief.history.push_back({id + 1, drawn(**space, 500 + id),
                                id % 4 == 0 ? 0 : 5.0 + static_cast<double>(id),
                                id % 4 == 0 ? "verify.bound" : ""});
     static_cast<void>(ask_strategist(model, head, brief, device, 2, "slot"));
