@@ -137,6 +137,35 @@ LibraryCall library_from(JsonFaults& faults, const Json& json, const std::string
   return call;
 }
 
+std::map<std::string, std::string> names_from(JsonFaults& faults, JsonObject& object,
+                                              const char* key, bool needed) {
+  std::map<std::string, std::string> names;
+  const Json* json = object.find_object(key, needed);
+  if (json == nullptr) return names;
+  JsonObject values(faults, *json, object.where(key));
+  for (const auto& [name, value] : json->items()) names[name] = values.text(name.c_str(), true);
+  values.done();
+  return names;
+}
+
+RecipeOperator operator_from(JsonFaults& faults, const Json& json, const std::string& where) {
+  JsonObject object(faults, json, where);
+  RecipeOperator out;
+  out.kind = object.text("op", true);
+  if (const Json* attributes = object.find_object("attrs")) {
+    JsonObject values(faults, *attributes, object.where("attrs"));
+    for (const auto& [name, value] : attributes->items())
+      out.attributes[name] = values.integer(name.c_str(), true);
+    values.done();
+  }
+  out.tensors = names_from(faults, object, "tensors", true);
+  out.sizes = names_from(faults, object, "sizes", true);
+  out.types = names_from(faults, object, "types", false);
+  out.words = object.texts("words", false);
+  object.done();
+  return out;
+}
+
 void check_words(JsonObject& object, const Recipe& recipe) {
   std::set<std::string> names;
   for (const RecipeWord& word : recipe.words) {
@@ -175,6 +204,10 @@ Result<Recipe> recipe_from(std::string_view text, const std::string& origin) {
   if (const Json* task = object.find_object("task")) recipe.task = *task;
   if (const Json* library = object.find_object("library"))
     recipe.library = library_from(faults, *library, "library");
+  for (const Json* item : object.items("operators", false)) {
+    recipe.operators.push_back(
+        operator_from(faults, *item, fmt::format("operators[{}]", recipe.operators.size())));
+  }
   check_words(object, recipe);
   object.done();
   if (faults.first()) return *faults.first();

@@ -33,12 +33,26 @@ struct RecipeRefusal {
   std::string reason{}, hint{};  // {word}: the word's value
 };
 
+// An operator that the family's task computes, so that a part of a graph finds its templates.
+struct RecipeOperator {
+  std::string kind{};                                // the operator's row
+  std::map<std::string, std::int64_t> attributes{};  // what they have to be
+  // The family's tensors -> inputs and outputs of the row. "bias?" may be absent, and is the word
+  // bias=1 where it is not.
+  std::map<std::string, std::string> tensors{};
+  // The family's axes -> coordinates of the row's rule; one that the operation lacks is left out.
+  std::map<std::string, std::string> sizes{};
+  std::map<std::string, std::string> types{};  // words -> the input or output that has the type
+  std::vector<std::string> words{};            // further words of the task
+};
+
 struct Recipe {
   std::string name{}, computes{}, example{};
   std::vector<RecipeWord> words{};
   std::vector<RecipeRefusal> refuse{};
   std::optional<Json> task{};
   std::optional<LibraryCall> library{};
+  std::vector<RecipeOperator> operators{};
 };
 
 // Error usage names origin and field.

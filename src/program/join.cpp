@@ -1,0 +1,426 @@
+#include "program/join.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/embedded.hpp"
+#include "task/identifiers.hpp"
+#include "task/rules/apply.hpp"
+
+namespace cupilot {
+namespace {
+
+bool begins_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+// An expression with its names, which may hold dots, replaced by what `of` says.
+template <class Of>
+std::string renamed_names(const std::string& text, Of of) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = at;
+    while (end < text.size() && (is_identifier_character(text[end]) || text[end] == '.')) ++end;
+    if (end == at) {
+      out += text[at++];
+      continue;
+    }
+    const std::string name = text.substr(at, end - at);
+    const std::optional<std::string> other = begins_name(name[0]) ? of(name) : std::nullopt;
+    out += other ? *other : name;
+    at = end;
+  }
+  return out;
+}
+
+// A device header that needs no constant of a kernel, as it stands in a text.
+struct SharedHeader {
+  std::string name;
+  std::string text;  // with its mark, without its includes
+  std::vector<std::string> includes;
+};
+
+std::vector<SharedHeader> shareable_headers() {
+  std::vector<SharedHeader> all;
+  constexpr std::string_view folder = "device/", include = "#include \"cupilot/";
+  for (const EmbeddedFile& file : kernel_files()) {
+    if (!file.name.starts_with(folder) || file.text.find("Wants:") != std::string_view::npos)
+      continue;
+    SharedHeader header{
+        .name = std::string(file.name.substr(folder.size())), .text = {}, .includes = {}};
+    header.text = fmt::format("// cupilot/{}\n", header.name);
+    for (std::size_t from = 0; from < file.text.size();) {
+      const std::size_t end = std::min(file.text.find('\n', from), file.text.size());
+      const std::string_view line = file.text.substr(from, end - from);
+      from = end + 1;
+      if (line.starts_with(include))
+        header.includes.emplace_back(
+            line.substr(include.size(), line.find('"', include.size()) - include.size()));
+      else
+        header.text += fmt::format("{}\n", line);
+    }
+    all.push_back(std::move(header));
+  }
+  return all;
+}
+
+// Takes device headers out of the parts' texts; returns them, each once, in an order in which each
+// follows those that it includes.
+std::string hoist_headers(std::vector<std::string>& texts) {
+  const std::vector<SharedHeader> headers = shareable_headers();
+  std::set<std::string> hoisted;
+  std::string out;
+  for (std::string& text : texts) {
+    for (bool found = true; found;) {
+      found = false;
+      std::size_t first = std::string::npos;
+      const SharedHeader* next = nullptr;
+      for (const SharedHeader& header : headers) {
+        const std::size_t at = text.find(header.text);
+        const bool ready = std::all_of(header.includes.begin(), header.includes.end(),
+                                       [&](const auto& name) { return hoisted.contains(name); });
+        if (at == std::string::npos || !ready || at >= first) continue;
+        first = at;
+        next = &header;
+      }
+      if (next == nullptr) break;
+      text.erase(first, next->text.size());
+      if (hoisted.insert(next->name).second) out += next->text;
+      found = true;
+    }
+  }
+  return out;
+}
+
+// Names that the text defines for the preprocessor.
+std::set<std::string> macros_in(const std::string& text) {
+  std::set<std::string> names;
+  constexpr std::string_view define = "#define ";
+  for (std::size_t at = text.find(define); at != std::string::npos;
+       at = text.find(define, at + 1)) {
+    const std::size_t begin = at + define.size();
+    std::size_t end = begin;
+    while (end < text.size() && is_identifier_character(text[end])) ++end;
+    names.insert(text.substr(begin, end - begin));
+  }
+  return names;
+}
+
+std::string scalar_bits(const Scalar& scalar) {
+  switch (scalar.type) {
+    case DType::f32:
+      return std::to_string(std::bit_cast<std::int32_t>(static_cast<float>(scalar.value)));
+    case DType::f64:
+      return std::to_string(std::bit_cast<std::int64_t>(scalar.value));
+    default:
+      return std::to_string(static_cast<std::int64_t>(scalar.value));
+  }
+}
+
+// A negative number as the expression language writes it: the least one has no positive.
+Expr expr_of_bits(const std::string& bits) {
+  if (!bits.starts_with('-')) return bits;
+  if (bits == std::to_string(INT64_MIN)) return Expr("0 - 9223372036854775807 - 1");
+  return Expr("0 - " + bits.substr(1));
+}
+
+class Joiner {
+ public:
+  Joiner(const Task& program, const std::vector<PartKernel>& parts)
+      : program_(program), parts_(parts) {}
+
+  Result<KernelSource> run() {
+    for (std::size_t i = 0; i < parts_.size(); ++i) note_lifetimes(i);
+    buffers_ = share_buffers(std::move(lifetimes_));
+    out_.plan.let = std::move(sizes_);
+    out_.plan.buffers = buffers_.buffers;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      if (auto added = add_plan(i); !added) return added.error();
+    }
+    out_.template_name = "program";
+    out_.text = joined_text();
+    return std::move(out_);
+  }
+
+ private:
+  std::string edge_buffer(const std::string& edge) const {
+    if (find_edge(program_, edge) == nullptr) return edge;
+    return buffers_.buffer_of.at("edge_" + edge);
+  }
+
+  // Edges live from the part that writes them to the last that reads them, scratch of a part during
+  // it.
+  void note_lifetimes(std::size_t part) {
+    const PartKernel& kernel = parts_[part];
+    for (const Tensor& tensor : kernel.form.task.tensors) {
+      const std::string& name = kernel.form.tensors.at(tensor.name);
+      const Edge* edge = find_edge(program_, name);
+      if (edge == nullptr) continue;
+      const auto known =
+          std::find_if(lifetimes_.begin(), lifetimes_.end(),
+                       [&](const Lifetime& one) { return one.name == "edge_" + name; });
+      if (known != lifetimes_.end()) {
+        known->last = part;
+        continue;
+      }
+      const std::string size = fmt::format("edge_{}_bytes", name);
+      sizes_.emplace_back(size, product_of(with(edge->shape, size_of(tensor.type))));
+      lifetimes_.push_back({"edge_" + name, size, part, part});
+    }
+    for (const PlanBuffer& buffer : kernel.source.plan.buffers) {
+      if (buffer.content != BufferContent::scratch) continue;
+      const std::string name = part_prefix(part) + buffer.name;
+      sizes_.emplace_back(name + "_bytes", here(part, buffer.bytes));
+      lifetimes_.push_back({name, name + "_bytes", part, part});
+    }
+  }
+
+  static ExprShape with(ExprShape shape, int bytes) {
+    shape.push_back(bytes);
+    return shape;
+  }
+
+  bool has_launch(std::size_t part, const std::string& name) const {
+    const auto& launches = parts_[part].source.plan.launches;
+    return std::any_of(launches.begin(), launches.end(),
+                       [&](const PlanLaunch& launch) { return launch.name == name; });
+  }
+
+  // What a name of a part's plan is in the program's.
+  std::optional<std::string> name_here(std::size_t part, const std::string& name) const {
+    const PartKernel& kernel = parts_[part];
+    const std::string prefix = part_prefix(part);
+    if (name.starts_with("dev.")) return std::nullopt;
+    if (name.starts_with("resident.")) return "resident." + prefix + name.substr(9);
+    if (name.starts_with("elem.")) {
+      const Tensor* tensor = find_tensor(kernel.form.task, name.substr(5));
+      return tensor == nullptr ? std::nullopt
+                               : std::optional(std::to_string(size_of(tensor->type)));
+    }
+    if (name.ends_with(".ctas") && has_launch(part, name.substr(0, name.size() - 5)))
+      return prefix + name;
+    for (const auto& [known, expr] : kernel.source.plan.let) {
+      if (known == name) return prefix + name;
+    }
+    if (kernel.source.constants.contains(name)) return prefix + name;
+    if (const auto axis = kernel.form.axes.find(name); axis != kernel.form.axes.end())
+      return axis->second == Expr(name) ? name : prefix + name;
+    const auto constant = kernel.form.task.constants.find(name);
+    if (constant != kernel.form.task.constants.end())
+      return constant->second < 0 ? fmt::format("(0 - {})", -constant->second)
+                                  : std::to_string(constant->second);
+    return std::nullopt;
+  }
+
+  Expr here(std::size_t part, const Expr& expr) const {
+    return renamed_names(expr.text, [&](const std::string& name) { return name_here(part, name); });
+  }
+  std::vector<Expr> here(std::size_t part, const std::vector<Expr>& exprs) const {
+    std::vector<Expr> out;
+    for (const Expr& expr : exprs) out.push_back(here(part, expr));
+    return out;
+  }
+
+  Error lacks(std::size_t part, const std::string& reason) const {
+    return {ErrorCode::usage,
+            fmt::format("part {} ({}) of {}: {}", part + 1, parts_[part].form.name, program_.name,
+                        reason),
+            "write the part's kernel anew"};
+  }
+
+  Result<PlanArgument> argument_here(std::size_t part, PlanArgument argument) const {
+    const PartKernel& kernel = parts_[part];
+    if (argument.kind != PlanArgument::Kind::name) {
+      argument.value = here(part, argument.value);
+      return argument;
+    }
+    const bool optional = argument.name.ends_with('?');
+    const std::string name =
+        optional ? argument.name.substr(0, argument.name.size() - 1) : argument.name;
+    if (const auto tensor = kernel.form.tensors.find(name); tensor != kernel.form.tensors.end()) {
+      argument.name = edge_buffer(tensor->second);
+      return argument;
+    }
+    for (const Scalar& scalar : kernel.form.task.scalars) {
+      if (scalar.name != name) continue;
+      const bool wide = size_of(scalar.type) == 8;
+      return PlanArgument{wide ? PlanArgument::Kind::i64 : PlanArgument::Kind::i32, "",
+                          expr_of_bits(scalar_bits(scalar))};
+    }
+    argument.name = storage_name(part, name);
+    if (!argument.name.empty()) return argument;
+    if (!optional) return lacks(part, fmt::format("argument '{}' is nothing of its task", name));
+    argument.name = part_prefix(part) + "no_" + name + "?";
+    return argument;
+  }
+
+  // A buffer or map of the part in the program's plan; "": there is none.
+  std::string storage_name(std::size_t part, const std::string& name) const {
+    const LaunchPlan& plan = parts_[part].source.plan;
+    const std::string own = part_prefix(part) + name;
+    const auto called = [&](const auto& one) { return one.name == name; };
+    const auto buffer = std::find_if(plan.buffers.begin(), plan.buffers.end(), called);
+    if (buffer != plan.buffers.end())
+      return buffer->content == BufferContent::scratch ? buffers_.buffer_of.at(own) : own;
+    return std::any_of(plan.maps.begin(), plan.maps.end(), called) ? own : "";
+  }
+
+  // Entries of `extern "C"` get the part's prefix in text and plan, others its namespace.
+  static bool is_plain(const std::string& entry) {
+    return std::all_of(entry.begin(), entry.end(), is_identifier_character);
+  }
+
+  std::string entry_here(std::size_t part, const std::string& entry) const {
+    const std::string& text = parts_[part].source.text;
+    if (is_plain(entry) && text.find("extern \"C\"") != std::string::npos)
+      return part_prefix(part) + entry;
+    std::string filled;
+    for (std::size_t at = 0; at < entry.size(); ++at) {
+      const std::size_t close = entry[at] == '{' ? entry.find('}', at) : std::string::npos;
+      if (close == std::string::npos) {
+        filled += entry[at];
+        continue;
+      }
+      filled += "{" + here(part, Expr(entry.substr(at + 1, close - at - 1))).text + "}";
+      at = close;
+    }
+    return fmt::format("part_{}::{}", part + 1, filled);
+  }
+
+  Result<void> add_plan(std::size_t part) {
+    const PartKernel& kernel = parts_[part];
+    const LaunchPlan& plan = kernel.source.plan;
+    const std::string prefix = part_prefix(part);
+    LaunchPlan& all = out_.plan;
+    for (const auto& [axis, extent] : kernel.form.axes) {
+      if (extent != Expr(axis)) all.let.emplace_back(prefix + axis, extent);
+    }
+    for (const auto& [name, value] : kernel.source.constants)
+      out_.constants.emplace(prefix + name, value);
+    for (const Expr& one : here(part, plan.require)) all.require.push_back(one);
+    for (const auto& [name, expr] : plan.let) all.let.emplace_back(prefix + name, here(part, expr));
+    for (const PlanBuffer& buffer : plan.buffers) {
+      if (buffer.content != BufferContent::scratch)
+        all.buffers.push_back({prefix + buffer.name, here(part, buffer.bytes), buffer.content});
+    }
+    for (PlanTensorMap map : plan.maps) {
+      const auto tensor = kernel.form.tensors.find(map.of);
+      const std::string own = storage_name(part, map.of);
+      map.of = tensor != kernel.form.tensors.end() ? edge_buffer(tensor->second) : own;
+      if (map.of.empty()) return lacks(part, fmt::format("map '{}' is of nothing", map.name));
+      map.name = prefix + map.name;
+      map.dims = here(part, map.dims);
+      map.pitch = here(part, map.pitch);
+      map.box = here(part, map.box);
+      all.maps.push_back(std::move(map));
+    }
+    if (plan.launches.empty()) return lacks(part, "its plan has no launch");
+    for (const PlanLaunch& launch : plan.launches) {
+      if (auto added = add_launch(part, launch); !added) return added;
+    }
+    return {};
+  }
+
+  Result<void> add_launch(std::size_t part, PlanLaunch launch) {
+    launch.name = part_prefix(part) + (launch.name.empty() ? launch.entry : launch.name);
+    launch.entry = entry_here(part, launch.entry);
+    launch.grid = here(part, launch.grid);
+    launch.block = here(part, launch.block);
+    launch.cluster = here(part, launch.cluster);
+    launch.shared = here(part, launch.shared);
+    for (PlanArgument& argument : launch.args) {
+      auto mapped = argument_here(part, argument);
+      if (!mapped) return mapped.error();
+      argument = std::move(*mapped);
+    }
+    out_.plan.launches.push_back(std::move(launch));
+    return {};
+  }
+
+  // A part's text with entries that have its prefix.
+  std::string part_text(std::size_t part) const {
+    const KernelSource& source = parts_[part].source;
+    std::set<std::string> entries;
+    for (const PlanLaunch& launch : source.plan.launches) {
+      if (is_plain(launch.entry) && source.text.find("extern \"C\"") != std::string::npos)
+        entries.insert(launch.entry);
+    }
+    return renamed(source.text, [&](const std::string& word) -> std::optional<std::string> {
+      return entries.contains(word) ? std::optional(part_prefix(part) + word) : std::nullopt;
+    });
+  }
+
+  std::string heading() const {
+    std::string text = fmt::format("// {}, class {}: a program of {} parts, one after another\n",
+                                   program_.name, name_of(program_.precision), parts_.size());
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      text += fmt::format("//  {}: {}\n", i + 1, parts_[i].form.name);
+    }
+    for (const PlanBuffer& buffer : buffers_.buffers) {
+      std::string held;
+      for (const auto& [name, in] : buffers_.buffer_of) {
+        if (in == buffer.name && name != buffer.name) held += (held.empty() ? "" : ", ") + name;
+      }
+      if (!held.empty()) text += fmt::format("//  buffer {} later holds {}\n", buffer.name, held);
+    }
+    return text;
+  }
+
+  std::string joined_text() const {
+    std::vector<std::string> texts;
+    for (std::size_t i = 0; i < parts_.size(); ++i) texts.push_back(part_text(i));
+    std::string out = heading() + "\n" + hoist_headers(texts);
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      out += fmt::format("\n// Part {}: {}\nnamespace part_{} {{\n{}", i + 1, parts_[i].form.name,
+                         i + 1, texts[i]);
+      if (!out.ends_with('\n')) out += '\n';
+      for (const std::string& macro : macros_in(texts[i])) out += "#undef " + macro + "\n";
+      out += fmt::format("}}  // namespace part_{}\n", i + 1);
+    }
+    return out;
+  }
+
+  const Task& program_;
+  const std::vector<PartKernel>& parts_;
+  std::vector<Lifetime> lifetimes_;
+  std::vector<std::pair<std::string, Expr>> sizes_;
+  SharedBuffers buffers_;
+  KernelSource out_;
+};
+
+}  // namespace
+
+std::string part_prefix(std::size_t part) { return fmt::format("p{}_", part + 1); }
+
+SharedBuffers share_buffers(std::vector<Lifetime> lifetimes) {
+  std::stable_sort(lifetimes.begin(), lifetimes.end(),
+                   [](const Lifetime& a, const Lifetime& b) { return a.first < b.first; });
+  SharedBuffers out;
+  std::vector<std::size_t> busy_until;
+  for (const Lifetime& one : lifetimes) {
+    std::size_t place = 0;
+    while (place < busy_until.size() && busy_until[place] >= one.first) ++place;
+    if (place == busy_until.size()) {
+      out.buffers.push_back({.name = one.name, .bytes = one.bytes});
+      busy_until.push_back(one.last);
+    } else {
+      Expr& bytes = out.buffers[place].bytes;
+      bytes = fmt::format("max({}, {})", bytes.text, one.bytes.text);
+      busy_until[place] = one.last;
+    }
+    out.buffer_of[one.name] = out.buffers[place].name;
+  }
+  return out;
+}
+
+Result<KernelSource> join_parts(const Task& program, const std::vector<PartKernel>& parts) {
+  if (parts.empty())
+    return Error{ErrorCode::usage, "program of " + program.name + ": it has no part",
+                 "name at least one"};
+  return Joiner(program, parts).run();
+}
+
+}  // namespace cupilot

@@ -1,0 +1,380 @@
+#include "program/part_task.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "program/recipe.hpp"
+#include "task/identifiers.hpp"
+#include "task/operators.hpp"
+
+namespace cupilot {
+namespace {
+
+std::string joined_names(const Task& program, const Part& part) {
+  std::string name;
+  for (const int i : part)
+    name += (name.empty() ? "" : "_") + program.operations[static_cast<std::size_t>(i)].name;
+  return name;
+}
+
+Error unserved(const Task& program, const Part& part, const std::string& reason) {
+  return {ErrorCode::usage,
+          fmt::format("task '{}', part {}: {}", program.name, joined_names(program, part), reason),
+          "add a template that serves it (docs/formats/tunable.md, Hooks)"};
+}
+
+// Collects the tensors of a part in the order in which its operations name them.
+class GraphPart {
+ public:
+  GraphPart(const Task& program, const Part& part, const EdgeFills& fills)
+      : program_(program), part_(part), fills_(fills) {}
+
+  Result<PartTask> run() {
+    out_.name = joined_names(program_, part_);
+    Task& task = out_.task;
+    task.name = out_.name;
+    task.family = "part:";
+    for (const int i : part_) {
+      task.operations.push_back(program_.operations[static_cast<std::size_t>(i)]);
+      task.family += (i == part_.front() ? "" : "+") + task.operations.back().kind;
+    }
+    for (const Operation& operation : task.operations) {
+      for (const std::string& name : operation.inputs) {
+        if (!name.empty() && !is_made_here(name)) add(name, Role::in);
+      }
+    }
+    for (const Operation& operation : task.operations) {
+      for (const std::string& name : operation.outputs) {
+        if (is_wanted(name)) add(name, Role::out);
+      }
+    }
+    task.constants = program_.constants;
+    task.precision = program_.precision;
+    task.deterministic = program_.deterministic;
+    add_axes();
+    if (auto completed = complete(task); !completed) return completed.error();
+    if (auto valid = validate(task); !valid) return valid.error();
+    return std::move(out_);
+  }
+
+ private:
+  bool is_made_here(const std::string& name) const {
+    return std::any_of(
+        out_.task.operations.begin(), out_.task.operations.end(), [&](const Operation& one) {
+          return std::find(one.outputs.begin(), one.outputs.end(), name) != one.outputs.end();
+        });
+  }
+
+  // True for an output of the program, and for what an operation of another part reads.
+  bool is_wanted(const std::string& name) const {
+    if (find_tensor(program_, name) != nullptr) return true;
+    for (int i = 0; i < static_cast<int>(program_.operations.size()); ++i) {
+      if (std::find(part_.begin(), part_.end(), i) != part_.end()) continue;
+      const auto& inputs = program_.operations[static_cast<std::size_t>(i)].inputs;
+      if (std::find(inputs.begin(), inputs.end(), name) != inputs.end()) return true;
+    }
+    return false;
+  }
+
+  void add(const std::string& name, Role role) {
+    if (find_tensor(out_.task, name) != nullptr) return;
+    Tensor made{.name = name, .role = role};
+    if (const Tensor* known = find_tensor(program_, name)) {
+      made = *known;
+      if (made.check.kind == CheckKind::within) made.check.length = 1;  // of the part's own sums
+      const bool written = known->role == Role::out || known->role == Role::in_out;
+      if (role == Role::in && written) made.role = Role::in;
+    } else if (const Edge* edge = find_edge(program_, name)) {
+      made.type = edge_type(program_);
+      made.shape = edge->shape;
+    }
+    if (const auto fill = fills_.find(name); fill != fills_.end()) made.fill = fill->second;
+    out_.tensors[name] = name;
+    out_.task.tensors.push_back(std::move(made));
+  }
+
+  bool uses_axis(const std::string& axis) const {
+    for (const Tensor& tensor : out_.task.tensors) {
+      for (const auto* texts : {&tensor.shape, &tensor.strides}) {
+        for (const Expr& text : *texts)
+          if (uses(text.text, axis)) return true;
+      }
+      if (uses(tensor.fill.below.text, axis)) return true;
+    }
+    for (const Operation& operation : out_.task.operations) {
+      for (const auto& [name, value] : operation.attributes) {
+        const auto* text = std::get_if<std::string>(&value);
+        if (text != nullptr && uses(*text, axis)) return true;
+      }
+    }
+    return false;
+  }
+
+  bool is_of_output(const std::string& axis) const {
+    return std::any_of(
+        out_.task.tensors.begin(), out_.task.tensors.end(), [&](const Tensor& tensor) {
+          return (tensor.role == Role::out || tensor.role == Role::in_out) &&
+                 std::any_of(tensor.shape.begin(), tensor.shape.end(),
+                             [&](const Expr& extent) { return uses(extent.text, axis); });
+        });
+  }
+
+  void add_axes() {
+    Task& task = out_.task;
+    for (Axis axis : program_.axes) {
+      if (!uses_axis(axis.name)) continue;
+      if (axis.kind != AxisKind::fixed)
+        axis.kind = is_of_output(axis.name) ? AxisKind::free : AxisKind::reduced;
+      task.axes.push_back(axis);
+      out_.axes[axis.name] = axis.name;
+    }
+    task.time_shapes = projected(program_.time_shapes);
+    task.check_shapes = projected(program_.check_shapes);
+  }
+
+  // Sizes of the axes that the part has; equal ones once.
+  std::vector<Workload> projected(const std::vector<Workload>& all) const {
+    std::vector<Workload> out;
+    for (Workload workload : all) {
+      std::erase_if(workload.sizes,
+                    [&](const auto& size) { return !out_.axes.contains(size.first); });
+      const bool known = std::any_of(out.begin(), out.end(), [&](const Workload& other) {
+        return other.sizes == workload.sizes;
+      });
+      if (!known) out.push_back(std::move(workload));
+    }
+    return out;
+  }
+
+  const Task& program_;
+  const Part& part_;
+  const EdgeFills& fills_;
+  PartTask out_;
+};
+
+bool is_served(const Task& task, const Families& families) {
+  const auto templates = templates_of(families, task);
+  return std::any_of(templates.begin(), templates.end(),
+                     [&](const Tunable& one) { return serves(one, task); });
+}
+
+// A part of one operation in the words of a family that states the operator.
+class FamilyPart {
+ public:
+  FamilyPart(const PartTask& graph, const Family& family, const RecipeOperator& stated)
+      : graph_(graph),
+        operation_(graph.task.operations.front()),
+        row_(find_operator(operation_.kind)),
+        family_(family),
+        stated_(stated) {}
+
+  std::optional<PartTask> run(const Families& families) {
+    if (row_ == nullptr || !attributes_hold() || !find_tensors() || !find_axes())
+      return std::nullopt;
+    auto task = task_from_words(words(), families);
+    if (!task) return std::nullopt;
+    out_.name = graph_.name;
+    out_.task = std::move(*task);
+    if (!take_tensors() || !take_shapes()) return std::nullopt;
+    return std::move(out_);
+  }
+
+ private:
+  bool attributes_hold() const {
+    for (const auto& [name, wanted] : stated_.attributes) {
+      const auto given = operation_.attributes.find(name);
+      const auto fallback = row_->defaults.find(name);
+      const bool stands = given != operation_.attributes.end();
+      if (!stands && fallback == row_->defaults.end()) return false;
+      if ((stands ? given->second : fallback->second) != Attribute(wanted)) return false;
+    }
+    return true;
+  }
+
+  // The tensor that the operation has for a name of its row; "": none.
+  std::string given(const std::string& name) const {
+    for (std::size_t i = 0; i < row_->inputs.size(); ++i) {
+      const std::string& known = row_->inputs[i];
+      const bool same = known == name || known == name + "?";
+      if (same) return i < operation_.inputs.size() ? operation_.inputs[i] : "";
+    }
+    for (std::size_t i = 0; i < row_->outputs.size(); ++i) {
+      if (row_->outputs[i] == name)
+        return i < operation_.outputs.size() ? operation_.outputs[i] : "";
+    }
+    return "";
+  }
+
+  bool find_tensors() {
+    std::size_t found = 0;
+    for (const auto& [own, named] : stated_.tensors) {
+      const bool optional = named.ends_with('?');
+      const std::string name = given(optional ? named.substr(0, named.size() - 1) : named);
+      if (name.empty() && !optional) return false;
+      if (name.empty()) continue;
+      if (optional) flags_.push_back(own + "=1");
+      out_.tensors[own] = name;
+      ++found;
+    }
+    return found == graph_.task.tensors.size();
+  }
+
+  // Coordinates of the operator's stage give the family's axes.
+  bool find_axes() {
+    const auto& stages = graph_.task.reference.stages;
+    if (stages.empty()) return false;
+    std::vector<StageAxis> all = stages.back().free;
+    all.insert(all.end(), stages.back().over.begin(), stages.back().over.end());
+    std::size_t used = 0;
+    for (const auto& stated : stated_.sizes) {
+      const auto at = std::find_if(all.begin(), all.end(),
+                                   [&](const StageAxis& one) { return one.name == stated.second; });
+      if (at == all.end()) continue;
+      out_.axes[stated.first] = at->extent;
+      ++used;
+    }
+    return used == all.size();
+  }
+
+  std::optional<std::int64_t> value(const Expr& expr, const Workload& workload) const {
+    const auto number = evaluate_or_error(expr, task_scope(graph_.task, workload));
+    return number ? std::optional(*number) : std::nullopt;
+  }
+
+  std::vector<std::string> words() const {
+    std::vector<std::string> all = {family_.name};
+    all.insert(all.end(), stated_.words.begin(), stated_.words.end());
+    all.insert(all.end(), flags_.begin(), flags_.end());
+    for (const auto& [word, name] : stated_.types) {
+      const Tensor* tensor = find_tensor(graph_.task, given(name));
+      if (tensor != nullptr) all.push_back(fmt::format("{}={}", word, name_of(tensor->type)));
+    }
+    for (const auto& [axis, extent] : out_.axes) {
+      const auto size = value(extent, graph_.task.time_shapes.front());
+      all.push_back(fmt::format("{}={}", axis, size ? *size : 0));
+    }
+    all.push_back(fmt::format("precision={}", name_of(graph_.task.precision)));
+    return all;
+  }
+
+  // The made task's tensors are those of the part, with their content.
+  bool take_tensors() {
+    for (Tensor& tensor : out_.task.tensors) {
+      const auto mapped = out_.tensors.find(tensor.name);
+      if (mapped == out_.tensors.end()) return false;
+      const Tensor* ours = find_tensor(graph_.task, mapped->second);
+      if (ours == nullptr || ours->type != tensor.type || !ours->strides.empty()) return false;
+      const auto theirs = shape_of(out_.task, tensor, out_.task.time_shapes.front());
+      const auto own = shape_of(graph_.task, *ours, graph_.task.time_shapes.front());
+      if (!theirs || !own || theirs->elements != own->elements) return false;
+      tensor.fill = ours->fill;
+      tensor.alignment = ours->alignment;
+    }
+    return out_.task.tensors.size() == out_.tensors.size();
+  }
+
+  bool take_shapes() {
+    const Workload first = out_.task.time_shapes.front();
+    for (const Axis& axis : out_.task.axes) {
+      if (!out_.axes.contains(axis.name)) out_.axes[axis.name] = first.sizes.at(axis.name);
+    }
+    out_.task.name = graph_.name;
+    out_.task.deterministic = graph_.task.deterministic;
+    out_.task.time_shapes.clear();
+    for (const Workload& workload : graph_.task.time_shapes) {
+      Workload made{.sizes = {}, .weight = workload.weight};
+      for (const auto& [axis, extent] : out_.axes) {
+        const auto size = value(extent, workload);
+        if (!size) return false;
+        made.sizes[axis] = *size;
+      }
+      out_.task.time_shapes.push_back(std::move(made));
+    }
+    return static_cast<bool>(validate(out_.task));
+  }
+
+  const PartTask& graph_;
+  const Operation& operation_;
+  const OperatorRow* row_;
+  const Family& family_;
+  const RecipeOperator& stated_;
+  std::vector<std::string> flags_;
+  PartTask out_;
+};
+
+std::optional<PartTask> family_part(const PartTask& graph, const Families& families) {
+  if (graph.task.operations.size() != 1) return std::nullopt;
+  for (const Family& family : families) {
+    const auto text = family.texts.find("family.json");
+    if (text == family.texts.end()) continue;
+    const auto recipe = recipe_from(text->second, family.origin + "/family.json");
+    if (!recipe) continue;
+    for (const RecipeOperator& stated : recipe->operators) {
+      if (stated.kind != graph.task.operations.front().kind) continue;
+      auto made = FamilyPart(graph, family, stated).run(families);
+      if (made && is_served(made->task, families)) return made;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+DType edge_type(const Task& program) {
+  return program.precision == Precision::fp64 ? DType::f64 : DType::f32;
+}
+
+const Edge* find_edge(const Task& task, std::string_view name) {
+  const auto found = std::find_if(task.edges.begin(), task.edges.end(),
+                                  [&](const Edge& edge) { return edge.name == name; });
+  return found == task.edges.end() ? nullptr : &*found;
+}
+
+std::set<std::string> edge_names(const Task& task) {
+  std::set<std::string> names;
+  for (const Edge& edge : task.edges) names.insert(edge.name);
+  return names;
+}
+
+Result<Task> exposed_task(const Task& program, const std::set<std::string>& edges) {
+  if (program.operations.empty())
+    return Error{ErrorCode::usage, "task '" + program.name + "' has no operations",
+                 "state it as a graph (docs/formats/task.md)"};
+  Task out = program;
+  for (const Edge& edge : program.edges) {
+    if (!edges.contains(edge.name)) continue;
+    out.tensors.push_back(
+        {.name = edge.name, .role = Role::out, .type = edge_type(program), .shape = edge.shape});
+  }
+  out.edges.clear();
+  out.reference = {};
+  if (auto completed = complete(out); !completed) return completed.error();
+  if (auto valid = validate(out); !valid) return valid.error();
+  return out;
+}
+
+Result<PartTask> graph_part(const Task& program, const Part& part, const EdgeFills& fills) {
+  return GraphPart(program, part, fills).run();
+}
+
+PartTask whole_task(const Task& program) {
+  PartTask out{.name = program.name, .task = program};
+  for (const Tensor& tensor : program.tensors) out.tensors[tensor.name] = tensor.name;
+  for (const Axis& axis : program.axes) out.axes[axis.name] = axis.name;
+  return out;
+}
+
+Result<PartTask> served_part(const Task& program, const Part& part, const Families& families,
+                             const EdgeFills& fills) {
+  if (part.size() == program.operations.size() && is_served(program, families))
+    return whole_task(program);
+  auto graph = graph_part(program, part, fills);
+  if (!graph) return graph.error();
+  if (auto made = family_part(*graph, families)) return std::move(*made);
+  if (is_served(graph->task, families)) return graph;
+  return unserved(program, part, "no template and no family serves it");
+}
+
+}  // namespace cupilot

@@ -1,0 +1,49 @@
+// A part of a program as a task of its own (docs/programs.md).
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include <cupilot/family.hpp>
+#include <cupilot/task.hpp>
+
+#include "program/partition.hpp"
+
+namespace cupilot {
+
+// Content of edges that parts read, by name; default: normal, mean 0, deviation 1.
+using EdgeFills = std::map<std::string, Fill>;
+
+struct PartTask {
+  std::string name{};  // its operations, joined by '_'
+  Task task{};
+  std::map<std::string, std::string> tensors{};  // its tensors -> tensors and edges of the program
+  std::map<std::string, Expr> axes{};            // its axes -> over the program's sizes
+};
+
+// Storage of edges: what a part hands to another is rounded to it once.
+DType edge_type(const Task& program);
+
+// The edge of this name, or null.
+const Edge* find_edge(const Task& task, std::string_view name);
+
+// The task with these of its edges as outputs beside its own. Error usage: it has no operations.
+Result<Task> exposed_task(const Task& program, const std::set<std::string>& edges);
+// Names of all edges.
+std::set<std::string> edge_names(const Task& task);
+
+// The operations as a task: what they read is an input, what others or the caller read is an
+// output. Error usage: the part is no valid task.
+Result<PartTask> graph_part(const Task& program, const Part& part, const EdgeFills& fills = {});
+
+// The program itself as a part.
+PartTask whole_task(const Task& program);
+
+// The part as a task that a template of the families serves: that which a family states for its
+// only operator (family.md, `operators`), else its graph. Error usage: none serves it. A task that
+// templates serve is its own only part.
+Result<PartTask> served_part(const Task& program, const Part& part, const Families& families,
+                             const EdgeFills& fills = {});
+
+}  // namespace cupilot

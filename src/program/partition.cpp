@@ -1,0 +1,186 @@
+#include "program/partition.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+namespace cupilot {
+namespace {
+
+constexpr std::size_t most_genes = 14;  // fusible edges whose bits are all tried
+
+// Groups that bits on edges join.
+class Groups {
+ public:
+  explicit Groups(std::size_t count) : leader_(count) {
+    std::iota(leader_.begin(), leader_.end(), 0);
+  }
+  void join(int a, int b) { leader_[static_cast<std::size_t>(of(a))] = of(b); }
+  Partition parts() {
+    std::map<int, Part> by_leader;
+    for (int i = 0; i < static_cast<int>(leader_.size()); ++i) by_leader[of(i)].push_back(i);
+    Partition all;
+    for (auto& [leader, part] : by_leader) all.push_back(std::move(part));
+    std::sort(all.begin(), all.end());
+    return all;
+  }
+
+ private:
+  int of(int one) {
+    while (leader_[static_cast<std::size_t>(one)] != one)
+      one = leader_[static_cast<std::size_t>(one)];
+    return one;
+  }
+  std::vector<int> leader_;
+};
+
+class Cutter {
+ public:
+  Cutter(const OperationGraph& graph, const PartQuestions& ask, std::size_t kept)
+      : graph_(graph), ask_(ask), kept_(kept) {
+    for (const auto& edge : boost::make_iterator_range(boost::edges(graph)))
+      edges_.emplace_back(static_cast<int>(boost::source(edge, graph)),
+                          static_cast<int>(boost::target(edge, graph)));
+    std::sort(edges_.begin(), edges_.end());
+  }
+
+  Partitions run() {
+    if (edges_.size() <= most_genes) {
+      auto all = listed();
+      if (all.size() <= most_partitions) return {std::move(all), true};
+    }
+    return {fastest(), false};
+  }
+
+ private:
+  bool served(const Part& part) {
+    const auto known = served_.find(part);
+    if (known != served_.end()) return known->second;
+    return served_[part] = is_connected(part) && ask_.served(part);
+  }
+
+  bool is_connected(const Part& part) const {
+    std::vector<int> reached = {part.front()};
+    std::set<int> left(part.begin() + 1, part.end());
+    for (std::size_t i = 0; i < reached.size(); ++i) {
+      for (const auto& [from, to] : edges_) {
+        if (from != reached[i] && to != reached[i]) continue;
+        const int other = from == reached[i] ? to : from;
+        if (left.erase(other) != 0) reached.push_back(other);
+      }
+    }
+    return left.empty();
+  }
+
+  // Bits on edges, all of them; equal groups once.
+  std::vector<Partition> listed() {
+    std::set<Partition> met;
+    std::vector<Partition> legal;
+    const std::size_t count = boost::num_vertices(graph_);
+    for (std::size_t bits = 0; bits < (std::size_t{1} << edges_.size()); ++bits) {
+      Groups groups(count);
+      for (std::size_t i = 0; i < edges_.size(); ++i) {
+        if ((bits >> i & 1) != 0) groups.join(edges_[i].first, edges_[i].second);
+      }
+      Partition parts = groups.parts();
+      if (!met.insert(parts).second) continue;
+      Partition ordered = in_launch_order(graph_, parts);
+      if (ordered.empty()) continue;
+      if (std::all_of(ordered.begin(), ordered.end(), [&](const Part& p) { return served(p); }))
+        legal.push_back(std::move(ordered));
+    }
+    std::stable_sort(legal.begin(), legal.end(),
+                     [](const Partition& a, const Partition& b) { return a.size() < b.size(); });
+    return legal;
+  }
+
+  struct Way {
+    double seconds = 0;
+    Partition parts;
+  };
+
+  // The `kept_` fastest ways to cover the first i operations, for each i.
+  std::vector<Partition> fastest() {
+    const std::size_t count = boost::num_vertices(graph_);
+    std::vector<std::vector<Way>> ways(count + 1);
+    ways[0] = {Way()};
+    for (std::size_t end = 1; end <= count; ++end) {
+      std::vector<Way>& here = ways[end];
+      for (std::size_t begin = 0; begin < end; ++begin) {
+        if (ways[begin].empty()) continue;
+        Part part(end - begin);
+        std::iota(part.begin(), part.end(), static_cast<int>(begin));
+        if (!served(part)) continue;
+        const double seconds = ask_.seconds(part);
+        for (const Way& before : ways[begin]) {
+          here.push_back({before.seconds + seconds, before.parts});
+          here.back().parts.push_back(part);
+        }
+      }
+      std::stable_sort(here.begin(), here.end(),
+                       [](const Way& a, const Way& b) { return a.seconds < b.seconds; });
+      if (here.size() > kept_) here.resize(kept_);
+    }
+    std::vector<Partition> all;
+    for (Way& way : ways[count]) all.push_back(std::move(way.parts));
+    return all;
+  }
+
+  const OperationGraph& graph_;
+  const PartQuestions& ask_;
+  std::size_t kept_;
+  std::vector<std::pair<int, int>> edges_;
+  std::map<Part, bool> served_;
+};
+
+}  // namespace
+
+OperationGraph operation_graph(const Task& task) {
+  OperationGraph graph(task.operations.size());
+  for (std::size_t reader = 0; reader < task.operations.size(); ++reader) {
+    for (std::size_t writer = 0; writer < reader; ++writer) {
+      const auto& outputs = task.operations[writer].outputs;
+      const auto& inputs = task.operations[reader].inputs;
+      const bool reads = std::any_of(inputs.begin(), inputs.end(), [&](const std::string& name) {
+        return !name.empty() && std::find(outputs.begin(), outputs.end(), name) != outputs.end();
+      });
+      if (reads) boost::add_edge(writer, reader, graph);
+    }
+  }
+  return graph;
+}
+
+Partition in_launch_order(const OperationGraph& graph, Partition partition) {
+  std::sort(partition.begin(), partition.end());
+  std::vector<std::size_t> part_of(boost::num_vertices(graph), 0);
+  for (std::size_t i = 0; i < partition.size(); ++i) {
+    for (const int operation : partition[i]) part_of[static_cast<std::size_t>(operation)] = i;
+  }
+  std::vector<std::set<std::size_t>> needs(partition.size());
+  for (const auto& edge : boost::make_iterator_range(boost::edges(graph))) {
+    const std::size_t from = part_of[boost::source(edge, graph)],
+                      to = part_of[boost::target(edge, graph)];
+    if (from != to) needs[to].insert(from);
+  }
+  Partition ordered;
+  std::vector<bool> placed(partition.size(), false);
+  for (std::size_t round = 0; round < partition.size(); ++round) {
+    for (std::size_t i = 0; i < partition.size(); ++i) {
+      const bool ready = !placed[i] && std::all_of(needs[i].begin(), needs[i].end(),
+                                                   [&](std::size_t n) { return placed[n]; });
+      if (!ready) continue;
+      placed[i] = true;
+      ordered.push_back(partition[i]);
+      break;
+    }
+  }
+  return ordered.size() == partition.size() ? ordered : Partition();
+}
+
+Partitions partitions(const OperationGraph& graph, const PartQuestions& ask, std::size_t kept) {
+  if (boost::num_vertices(graph) == 0) return {};
+  return Cutter(graph, ask, kept).run();
+}
+
+}  // namespace cupilot

@@ -1,0 +1,208 @@
+// Programs joined of parts: tasks of parts, buffers by lifetime, texts and plans.
+#include <set>
+
+#include <cupilot/rng.hpp>
+
+#include "catch.hpp"
+#include "program/join.hpp"
+
+namespace cupilot {
+namespace {
+
+Tensor tensor(const char* name, Role role, std::vector<Expr> shape) {
+  return {.name = name, .role = role, .shape = std::move(shape)};
+}
+
+// linear → layer_norm → gelu → linear
+Task chain_task() {
+  Task task;
+  task.name = "chain";
+  task.axes = {{"rows"}, {"k", AxisKind::reduced}, {"n"}, {"m"}};
+  task.tensors = {tensor("x", Role::in, {"rows", "k"}), tensor("w", Role::in, {"n", "k"}),
+                  tensor("b", Role::in, {"n"}), tensor("v", Role::in, {"m", "n"}),
+                  tensor("y", Role::out, {"rows", "m"})};
+  task.operations = {{"product", "linear", {"x", "w", "b"}, {"h"}, {}},
+                     {"norm", "layer_norm", {"h"}, {"z"}, {}},
+                     {"act", "gelu", {"z"}, {"a"}, {}},
+                     {"last", "linear", {"a", "v"}, {"y"}, {}}};
+  task.time_shapes = {{{{"rows", 96}, {"k", 80}, {"n", 64}, {"m", 48}}}};
+  task.check_shapes = {{{{"rows", 3}, {"k", 17}, {"n", 5}, {"m", 2}}}};
+  const auto completed = complete(task);
+  if (!completed) FAIL(completed.error().message);
+  return task;
+}
+
+KernelSource kernel(std::string text, LaunchPlan plan, Constants constants = {}) {
+  KernelSource source;
+  source.text = std::move(text);
+  source.plan = std::move(plan);
+  source.constants = std::move(constants);
+  return source;
+}
+
+TEST_CASE("a part of a graph is a task of its own") {
+  const Task task = chain_task();
+  const EdgeFills fills = {{"h", {.kind = FillKind::normal, .low = 0.5, .high = 9}}};
+  const auto part = graph_part(task, {1, 2}, fills);
+  if (!part) FAIL(part.error().message);
+  CHECK(part->name == "norm_act");
+  REQUIRE(part->task.tensors.size() == 2);
+  const Tensor &h = part->task.tensors[0], &a = part->task.tensors[1];
+  CHECK(h.name == "h");
+  CHECK(h.role == Role::in);
+  CHECK(h.fill.high == 9);
+  CHECK(a.name == "a");
+  CHECK(a.role == Role::out);
+  CHECK(part->task.axes.size() == 2);
+  CHECK(part->task.time_shapes[0].sizes == Sizes{{"rows", 96}, {"n", 64}});
+  CHECK(part->task.check_shapes[0].sizes == Sizes{{"rows", 3}, {"n", 5}});
+  CHECK(part->task.reference.stages.back().name == "a");
+}
+
+TEST_CASE("an edge that two parts read is an output, one that stays inside is none") {
+  Task task = chain_task();
+  task.operations.push_back({"sum", "add", {"h", "a"}, {"skip"}, {}});
+  task.tensors.push_back(tensor("skip", Role::out, {"rows", "n"}));
+  REQUIRE(complete(task));
+  const auto part = graph_part(task, {1, 2});
+  REQUIRE(part);
+  CHECK(part->task.tensors.size() == 2);
+  const auto wide = graph_part(task, {0, 1, 2});
+  REQUIRE(wide);
+  CHECK(find_tensor(wide->task, "h") != nullptr);
+  CHECK(find_tensor(wide->task, "h")->role == Role::out);
+  CHECK(find_tensor(wide->task, "z") == nullptr);
+}
+
+TEST_CASE("an operator that a family states is served in the family's words") {
+  const Task task = chain_task();
+  const auto part = served_part(task, {0}, builtin_families());
+  if (!part) FAIL(part.error().message);
+  CHECK(part->task.family == "gemm");
+  CHECK(part->tensors ==
+        std::map<std::string, std::string>{{"A", "x"}, {"B", "w"}, {"D", "h"}, {"bias", "b"}});
+  CHECK(part->axes.at("m") == Expr("rows"));
+  CHECK(part->axes.at("batch") == Expr("1"));
+  CHECK(part->task.constants.at("TRANS_B") == 1);
+  CHECK(part->task.constants.at("HAS_BIAS") == 1);
+  CHECK(part->task.time_shapes[0].sizes.at("n") == 64);
+  const auto last = served_part(task, {3}, builtin_families());
+  REQUIRE(last);
+  CHECK(last->task.constants.at("HAS_BIAS") == 0);
+  const auto both = served_part(task, {0, 1}, builtin_families());
+  REQUIRE_FALSE(both);
+  CHECK_THAT(both.error().message, Catch::Contains("part product_norm"));
+}
+
+TEST_CASE("buffers that live at once never share memory") {
+  Rng rng = Rng::of(3, "lifetimes");
+  for (int round = 0; round < 200; ++round) {
+    std::vector<Lifetime> all;
+    const std::int64_t count = 1 + rng.below(12);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto first = static_cast<std::size_t>(rng.below(8));
+      const auto last = first + static_cast<std::size_t>(rng.below(4));
+      all.push_back({"e" + std::to_string(i), Expr(8 + i), first, last});
+    }
+    const SharedBuffers shared = share_buffers(all);
+    std::size_t most = 0;
+    for (std::size_t at = 0; at < 12; ++at) {
+      std::set<std::string> taken;
+      std::size_t live = 0;
+      for (const Lifetime& one : all) {
+        if (one.first > at || one.last < at) continue;
+        CHECK(taken.insert(shared.buffer_of.at(one.name)).second);
+        ++live;
+      }
+      most = std::max(most, live);
+    }
+    CHECK(shared.buffers.size() == most);  // intervals need no more than meet anywhere
+    for (const Lifetime& one : all) {
+      const auto buffer = std::find_if(
+          shared.buffers.begin(), shared.buffers.end(),
+          [&](const PlanBuffer& b) { return b.name == shared.buffer_of.at(one.name); });
+      REQUIRE(buffer != shared.buffers.end());
+      const auto bytes = evaluate(buffer->bytes, scope_of({}));
+      CHECK(std::get<std::int64_t>(bytes) >= std::stoll(one.bytes.text));
+    }
+  }
+}
+
+// Two parts of one template text.
+std::vector<PartKernel> two_parts(const Task& task) {
+  const std::string text =
+      "#define BODY 1\nconstexpr int BX = 32;\n"
+      "extern \"C\" __global__ void main_kernel(const float* in, float* out) { out[0] = BODY; }\n";
+  LaunchPlan plan;
+  plan.require = {"n % BX == 0"};
+  plan.let = {{"tiles", "cdiv(rows * n, BX)"}};
+  plan.buffers = {{"part", "tiles * elem.z"}, {"count", "4", BufferContent::restored}};
+  plan.launches = {{.name = "main",
+                    .entry = "main_kernel",
+                    .grid = {"min(tiles, resident.main)"},
+                    .block = {"BX"},
+                    .args = {{.name = "h"}, {.name = "z"}, {.name = "part"}, {.name = "count"}}}};
+  auto first = graph_part(task, {1}), second = graph_part(task, {2});
+  REQUIRE(first);
+  REQUIRE(second);
+  LaunchPlan other = plan;
+  other.buffers[0].bytes = "tiles * elem.a";
+  other.launches[0].args = {{.name = "z"}, {.name = "a"}, {.name = "part"}, {.name = "none?"}};
+  other.buffers.pop_back();
+  return {{*first, kernel(text, plan, {{"BX", 32}})}, {*second, kernel(text, other, {{"BX", 64}})}};
+}
+
+TEST_CASE("names of parts stay apart in text and plan") {
+  const Task task = chain_task();
+  const auto parts = two_parts(task);
+  const auto joined = join_parts(task, parts);
+  if (!joined) FAIL(joined.error().message);
+  const LaunchPlan& plan = joined->plan;
+  REQUIRE(plan.launches.size() == 2);
+  CHECK(plan.launches[0].entry == "p1_main_kernel");
+  CHECK(plan.launches[1].name == "p2_main");
+  CHECK(plan.launches[0].grid[0].text == "min(p1_tiles, resident.p1_main)");
+  CHECK(plan.require[1].text == "n % p2_BX == 0");
+  CHECK(joined->constants == Constants{{"p1_BX", 32}, {"p2_BX", 64}});
+  CHECK(plan.launches[1].args[3].name == "p2_no_none?");
+  CHECK_THAT(joined->text,
+             Catch::Contains("void p1_main_kernel(") && Catch::Contains("void p2_main_kernel(") &&
+                 Catch::Contains("namespace part_2 {") && Catch::Contains("#undef BODY"));
+  // h and z at once; a takes h's place, the second part's scratch that of the first's.
+  CHECK(plan.launches[0].args[0].name == "edge_h");
+  CHECK(plan.launches[1].args[1].name == "edge_h");
+  CHECK(plan.launches[0].args[1].name == plan.launches[1].args[0].name);
+  CHECK(plan.launches[0].args[2].name == plan.launches[1].args[2].name);
+  CHECK(plan.launches[0].args[3].name == "p1_count");
+  const auto all = exposed_task(task, edge_names(task));
+  REQUIRE(all);
+  const auto exposed = join_parts(*all, parts);
+  REQUIRE(exposed);
+  CHECK(exposed->plan.launches[0].args[1].name == "z");
+}
+
+TEST_CASE("a part that cannot be joined is named") {
+  const Task task = chain_task();
+  auto parts = two_parts(task);
+  parts[1].source.plan.launches[0].args[0].name = "elsewhere";
+  const auto joined = join_parts(task, parts);
+  REQUIRE_FALSE(joined);
+  CHECK_THAT(joined.error().message,
+             Catch::Contains("part 2 (act)") && Catch::Contains("'elsewhere'"));
+  CHECK_FALSE(join_parts(task, {}));
+}
+
+TEST_CASE("edges of a task are outputs of the exposed one") {
+  const auto exposed = exposed_task(chain_task(), {"h", "z", "a"});
+  if (!exposed) FAIL(exposed.error().message);
+  CHECK(exposed->tensors.size() == 8);
+  CHECK(exposed->edges.empty());
+  CHECK(find_tensor(*exposed, "z")->role == Role::out);
+  const auto some = exposed_task(chain_task(), {"h"});
+  REQUIRE(some);
+  CHECK(find_tensor(*some, "z") == nullptr);
+  CHECK(find_edge(*some, "z") != nullptr);
+}
+
+}  // namespace
+}  // namespace cupilot
