@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include <cupilot/parts/program_strategy.hpp>
 #include <cupilot/parts/technique.hpp>
 #include <cupilot/strategy.hpp>
 
@@ -51,9 +52,7 @@ std::string words_of(const Use& use, const Technique* technique) {
   return out;
 }
 
-}  // namespace
-
-std::string describe(const Strategy& strategy) {
+std::string describe_one(const Strategy& strategy) {
   const Use* slab = nullptr;
   bool tiled = false;
   std::vector<const Use*> uses;
@@ -76,6 +75,22 @@ std::string describe(const Strategy& strategy) {
     out += (out.empty() ? "" : " ") + words_of(*use, find_technique(use->technique));
     if (use->technique == "block_tile" && slab != nullptr)
       out += 'x' + values_of(*slab, find_technique("k_slab"));
+  }
+  return out;
+}
+
+}  // namespace
+
+// "product: simt block 64x64; norm, act: rowwise 256"
+std::string describe(const Strategy& strategy) {
+  const ProgramStrategy program = parts_of(strategy);
+  if (program.parts.size() == 1) return describe_one(strategy);
+  std::string out;
+  for (const PartStrategy& part : program.parts) {
+    std::string names;
+    for (const std::string& name : part.on) names += (names.empty() ? "" : ", ") + name;
+    const std::string how = describe_one(part.strategy);
+    out += (out.empty() ? "" : "; ") + names + ": " + (how.empty() ? "plain" : how);
   }
   return out;
 }

@@ -288,11 +288,6 @@ Result<Json> read_format(std::string_view text) {
   return json;
 }
 
-// One part is a strategy of its own.
-Strategy strategy_of(const ProgramStrategy& program) {
-  return {program.parts.front().strategy.uses, program.rationale, program.parents, program.origin};
-}
-
 }  // namespace
 
 SortedJson sorted_json(const Strategy& strategy) { return write<SortedJson>(strategy); }
@@ -307,16 +302,11 @@ Result<Strategy> strategy_from_json(std::string_view text) {
   if (!json->contains("parts")) return read_strategy(*json);
   const Result<ProgramStrategy> program = read_program(*json);
   if (!program) return program.error();
-  if (program->parts.size() == 1) return strategy_of(*program);
-  return Error{ErrorCode::usage,
-               fmt::format("strategy: it has {} parts, and programs of several kernels are not "
-                           "executed yet",
-                           program->parts.size()),
-               "give the strategy of one part"};
+  return as_strategy(*program);
 }
 
 std::string program_strategy_to_json(const ProgramStrategy& program) {
-  if (program.parts.size() == 1) return strategy_to_json(strategy_of(program));
+  if (program.parts.size() == 1) return strategy_to_json(as_strategy(program));
   Json json = {{"format", format_mark}, {"partition", Json::array()}, {"parts", Json::array()}};
   for (const PartStrategy& part : program.parts) {
     json["partition"].push_back(part.on);

@@ -267,12 +267,22 @@ TEST_CASE("of two parts the order and who computes what are the identity", "[str
   }
 }
 
-TEST_CASE("a program that is no partition, or that nothing executes yet, is refused by name",
-          "[strategy]") {
-  const auto executed = strategy_from_json(golden("program.json"));
-  REQUIRE_FALSE(executed);
-  CHECK(executed.error().message.find("2 parts") != std::string::npos);
-  CHECK(executed.error().message.find("not executed yet") != std::string::npos);
+TEST_CASE("a program is one strategy, from which its parts come back", "[strategy]") {
+  const auto read = strategy_from_json(golden("program.json"));
+  REQUIRE(read);
+  CHECK(read->uses == as_strategy(two_parts()).uses);
+  CHECK(parts_of(*read).parts == two_parts().parts);
+  CHECK(describe(*read) == "relu, conv: simt block 64x128; norm: plain");
+  const auto again = strategy_from_json(strategy_to_json(*read));
+  REQUIRE(again);
+  CHECK(parts_of(*again).parts == two_parts().parts);
+  const auto plain = parts_of(example());
+  REQUIRE(plain.parts.size() == 1);
+  CHECK(plain.parts[0].on.empty());
+  CHECK(as_strategy(plain).uses == example().uses);
+}
+
+TEST_CASE("a program that is no partition is refused by name", "[strategy]") {
   const std::string head = R"({"format":"cupilot strategy 1",)",
                     one = R"({"on":["a"],"techniques":[]})",
                     two = R"({"on":["b"],"techniques":[]})";

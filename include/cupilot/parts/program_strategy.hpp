@@ -39,5 +39,12 @@ std::string strategy_id(const ProgramStrategy& program);
 std::string program_strategy_to_json(const ProgramStrategy& program);
 Result<ProgramStrategy> program_strategy_from_json(std::string_view json);
 
+// A program as one strategy, as candidates carry it: for each part a use of `part_technique` that
+// names its operations, and the part's techniques, which apply to these. Of one part, its strategy.
+inline constexpr std::string_view part_technique = "part";
+Strategy as_strategy(const ProgramStrategy& program);
+// The parts that a strategy names, in their order; one of all operations where it names none.
+ProgramStrategy parts_of(const Strategy& strategy);
+
 }  // namespace cupilot
 CUPILOT_EXPORTS_END
