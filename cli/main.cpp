@@ -357,7 +357,9 @@ void add_model_verbs(CLI::App& app, Verbs& verbs) {
 void add_kernel_verbs(CLI::App& app, Verbs& verbs) {
   CLI::App* verify = app.add_subcommand(
       "verify", "prove a kernel of your own: safe, right, how fast against the floor");
-  verify->add_option("file", verbs.verify.files, "a .cu file: a kernel, or a tunable")
+  verify
+      ->add_option("file", verbs.verify.files,
+                   "a .cu file: a kernel, or a tunable; a .json file: a strategy")
       ->required()
       ->expected(1);
   add_settings(*verify, verbs.verify);

@@ -2,6 +2,8 @@
 
 #include <cupilot/evolve.hpp>
 #include <cupilot/parts/checker_power.hpp>
+#include <cupilot/parts/host.hpp>
+#include <cupilot/parts/program.hpp>
 
 #include "commands/verbs.hpp"
 #include "device.hpp"
@@ -38,11 +40,62 @@ int verify_safety(Backend& backend, const OwnKernel& kernel, bool json) {
   return 0;
 }
 
+// What became of the kernel.
+int say_verified(const OwnKernel& kernel, const Result<Candidate>& candidate, Backend& backend,
+                 bool json) {
+  if (!candidate) return fail(candidate.error(), json);
+  if (const auto* rejected = std::get_if<Rejected>(&candidate->outcome))
+    return say_refused(kernel, *rejected, backend, json);
+  const auto* accepted = std::get_if<Accepted>(&candidate->outcome);
+  if (accepted == nullptr)
+    return fail({ErrorCode::failure, std::get<Lost>(candidate->outcome).reason, "run it again"},
+                json);
+  if (json) {
+    say(candidate_json(*candidate));
+    return 0;
+  }
+  std::vector<std::string> lacking;
+  for (const std::string& notice : backend.traits().notices) {
+    if (notice.starts_with("no ")) lacking.push_back(notice);
+  }
+  std::string text = proved_screen(kernel, *candidate, *accepted, backend.identity(), lacking);
+  text.pop_back();
+  say(text);
+  return 0;
+}
+
+// Proves the kernel, or the program of several, that templates write from a strategy's file.
+int verify_strategy(Backend& backend, const KernelFlags& flags) {
+  const std::string& path = flags.files.front();
+  const bool json = flags.common.json;
+  const Result<std::string> text = real_host().read_file(path);
+  if (!text) return fail(text.error(), json);
+  const Result<Strategy> strategy = strategy_from_json(*text);
+  if (!strategy) return fail(Error(strategy.error()).while_doing(path), json);
+  const Result<Families> families = load_families(flags.common.families);
+  if (!families) return fail(families.error(), json);
+  if (flags.task.empty())
+    return fail({ErrorCode::usage, path + ": a strategy is of a task, and none is stated",
+                 "say it with --task"},
+                json);
+  const Result<Task> task = task_from_words(flags.task, *families);
+  if (!task) return fail(task.error(), json);
+  Result<std::unique_ptr<Backend>> screen =
+      flags.screen ? open_screen(backend, backend_options()) : std::unique_ptr<Backend>();
+  if (!screen) return fail(screen.error(), json);
+  const auto writer = program_writer(*task, *families);
+  const Pipe pipe{TaskRef(*task), &backend, writer.get(), flags.seed, screen->get()};
+  const Result<Candidate> candidate = evaluate(pipe, *strategy, ProofLevel::finalist);
+  OwnKernel kernel{path, candidate ? candidate->source : KernelSource(), *task};
+  return say_verified(kernel, candidate, backend, json);
+}
+
 }  // namespace
 
 int verify_command(const KernelFlags& flags) {
   Result<std::unique_ptr<Backend>> backend = open_proving_device(flags.common.device, "verify");
   if (!backend) return fail(backend.error(), flags.common.json);
+  if (flags.files.front().ends_with(".json")) return verify_strategy(**backend, flags);
   Result<OwnKernel> kernel = open_kernel(flags.files.front(), flags, (*backend)->device());
   if (!kernel) return fail(kernel.error(), flags.common.json);
   if (!kernel->task) return verify_safety(**backend, *kernel, flags.common.json);
@@ -57,27 +110,7 @@ int verify_command(const KernelFlags& flags) {
 
   const Pipe pipe{TaskRef(*kernel->task), backend->get(), nullptr, flags.seed, screen->get()};
   const Result<Candidate> candidate = evaluate_source(pipe, kernel->source, ProofLevel::finalist);
-  if (!candidate) return fail(candidate.error(), flags.common.json);
-  if (const auto* rejected = std::get_if<Rejected>(&candidate->outcome)) {
-    return say_refused(*kernel, *rejected, **backend, flags.common.json);
-  }
-  const auto* accepted = std::get_if<Accepted>(&candidate->outcome);
-  if (accepted == nullptr)
-    return fail({ErrorCode::failure, std::get<Lost>(candidate->outcome).reason, "run it again"},
-                flags.common.json);
-  if (flags.common.json) {
-    say(candidate_json(*candidate));
-  } else {
-    std::vector<std::string> lacking;
-    for (const std::string& notice : (*backend)->traits().notices) {
-      if (notice.starts_with("no ")) lacking.push_back(notice);
-    }
-    std::string text =
-        proved_screen(*kernel, *candidate, *accepted, (*backend)->identity(), lacking);
-    text.pop_back();
-    say(text);
-  }
-  return 0;
+  return say_verified(*kernel, candidate, **backend, flags.common.json);
 }
 
 }  // namespace cupilot::cli

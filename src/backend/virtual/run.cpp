@@ -57,9 +57,20 @@ Result<void> report_outputs(const VirtualContext& context, const TaskRef& task, 
   return {};
 }
 
+std::vector<TensorBytes> left_in(const Task& task, VirtualMemory& memory) {
+  std::vector<TensorBytes> left(task.tensors.size());
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (memory.tensor(i) == no_buffer) continue;
+    const auto bytes = std::as_bytes(memory.device().data(memory.tensor(i)));
+    left[i].assign(bytes.begin(), bytes.end());
+  }
+  return left;
+}
+
 Result<void> run_plan(const VirtualContext& context, const TaskRef& task,
                       const CompiledKernel& kernel, KernelPrograms& programs,
-                      const ResolvedPlan& plan, const Case& what, CaseReport& report) {
+                      const ResolvedPlan& plan, const Case& what, CaseReport& report,
+                      std::vector<TensorBytes>* left) {
   PlanRun run{context, task, kernel, programs, plan};
   if (auto lack = lacks_memory(plan)) {
     report.faults.push_back(std::move(*lack));
@@ -71,6 +82,7 @@ Result<void> run_plan(const VirtualContext& context, const TaskRef& task,
   if (ran && *ran) ran = run.once(*memory, what, 0, report);
   if (!ran) return ran.error();
   if (!*ran) return {};
+  if (left != nullptr) *left = left_in(task, *memory);
   if (Result<void> told = report_outputs(context, task, what, *memory, report); !told) return told;
   if (what.repeats > 0) {
     if (Result<void> repeated = repeat(run, *memory, what, report); !repeated) return repeated;
@@ -243,7 +255,7 @@ Attempt<ptx::Report> run_launch(const VirtualContext& context, const CompiledKer
 
 Result<CaseReport> run_case(const VirtualContext& context, const TaskRef& task,
                             const CompiledKernel& kernel, KernelPrograms& programs,
-                            const Case& what) {
+                            const Case& what, std::vector<TensorBytes>* left) {
   const auto begin = std::chrono::steady_clock::now();
   CaseReport report;
   report.what = what;
@@ -255,7 +267,8 @@ Result<CaseReport> run_case(const VirtualContext& context, const TaskRef& task,
   } else if (const auto* plan = std::get_if<ResolvedPlan>(&*resolution)) {
     if (auto refused = check_contract(kernel, task)) {
       report.faults.push_back(as_fault(*refused));
-    } else if (Result<void> ran = run_plan(context, task, kernel, programs, *plan, what, report);
+    } else if (Result<void> ran =
+                   run_plan(context, task, kernel, programs, *plan, what, report, left);
                !ran) {
       return ran.error();
     }

@@ -39,9 +39,10 @@ class KernelPrograms {
   std::map<std::string, ptx::ProgramPtr> programs_;
 };
 
+// `left`: takes each tensor's storage after the first run; null: nobody wants it.
 Result<CaseReport> run_case(const VirtualContext& context, const TaskRef& task,
                             const CompiledKernel& kernel, KernelPrograms& programs,
-                            const Case& what);
+                            const Case& what, std::vector<TensorBytes>* left = nullptr);
 
 // Compares output `tensor` in `memory` with `oracle`, counting elements never written apart.
 Result<OutputReport> compare_output(const Task& task, std::size_t tensor, const Workload& workload,

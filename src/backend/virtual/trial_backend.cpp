@@ -8,6 +8,7 @@
 
 #include "backend/compile/admit.hpp"
 #include "backend/devices.hpp"
+#include "backend/observed.hpp"
 #include "backend/virtual/measure.hpp"
 #include "backend/virtual/profile.hpp"
 #include "backend/virtual/run.hpp"
@@ -18,7 +19,7 @@ namespace {
 
 constexpr std::int64_t input_cache_bytes = 1ll << 30, oracle_cache_bytes = 512ll << 20;
 
-class VirtualBackend final : public Backend, public Inspector {
+class VirtualBackend final : public Backend, public Inspector, public ObservingDevice {
  public:
   VirtualBackend(DeviceSpec device, std::unique_ptr<CompilePool> pool)
       : pool_(std::move(pool)),
@@ -55,6 +56,21 @@ class VirtualBackend final : public Backend, public Inspector {
       if (!report.cases.back().faults.empty()) break;
     }
     return report;
+  }
+
+  Result<CaseReport> observe(const TaskRef& task, const CompiledKernel& kernel, const Case& what,
+                             std::vector<std::vector<std::byte>>& left) override {
+    const DeviceWork interpreting;
+    Attempt<KernelPrograms> programs = KernelPrograms::parse(kernel);
+    if (programs.is_error()) return programs.error();
+    if (programs.is_rejected()) {
+      const Rejected& refused = programs.rejected();
+      CaseReport report;
+      report.what = what;
+      report.faults.push_back({refused.code, refused.message, refused.where});
+      return report;
+    }
+    return run_case(context(), task, kernel, *programs, what, &left);
   }
 
   Result<std::vector<SubjectReport>> measure(const TaskRef& task, const Workload& workload,

@@ -7,6 +7,7 @@
 
 #include "base/phases.hpp"
 #include "evolution/evaluate/count_work.hpp"
+#include "evolution/evaluate/part_prover.hpp"
 #include "evolution/evaluate/pipe.hpp"
 #include "evolution/evaluate/screen.hpp"
 #include "evolution/evaluate/timing.hpp"
@@ -147,6 +148,17 @@ StageAnswer time_it(const Pipe& pipe, const EvaluationOptions& rules, Passed& pa
   return std::optional<Rejected>();
 }
 
+// Proves the parts of a program that the writer joined.
+StageAnswer prove_parts(const Pipe& pipe, const EvaluationOptions& rules, Passed& passed) {
+  auto* prover = dynamic_cast<PartProver*>(pipe.writer);
+  if (prover == nullptr || rules.brief.strategy == nullptr) return std::optional<Rejected>();
+  const Phase phase("part proof");
+  begin(rules, "proving");
+  const auto place = enter(rules, DevicePlaces::For::proof, passed);
+  if (!place) return place.error();
+  return prover->prove_parts(pipe, *rules.brief.strategy, rules.level, rules.proof_seed);
+}
+
 // Proves, times, judges; what is faster than the rule's mark is proved as an elite before it is
 // believed.
 StageAnswer try_out(const Pipe& pipe, const EvaluationOptions& rules, Passed& passed,
@@ -155,7 +167,9 @@ StageAnswer try_out(const Pipe& pipe, const EvaluationOptions& rules, Passed& pa
   accepted.conditions = {
       kernel.compiler, kernel.options, kernel.arch, kernel.facts.flags, kernel.confinement, "", ""};
   if (is_over(rules)) return give_up(passed);
-  auto refused = prove(pipe, rules, rules.level, passed, accepted);
+  auto refused = prove_parts(pipe, rules, passed);
+  if (!refused || *refused) return refused;
+  refused = prove(pipe, rules, rules.level, passed, accepted);
   if (!refused || *refused || rules.proof_only) return refused;
   refused = time_it(pipe, rules, passed, accepted);
   if (!refused || *refused) return refused;
@@ -252,7 +266,9 @@ Result<Passed> pass(const Pipe& pipe, const Strategy& strategy, const Evaluation
     passed.candidate.evaluated = source.rejected().code == "write.unreadable";
   }
   if (source) {
-    auto done = pass_source(pipe, *source, rules);
+    EvaluationOptions known = rules;
+    known.brief.strategy = &strategy;
+    auto done = pass_source(pipe, *source, known);
     if (!done || done->given_up) return done;
     passed = std::move(*done);
   }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <cupilot/parts/program_strategy.hpp>
 #include <cupilot/parts/resolved_plan.hpp>
 
 #include "evolution/journal/records.hpp"
@@ -90,7 +91,7 @@ Result<void> write_best(Host& host, const std::string& run_dir, const Task& task
       {"kernel.cu",
        standalone_text(best.candidate.source, launches ? words_in_best(task_words) : task_words)},
       {"launch.json", launch_plan_to_json(best.candidate.source.plan) + "\n"},
-      {"strategy.json", strategy_to_json(best.candidate.strategy) + "\n"},
+      {"strategy.json", program_strategy_to_json(parts_of(best.candidate.strategy)) + "\n"},
       {"evidence.json", evidence_json(best, task, backend.identity())}};
   if (launches) {
     auto text = launcher_text(task, backend.device(), kernel);

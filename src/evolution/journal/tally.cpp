@@ -6,6 +6,7 @@
 
 #include "base/counting_seconds.hpp"
 #include "base/guard.hpp"
+#include "evolution/journal/program_record.hpp"
 #include "evolution/journal/run_files.hpp"
 
 namespace cupilot {
@@ -106,7 +107,11 @@ Result<RunWalk> walk_run(Host& host, const std::string& run_dir, const EventVisi
   Tally tally;
   std::optional<ForecastScore> score;
   const Folding* so_far = nullptr;
+  std::vector<std::string> programs = program_lines(host, run_dir);
+  const bool is_program = !programs.empty();
   Folding folding([&](SearchEvent event, const FramedRecord& record) {
+    const auto* result = is_program ? std::get_if<ResultRecord>(&event) : nullptr;
+    if (result != nullptr) programs.push_back(program_line(result->candidate));
     if (!score) {
       score.emplace(so_far->state());
       tally.times_are(so_far->state().header.provenance);
@@ -141,6 +146,10 @@ Result<RunWalk> walk_run(Host& host, const std::string& run_dir, const EventVisi
   if (std::string sentence = score ? score->sentence() : ""; !sentence.empty()) {
     notices.push_back(std::move(sentence));
   }
+  const std::optional<Best>& best = walk.summary.report.best;
+  if (is_program && best)
+    programs.push_back(taken_line(best->candidate, walk.summary.report.evaluations));
+  for (std::string& line : programs) notices.push_back(std::move(line));
   return walk;
 }
 

@@ -16,6 +16,7 @@
 #include "evolution/journal/tally.hpp"
 #include "evolution/run/driver.hpp"
 #include "evolution/run/kept_families.hpp"
+#include "evolution/run/kernel_run.hpp"
 #include "evolution/search/options.hpp"
 
 namespace cupilot {
@@ -68,16 +69,22 @@ EvolveOptions without_a_pool_named_off(EvolveOptions options) {
   return options;
 }
 
-// A task whose own check cannot tell right from wrong is not searched.
-Result<void> prove_the_check(RunContext& context, const EvolveOptions& options) {
+// A task whose own check cannot tell right from wrong is not searched, unless `how` allows it.
+Result<void> prove_the_check(RunContext& context, const EvolveOptions& options,
+                             const KernelRun& how) {
   if (context.checker == nullptr) return {};
   Heartbeat heartbeat(host_of(options), options.observer);
   Spending spent;
   auto power = aside(host_of(options), heartbeat, "trying the task's own check", spent,
                      [&] { return check_power(context.task, *context.checker); });
   if (power) return {};
-  if (power.error().code != ErrorCode::no_device) return power.error();
-  context.notices.push_back("the task's own check was not put to the test: " +
+  if (power.error().code == ErrorCode::no_device) {
+    context.notices.push_back("the task's own check was not put to the test: " +
+                              power.error().message);
+    return {};
+  }
+  if (!how.weak_check_allowed || power.error().code != ErrorCode::usage) return power.error();
+  context.notices.push_back("unproved by the outputs of the whole, which parts prove: " +
                             power.error().message);
   return {};
 }
@@ -97,12 +104,14 @@ double beginning(const EvolveOptions& options) {
   return host_of(options).monotonic_seconds() - options.seconds_before;
 }
 
-Result<EvolveReport> begin_run(const Task& task, Backend& backend, const EvolveOptions& options) {
+Result<EvolveReport> begin_run(const Task& task, Backend& backend, const EvolveOptions& options,
+                               const KernelRun& how) {
   if (auto there = open_contestants(backend, options.against); !there) return there.error();
   const double began = beginning(options);
   auto context = open_context(task, backend, options);
   if (!context) return context.error();
-  if (auto able = prove_the_check(*context, options); !able) return able.error();
+  context->notices.insert(context->notices.end(), how.notices.begin(), how.notices.end());
+  if (auto able = prove_the_check(*context, options, how); !able) return able.error();
   std::optional<Journal> journal;
   if (!options.run_dir.empty()) {
     auto created = Journal::create(host_of(options), options.run_dir);
@@ -156,27 +165,6 @@ Result<std::optional<EvolveReport>> finished_or(Error error, const std::string& 
   if (auto same = same_device(walk->state, backend); !same) return same.error();
   if (!walk->summary.report.best) return nothing_valid(walk->summary.report);
   return std::optional(std::move(walk->summary.report));
-}
-
-// Takes the journal's options instead of the caller's.
-EvolveOptions as_recorded(Host& host, const HeaderRecord& header, const EvolveOptions& options,
-                          const std::string& run_dir) {
-  EvolveOptions all = options;
-  all.search = header.search;
-  all.search.parallel = options.search.parallel;
-  all.run_dir = run_dir;
-  all.tunables = kept_tunables(host, run_dir, header.tunables);
-  all.random_search = header.random_search;
-  all.plain_baseline = header.plain_baseline;
-  all.against = header.against;
-  if (header.seats) all.seats = *header.seats;
-  all.screening = !header.screen.empty();
-  all.task_words = header.task_words;
-  all.device_name = header.device_name;
-  if (all.max_seconds <= 0) all.max_seconds = header.max_seconds;
-  if (all.pool.empty()) all.pool = header.pool;
-  if (all.pool_tags.empty()) all.pool_tags = header.pool_tags;
-  return without_a_pool_named_off(std::move(all));
 }
 
 // nullopt: the checkpoint cannot be used. `notices`: of the report.
@@ -249,13 +237,34 @@ Result<EvolveReport> continue_run(const std::string& run_dir, Backend& backend,
 
 }  // namespace
 
-Result<EvolveReport> evolve(const Task& task, Backend& backend, const EvolveOptions& options) {
-  if (auto sound = check_numbers(options); !sound) return sound.error();
-  return guarded([&] { return begin_run(task, backend, without_a_pool_named_off(options)); });
+EvolveOptions as_recorded(Host& host, const HeaderRecord& header, const EvolveOptions& options,
+                          const std::string& run_dir) {
+  EvolveOptions all = options;
+  all.search = header.search;
+  all.search.parallel = options.search.parallel;
+  all.run_dir = run_dir;
+  all.tunables = kept_tunables(host, run_dir, header.tunables);
+  all.random_search = header.random_search;
+  all.plain_baseline = header.plain_baseline;
+  all.against = header.against;
+  if (header.seats) all.seats = *header.seats;
+  all.screening = !header.screen.empty();
+  all.task_words = header.task_words;
+  all.device_name = header.device_name;
+  if (all.max_seconds <= 0) all.max_seconds = header.max_seconds;
+  if (all.pool.empty()) all.pool = header.pool;
+  if (all.pool_tags.empty()) all.pool_tags = header.pool_tags;
+  return without_a_pool_named_off(std::move(all));
 }
 
-Result<EvolveReport> resume(const std::string& run_dir, Backend& backend,
-                            const EvolveOptions& options) {
+Result<EvolveReport> evolve_kernel(const Task& task, Backend& backend, const EvolveOptions& options,
+                                   const KernelRun& how) {
+  if (auto sound = check_numbers(options); !sound) return sound.error();
+  return guarded([&] { return begin_run(task, backend, without_a_pool_named_off(options), how); });
+}
+
+Result<EvolveReport> resume_kernel(const std::string& run_dir, Backend& backend,
+                                   const EvolveOptions& options) {
   if (auto sound = check_numbers(options); !sound) return sound.error();
   return guarded([&] { return continue_run(run_dir, backend, options); });
 }

@@ -1,0 +1,228 @@
+#include "evolution/journal/program_record.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include <cupilot/parts/program_strategy.hpp>
+
+#include "evolution/journal/record_parts.hpp"
+
+namespace cupilot {
+namespace {
+
+using parts::Json;
+
+constexpr int format = 1;
+constexpr int slots_without_kernel = 2;  // then the part is refused
+constexpr std::size_t partitions_told = 8;
+
+Json json_of(const ProgramSlotRecord& slot) {
+  Json json = {{"part", slot.part}, {"evaluations", slot.evaluations}};
+  if (slot.time_us > 0) {
+    json["time_us"] = slot.time_us;
+    json["strategy"] = parts::put(slot.strategy);
+  } else {
+    json["refused"] = slot.refused;
+  }
+  return json;
+}
+
+ProgramSlotRecord slot_of(const Json& json) {
+  ProgramSlotRecord slot;
+  json.at("part").get_to(slot.part);
+  json.at("evaluations").get_to(slot.evaluations);
+  if (json.contains("time_us")) {
+    json.at("time_us").get_to(slot.time_us);
+    slot.strategy = parts::strategy_of(json.at("strategy"));
+  } else {
+    json.at("refused").get_to(slot.refused);
+  }
+  return slot;
+}
+
+std::string names_of(const ProgramPartRecord& part) {
+  std::string names;
+  for (const std::string& name : part.on) names += (names.empty() ? "" : "+") + name;
+  return names;
+}
+
+std::string shown(const ProgramRecord& record, const std::vector<std::size_t>& partition) {
+  std::string text;
+  for (const std::size_t part : partition)
+    text += (text.empty() ? "" : " | ") + names_of(record.parts[part]);
+  return text;
+}
+
+std::string shown(const Strategy& strategy) {
+  std::string text;
+  for (const PartStrategy& part : parts_of(strategy).parts) {
+    std::string names;
+    for (const std::string& name : part.on) names += (names.empty() ? "" : "+") + name;
+    text += (text.empty() ? "" : " | ") + (names.empty() ? "one part" : names);
+  }
+  return text;
+}
+
+bool all_have_kernels(const std::vector<std::size_t>& partition,
+                      const std::vector<PartStanding>& parts) {
+  return std::all_of(partition.begin(), partition.end(),
+                     [&](std::size_t part) { return parts[part].time_us > 0; });
+}
+
+std::string part_line(const ProgramRecord& record, const std::vector<PartStanding>& all,
+                      std::size_t part) {
+  const PartStanding& one = all[part];
+  const std::string name = names_of(record.parts[part]);
+  if (one.slots == 0)
+    return fmt::format("part {}: not searched, at least {:.4g} us", name, one.floor_us);
+  if (one.time_us <= 0) {
+    const auto last =
+        std::find_if(record.slots.rbegin(), record.slots.rend(),
+                     [&](const ProgramSlotRecord& slot) { return slot.part == part; });
+    return fmt::format("part {}: no kernel after {} evaluations: {}", name, one.evaluations,
+                       last == record.slots.rend() ? "" : last->refused);
+  }
+  return fmt::format("part {}: {:.4g} us after {} evaluations, floor {:.4g} us", name, one.time_us,
+                     one.evaluations, one.floor_us);
+}
+
+}  // namespace
+
+double PartStanding::expected_us() const {
+  if (refused) return std::numeric_limits<double>::infinity();
+  return time_us > 0 ? time_us : floor_us;
+}
+
+std::vector<PartStanding> standings(const ProgramRecord& record) {
+  std::vector<PartStanding> all(record.parts.size());
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].floor_us = record.parts[i].floor_us;
+  for (std::size_t i = 0; i < record.slots.size(); ++i) {
+    const ProgramSlotRecord& slot = record.slots[i];
+    PartStanding& part = all[slot.part];
+    ++part.slots;
+    part.evaluations = slot.evaluations;
+    const double before = part.time_us;
+    const bool better = slot.time_us > 0 && (before <= 0 || slot.time_us < before);
+    part.last_gain = better && before > 0 ? before / slot.time_us - 1 : 0;
+    if (better) {
+      part.time_us = slot.time_us;
+      part.best_slot = i;
+    }
+    part.refused = part.time_us <= 0 && part.slots >= slots_without_kernel;
+  }
+  return all;
+}
+
+double expected_us(const std::vector<std::size_t>& partition,
+                   const std::vector<PartStanding>& parts) {
+  double sum = 0;
+  for (const std::size_t part : partition) sum += parts[part].expected_us();
+  return sum;
+}
+
+std::string program_path(const std::string& run_dir) { return run_dir + "/program.json"; }
+
+std::string to_json(const ProgramRecord& record) {
+  Json part_list = Json::array(), slot_list = Json::array();
+  for (const ProgramPartRecord& part : record.parts)
+    part_list.push_back({{"on", part.on}, {"task_id", part.task_id}, {"floor_us", part.floor_us}});
+  for (const ProgramSlotRecord& slot : record.slots) slot_list.push_back(json_of(slot));
+  const Json json = {{"cupilot_program", format},
+                     {"max_evaluations", record.max_evaluations},
+                     {"slot_evaluations", record.slot_evaluations},
+                     {"listed", record.listed},
+                     {"parts", std::move(part_list)},
+                     {"partitions", record.partitions},
+                     {"slots", std::move(slot_list)}};
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<ProgramRecord> program_record_from(std::string_view text, const std::string& origin) {
+  const auto malformed = [&](const std::string& reason) {
+    return Error{ErrorCode::failure, origin + ": " + reason,
+                 "begin a new run directory; the parts' own directories still hold their kernels"};
+  };
+  ProgramRecord record;
+  try {
+    const Json json = Json::parse(text);
+    if (json.at("cupilot_program").get<int>() != format)
+      return malformed("it is of another version");
+    json.at("max_evaluations").get_to(record.max_evaluations);
+    json.at("slot_evaluations").get_to(record.slot_evaluations);
+    json.at("listed").get_to(record.listed);
+    for (const Json& part : json.at("parts")) {
+      record.parts.push_back({part.at("on").get<std::vector<std::string>>(),
+                              part.at("task_id").get<std::string>(),
+                              part.at("floor_us").get<double>()});
+    }
+    json.at("partitions").get_to(record.partitions);
+    for (const Json& slot : json.at("slots")) record.slots.push_back(slot_of(slot));
+  } catch (const Json::exception& fault) {
+    return malformed(fault.what());
+  }
+  const auto unknown = [&](std::size_t part) { return part >= record.parts.size(); };
+  for (const auto& partition : record.partitions) {
+    if (std::any_of(partition.begin(), partition.end(), unknown))
+      return malformed("a partition has a part that is not listed");
+  }
+  if (std::any_of(record.slots.begin(), record.slots.end(),
+                  [&](const ProgramSlotRecord& slot) { return unknown(slot.part); }))
+    return malformed("a slot has a part that is not listed");
+  return record;
+}
+
+std::vector<std::string> program_lines(const ProgramRecord& record) {
+  const std::vector<PartStanding> all = standings(record);
+  auto order = record.partitions;
+  std::stable_sort(order.begin(), order.end(), [&](const auto& a, const auto& b) {
+    return expected_us(a, all) < expected_us(b, all);
+  });
+  std::vector<std::string> lines = {fmt::format(
+      "program: {} partitions {}, {} parts, {} slots of {} evaluations", record.partitions.size(),
+      record.listed ? "are legal" : "were found by dynamic programming over times",
+      record.parts.size(), record.slots.size(), record.slot_evaluations)};
+  for (std::size_t part = 0; part < record.parts.size(); ++part)
+    lines.push_back(part_line(record, all, part));
+  for (std::size_t i = 0; i < std::min(order.size(), partitions_told); ++i) {
+    const double sum = expected_us(order[i], all);
+    const bool known = all_have_kernels(order[i], all);
+    if (known)
+      lines.push_back(
+          fmt::format("partition {}: its parts take {:.4g} us", shown(record, order[i]), sum));
+    else if (sum < std::numeric_limits<double>::infinity())
+      lines.push_back(fmt::format("partition {}: at least {:.4g} us, not all parts were searched",
+                                  shown(record, order[i]), sum));
+    else
+      lines.push_back(
+          fmt::format("partition {}: a part of it has no kernel", shown(record, order[i])));
+  }
+  return lines;
+}
+
+std::string program_line(const Candidate& candidate) {
+  const std::string text = "program " + shown(candidate.strategy) + ": ";
+  if (const auto* accepted = std::get_if<Accepted>(&candidate.outcome))
+    return text + fmt::format("{:.4g} us {} end to end", accepted->measurement.time_us,
+                              name_of(accepted->measurement.provenance));
+  const auto* rejected = std::get_if<Rejected>(&candidate.outcome);
+  return text + (rejected == nullptr ? "lost" : "refused, " + rejected->message);
+}
+
+std::string taken_line(const Candidate& best, std::int64_t programs) {
+  return fmt::format(
+      "taken: {}, the fastest end to end of {} program{} tried, those of the "
+      "partitions whose parts take least",
+      shown(best.strategy), programs, programs == 1 ? "" : "s");
+}
+
+std::vector<std::string> program_lines(Host& host, const std::string& run_dir) {
+  if (!host.exists(program_path(run_dir))) return {};
+  const auto text = host.read_file(program_path(run_dir));
+  if (!text) return {};
+  const auto record = program_record_from(*text, program_path(run_dir));
+  return record ? program_lines(*record) : std::vector<std::string>{record.error().message};
+}
+
+}  // namespace cupilot

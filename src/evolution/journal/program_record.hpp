@@ -1,0 +1,72 @@
+// program.json of a run directory: how a graph was cut, and what each part's search found
+// (docs/formats/run-directory.md).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <cupilot/candidate.hpp>
+#include <cupilot/parts/host.hpp>
+#include <cupilot/result.hpp>
+#include <cupilot/strategy.hpp>
+
+namespace cupilot {
+
+// A part that some partition has.
+struct ProgramPartRecord {
+  std::vector<std::string> on{};  // its operations
+  std::string task_id{};
+  double floor_us = 0;  // no kernel of the part is faster
+};
+
+// A slot: one part's search went on until it had this many evaluations.
+struct ProgramSlotRecord {
+  std::size_t part = 0;
+  std::int64_t evaluations = 0;
+  double time_us = 0;     // of its best kernel; 0: none
+  Strategy strategy{};    // of that kernel
+  std::string refused{};  // the reason where there is none
+};
+
+struct ProgramRecord {
+  std::int64_t max_evaluations = 0;  // of all parts; 0: no limit
+  std::int64_t slot_evaluations = 0;
+  bool listed = true;  // every legal partition; false: those that dynamic programming found
+  std::vector<ProgramPartRecord> parts{};
+  std::vector<std::vector<std::size_t>> partitions{};  // parts in the order of their launches
+  std::vector<ProgramSlotRecord> slots{};
+};
+
+// A part as its slots left it.
+struct PartStanding {
+  double floor_us = 0;
+  int slots = 0;
+  std::int64_t evaluations = 0;
+  double time_us = 0;         // 0: no kernel yet
+  double last_gain = 0;       // by which the last slot made it faster: 0.1 is 10 %
+  std::size_t best_slot = 0;  // the slot of its best kernel
+  bool refused = false;       // slots enough, and no kernel
+  // Its kernel's time, the floor before there is one.
+  double expected_us() const;
+};
+std::vector<PartStanding> standings(const ProgramRecord& record);
+// Sum of the parts' expected times; infinite where a part is refused.
+double expected_us(const std::vector<std::size_t>& partition,
+                   const std::vector<PartStanding>& parts);
+
+std::string program_path(const std::string& run_dir);
+std::string to_json(const ProgramRecord& record);
+Result<ProgramRecord> program_record_from(std::string_view json, const std::string& origin);
+
+// Sentences of a report: parts and partitions with their times.
+std::vector<std::string> program_lines(const ProgramRecord& record);
+// The same of a run directory; none where it is no program's.
+std::vector<std::string> program_lines(Host& host, const std::string& run_dir);
+// The program of a candidate and what became of it: "program a | b+c: 12.5 us modelled end to end".
+std::string program_line(const Candidate& candidate);
+// Says which program was taken, and why.
+std::string taken_line(const Candidate& best, std::int64_t programs);
+
+}  // namespace cupilot

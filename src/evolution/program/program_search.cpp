@@ -1,0 +1,378 @@
+#include "evolution/program/program_search.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <cupilot/parts/policy.hpp>
+#include <cupilot/parts/program_strategy.hpp>
+
+#include "evolution/journal/events.hpp"
+#include "evolution/journal/run_state.hpp"
+#include "evolution/program/choose.hpp"
+#include "evolution/program/content.hpp"
+#include "evolution/program/writer.hpp"
+#include "evolution/run/kept_families.hpp"
+#include "evolution/run/kernel_run.hpp"
+
+namespace cupilot {
+namespace {
+
+constexpr std::int64_t least_slot = 4, most_slot = 64;  // evaluations
+constexpr double share_of_parts = 0.75;                 // of the time
+constexpr std::size_t programs_tried = 6;
+
+Host& host_of(const EvolveOptions& options) {
+  return options.host != nullptr ? *options.host : real_host();
+}
+
+Families known_families(const EvolveOptions& options) {
+  return options.families.empty() ? builtin_families() : options.families;
+}
+
+bool is_served(const Families& families, const Task& task) {
+  const auto templates = templates_of(families, task);
+  return std::any_of(templates.begin(), templates.end(),
+                     [&](const Tunable& one) { return serves(one, task); });
+}
+
+// Tells of a part's search under the part's name; its notices stay in its own journal.
+class PartObserver final : public SearchObserver {
+ public:
+  PartObserver(SearchObserver* outer, std::string name) : outer_(outer), name_(std::move(name)) {}
+  void on_refusal(const Refusal& refusal) override {
+    if (outer_ != nullptr) outer_->on_refusal(refusal);
+  }
+  void on_activity(const Activity& activity) override {
+    if (outer_ == nullptr) return;
+    Activity told = activity;
+    told.doing = "part " + name_ + ": " + told.doing;
+    outer_->on_activity(told);
+  }
+
+ private:
+  SearchObserver* outer_;
+  std::string name_;
+};
+
+// The parts of a task's partitions, their searches, and what came of them.
+class ProgramSearch {
+ public:
+  ProgramSearch(const Task& task, Backend& backend, const EvolveOptions& options)
+      : task_(task),
+        backend_(backend),
+        options_(options),
+        host_(host_of(options)),
+        families_(known_families(options)),
+        began_(host_.monotonic_seconds()) {}
+
+  // Cuts the graph. Error usage: no partition is legal; it names the operations without a template.
+  Result<void> cut() {
+    fills_ = edge_fills(task_, backend_);
+    const OperationGraph graph = operation_graph(task_);
+    const auto all = partitions(graph, {[&](const Part& part) { return form_of(part) != nullptr; },
+                                        [&](const Part& part) { return floor_of(part); }});
+    record_.listed = all.listed;
+    if (all.all.empty()) return unserved();
+    std::map<Part, std::size_t> numbers;
+    for (const Partition& partition : all.all) {
+      std::vector<std::size_t> parts;
+      for (const Part& part : partition) {
+        const auto [known, fresh] = numbers.emplace(part, forms_in_order_.size());
+        if (fresh) add_part(part);
+        parts.push_back(known->second);
+      }
+      record_.partitions.push_back(std::move(parts));
+    }
+    return {};
+  }
+
+  // Takes up what the run directory says of earlier slots.
+  Result<void> take_up() {
+    if (options_.run_dir.empty() || !host_.exists(program_path(options_.run_dir))) return {};
+    const std::string path = program_path(options_.run_dir);
+    auto text = host_.read_file(path);
+    if (!text) return text.error();
+    auto known = program_record_from(*text, path);
+    if (!known) return known.error();
+    const auto same = [](const ProgramPartRecord& a, const ProgramPartRecord& b) {
+      return a.on == b.on && a.task_id == b.task_id;
+    };
+    if (!std::equal(known->parts.begin(), known->parts.end(), record_.parts.begin(),
+                    record_.parts.end(), same))
+      return Error{ErrorCode::usage, path + ": the graph is cut into other parts now",
+                   "resume with the program and the families that began the run"};
+    record_ = std::move(*known);
+    return {};
+  }
+
+  // Searches parts until `max_evaluations` of all (0: no limit) or the time are spent.
+  Result<void> search_parts(std::int64_t max_evaluations) {
+    record_.max_evaluations = max_evaluations;
+    if (record_.slot_evaluations == 0) {
+      const auto operations = static_cast<std::int64_t>(task_.operations.size());
+      const std::int64_t share = max_evaluations / (2 * operations + 2);
+      record_.slot_evaluations =
+          max_evaluations == 0 ? 16 : std::clamp(share, least_slot, most_slot);
+    }
+    while (true) {
+      if (cancelled()) return interrupted();
+      const auto part = next_part(record_);
+      if (!part || !is_affordable(*part)) return {};
+      if (auto searched = search_part(*part); !searched) return searched;
+      if (auto kept = keep(); !kept) return kept;
+    }
+  }
+
+  // Programs of partitions whose parts have kernels, by the sum of the parts' times.
+  std::vector<Strategy> programs() const {
+    std::vector<Strategy> all;
+    const auto parts = standings(record_);
+    for (const auto& partition : ready_partitions(record_)) {
+      ProgramStrategy program;
+      for (const std::size_t part : partition) {
+        const Strategy& best = record_.slots[parts[part].best_slot].strategy;
+        program.parts.push_back({record_.parts[part].on, {best.uses, "", {}, ""}});
+      }
+      program.rationale =
+          fmt::format("its parts take {:.4g} us alone", expected_us(partition, parts));
+      all.push_back(as_strategy(program));
+      if (all.size() == programs_tried) break;
+    }
+    return all;
+  }
+
+  const ProgramRecord& record() const { return record_; }
+
+ private:
+  bool cancelled() const { return options_.cancel != nullptr && options_.cancel->load(); }
+
+  const PartTask* form_of(const Part& part) {
+    const auto known = forms_.find(part);
+    if (known != forms_.end()) return known->second ? &*known->second : nullptr;
+    auto form = served_part(task_, part, families_, fills_);
+    auto& place = forms_[part];
+    if (form) place = std::move(*form);
+    return place ? &*place : nullptr;
+  }
+
+  double floor_of(const Part& part) {
+    const PartTask* form = form_of(part);
+    if (form == nullptr) return 0;
+    const DeviceSpec& device = backend_.device();
+    const auto floor =
+        floor_us(form->task, form->task.time_shapes.front(), device, form->task.precision);
+    return (floor ? *floor : 0) + 1e6 * device.launch_seconds / 2;
+  }
+
+  void add_part(const Part& part) {
+    const PartTask& form = *form_of(part);
+    ProgramPartRecord record{.on = {}, .task_id = task_id(form.task), .floor_us = floor_of(part)};
+    for (const int i : part)
+      record.on.push_back(task_.operations[static_cast<std::size_t>(i)].name);
+    record_.parts.push_back(std::move(record));
+    forms_in_order_.push_back(&form);
+  }
+
+  Error unserved() const {
+    std::string names;
+    for (std::size_t i = 0; i < task_.operations.size(); ++i) {
+      const auto alone = forms_.find(Part{static_cast<int>(i)});
+      if (alone != forms_.end() && alone->second) continue;
+      const Operation& operation = task_.operations[i];
+      names += fmt::format("{}{} ({})", names.empty() ? "" : ", ", operation.name, operation.kind);
+    }
+    return {ErrorCode::usage,
+            fmt::format("no template serves task {} of family '{}', and it cannot be cut into "
+                        "parts that templates serve: none serves {} alone",
+                        task_.name, task_.family, names.empty() ? "a part" : names),
+            "write a tunable for it (docs/formats/tunable.md), or let a model write (--models)"};
+  }
+
+  Error interrupted() const { return {ErrorCode::failure, "interrupted", ""}; }
+
+  double seconds_left() const {
+    return share_of_parts * options_.max_seconds - options_.seconds_before -
+           (host_.monotonic_seconds() - began_);
+  }
+
+  // False where the budget or the time is spent; every partition needs one slot of each part first.
+  bool is_affordable(std::size_t part) const {
+    if (options_.max_seconds > 0 && seconds_left() <= 0) return false;
+    if (record_.max_evaluations == 0) return true;
+    std::int64_t spent = 0;
+    for (const PartStanding& one : standings(record_)) spent += one.evaluations;
+    const bool first = ready_partitions(record_).empty();
+    static_cast<void>(part);
+    return first || spent + record_.slot_evaluations <= record_.max_evaluations;
+  }
+
+  std::string folder_of(std::size_t part) const {
+    if (options_.run_dir.empty()) return "";
+    constexpr std::size_t longest = 60;
+    const std::string& name = forms_in_order_[part]->name;
+    const bool fits = name.size() <= longest;
+    return options_.run_dir + "/parts/" + (fits ? name : record_.parts[part].task_id.substr(0, 16));
+  }
+
+  EvolveOptions options_of(std::size_t part, std::int64_t evaluations) const {
+    EvolveOptions one;
+    one.search = options_.search;
+    one.search.max_evaluations = evaluations;
+    one.search.max_generations = 0;
+    one.search.target_us = 0;  // of the program, not of a part
+    one.run_dir = folder_of(part);
+    one.families = options_.families;
+    one.random_search = options_.random_search;
+    one.plain_baseline = false;
+    one.screening = options_.screening;
+    one.screen = options_.screen;
+    one.worker_path = options_.worker_path;
+    one.cancel = options_.cancel;
+    one.pool = options_.pool;
+    one.pool_tags = options_.pool_tags;
+    one.device_name = options_.device_name;
+    one.host = options_.host;
+    if (options_.max_seconds > 0) one.max_seconds = std::max(1.0, seconds_left());
+    return one;
+  }
+
+  Result<void> search_part(std::size_t part) {
+    const PartTask& form = *forms_in_order_[part];
+    const auto before = standings(record_)[part];
+    ProgramSlotRecord slot{.part = part,
+                           .evaluations = before.evaluations + record_.slot_evaluations};
+    PartObserver observer(options_.observer, form.name);
+    EvolveOptions one = options_of(part, slot.evaluations);
+    one.observer = &observer;
+    const bool begun = !one.run_dir.empty() && host_.exists(journal_path(one.run_dir));
+    if (begun) one.raise_evaluations = slot.evaluations;
+    const auto report =
+        begun ? resume_kernel(one.run_dir, backend_, one) : evolve_kernel(form.task, backend_, one);
+    if (cancelled()) return interrupted();
+    if (!report) {
+      const ErrorCode code = report.error().code;
+      const bool own =
+          code == ErrorCode::usage || code == ErrorCode::no_candidate || code == ErrorCode::budget;
+      if (!own) return Error(report.error()).while_doing("searching part " + form.name);
+      slot.refused = report.error().message;
+    } else if (report->best) {
+      const Candidate& best = report->best->candidate;
+      slot.time_us = std::get<Accepted>(best.outcome).measurement.time_us;
+      slot.strategy = best.strategy;
+    }
+    record_.slots.push_back(std::move(slot));
+    tell(part);
+    return {};
+  }
+
+  void tell(std::size_t part) const {
+    if (options_.observer == nullptr) return;
+    const PartStanding one = standings(record_)[part];
+    const std::string& name = forms_in_order_[part]->name;
+    options_.observer->on_notice(
+        one.time_us > 0 ? fmt::format("part {}: {:.4g} us {} after {} evaluations", name,
+                                      one.time_us, name_of(backend_.provenance()), one.evaluations)
+                        : fmt::format("part {}: no kernel after {} evaluations: {}", name,
+                                      one.evaluations, record_.slots.back().refused));
+  }
+
+  Result<void> keep() {
+    if (options_.run_dir.empty()) return {};
+    return host_.write_file_atomically(program_path(options_.run_dir), to_json(record_), true);
+  }
+
+  const Task& task_;
+  Backend& backend_;
+  const EvolveOptions& options_;
+  Host& host_;
+  Families families_;
+  double began_;
+  EdgeFills fills_;
+  std::map<Part, std::optional<PartTask>> forms_;
+  std::vector<const PartTask*> forms_in_order_;  // as record_.parts
+  ProgramRecord record_;
+};
+
+// Proposes programs; searches their parts before.
+class ProgramPolicy final : public Policy {
+ public:
+  explicit ProgramPolicy(ProgramSearch& search) : search_(search) {}
+
+  Result<std::optional<Proposal>> propose(const PolicyView& view, Rng) override {
+    if (auto searched = search_.search_parts(view.max_evaluations); !searched)
+      return searched.error();
+    for (Strategy& program : search_.programs()) {
+      if (view.tried(strategy_id(program))) continue;
+      Proposal proposal;
+      proposal.kind = BreedKind::seed;
+      proposal.strategy = std::move(program);
+      return std::optional(std::move(proposal));
+    }
+    return std::optional<Proposal>();
+  }
+  void accept(const Proposal&) override {}
+  void observe(const SlotOutcome&) override {}
+  std::string save() const override { return ""; }
+  bool load(std::string_view saved) override { return saved.empty(); }
+
+ private:
+  ProgramSearch& search_;
+};
+
+Result<EvolveReport> run_program(
+    const Task& task, Backend& backend, const EvolveOptions& options,
+    const std::function<Result<EvolveReport>(const EvolveOptions&)>& run) {
+  ProgramSearch search(task, backend, options);
+  if (auto cut = search.cut(); !cut) return cut.error();
+  if (auto taken = search.take_up(); !taken) return taken.error();
+  ProgramWriter writer(task, known_families(options));
+  EvolveOptions all = options;
+  all.policy = [&](const SearchOptions&, const Space&) {
+    return std::make_unique<ProgramPolicy>(search);
+  };
+  all.writer = &writer;
+  all.pool = "off";
+  auto report = run(all);
+  if (!report) return report;
+  for (std::string& line : program_lines(search.record()))
+    report->notices.push_back(std::move(line));
+  return report;
+}
+
+}  // namespace
+
+bool needs_program(const Task& task, const Backend& backend, const EvolveOptions& options) {
+  const bool others_write = options.chat != nullptr || options.writer != nullptr ||
+                            options.evaluator != nullptr || options.policy ||
+                            !options.tunables.empty();
+  if (others_write || task.operations.empty() || task.reference.stages.empty() ||
+      !backend.traits().techniques.empty() || !backend.traits().runs)
+    return false;
+  return !is_served(known_families(options), task);
+}
+
+Result<EvolveReport> evolve_program(const Task& task, Backend& backend,
+                                    const EvolveOptions& options) {
+  return run_program(task, backend, options, [&](const EvolveOptions& all) {
+    return evolve_kernel(task, backend, all, {.notices = {}, .weak_check_allowed = true});
+  });
+}
+
+Result<EvolveReport> resume_program(const std::string& run_dir, Backend& backend,
+                                    const EvolveOptions& options) {
+  Host& host = host_of(options);
+  const auto read = read_journal(host, run_dir);
+  if (!read) return read.error();
+  const auto state = fold(*read);
+  if (!state) return state.error();
+  EvolveOptions own = as_recorded(host, state->header, options, run_dir);
+  auto families = kept_families(host, run_dir, options.families);
+  if (!families) return families.error();
+  own.families = std::move(*families);
+  return run_program(state->task, backend, own, [&](const EvolveOptions& all) {
+    return resume_kernel(run_dir, backend, all);
+  });
+}
+
+}  // namespace cupilot

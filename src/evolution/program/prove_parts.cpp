@@ -1,0 +1,192 @@
+// The proof of a program's parts: its edges are outputs of the exposed task. Each is compared, and
+// on a device that hands back what a kernel left, each part is judged on the inputs that it really
+// got.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <cupilot/parts/rejection.hpp>
+#include <cupilot/parts/verification.hpp>
+
+#include "backend/observed.hpp"
+#include "evolution/program/writer.hpp"
+#include "task/content.hpp"
+
+namespace cupilot {
+namespace {
+
+using Storages = std::vector<std::vector<std::byte>>;  // one a tensor
+
+// The first part, in the order of launches, with an output that is wrong or was not written; else
+// the one whose launch a fault names; else null.
+const PartKernel* guilty(const std::vector<PartKernel>& parts, const TrialReport& report) {
+  if (report.cases.empty()) return nullptr;
+  const CaseReport& last = report.cases.back();
+  for (const PartKernel& part : parts) {
+    for (const Tensor& tensor : part.form.task.tensors) {
+      if (tensor.role != Role::out && tensor.role != Role::in_out) continue;
+      const std::string& name = part.form.tensors.at(tensor.name);
+      for (const OutputReport& output : last.outputs) {
+        if (output.tensor == name && (output.failed > 0 || output.never_written > 0)) return &part;
+      }
+    }
+  }
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::string prefix = part_prefix(i);
+    for (const Fault& fault : last.faults) {
+      if (fault.message.starts_with(prefix) || fault.where.starts_with(prefix)) return &parts[i];
+    }
+  }
+  return nullptr;
+}
+
+// Judges one part on what it got in one run of the exposed program.
+class PartJudge {
+ public:
+  PartJudge(Backend& backend, const Task& exposed, const Case& what, const Storages& left)
+      : backend_(backend), exposed_(exposed), what_(what), left_(left) {}
+
+  Result<std::optional<Rejected>> judge(const PartKernel& part) {
+    const Task& task = part.form.task;
+    Workload workload;
+    for (const auto& [axis, extent] : part.form.axes) {
+      const auto size = evaluate_or_error(extent, task_scope(exposed_, what_.workload));
+      if (!size) return size.error();
+      workload.sizes[axis] = *size;
+    }
+    Storages inputs(task.tensors.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (task.tensors[i].role != Role::out) inputs[i] = storage_of(part, task.tensors[i].name);
+    }
+    auto values = backend_.inspector().reference(TaskRef(task), workload, inputs);
+    if (!values) return values.error();
+    for (const ReferenceValues& want : *values) {
+      auto refused = compare(part, workload, want);
+      if (!refused || *refused) return refused;
+    }
+    return std::optional<Rejected>();
+  }
+
+ private:
+  const std::vector<std::byte>& storage_of(const PartKernel& part, const std::string& name) const {
+    const std::string& ours = part.form.tensors.at(name);
+    const auto found = std::find_if(exposed_.tensors.begin(), exposed_.tensors.end(),
+                                    [&](const Tensor& one) { return one.name == ours; });
+    return left_[static_cast<std::size_t>(found - exposed_.tensors.begin())];
+  }
+
+  Result<std::optional<Rejected>> compare(const PartKernel& part, const Workload& workload,
+                                          const ReferenceValues& want) const {
+    const Task& task = part.form.task;
+    const Tensor* tensor = find_tensor(task, want.tensor);
+    if (tensor == nullptr || !tensor->strides.empty() || tensor->check.kind == CheckKind::index_of)
+      return std::optional<Rejected>();
+    const auto at = static_cast<std::size_t>(tensor - task.tensors.data());
+    const auto bound = bound_params(task, at, workload, Content());
+    if (!bound) return bound.error();
+    const auto& storage = storage_of(part, want.tensor);
+    const auto* bytes = reinterpret_cast<const unsigned char*>(storage.data());
+    std::size_t failed = 0, first = 0;
+    for (std::size_t i = 0; i < want.values.size(); ++i) {
+      const auto bits = load_bits(bytes, static_cast<long long>(i), static_cast<int>(tensor->type));
+      if (judge_element(*bound, bits, want.values[i], want.sums[i]).ok) continue;
+      if (failed++ == 0) first = i;
+    }
+    if (failed == 0) return std::optional<Rejected>();
+    const auto bits =
+        load_bits(bytes, static_cast<long long>(first), static_cast<int>(tensor->type));
+    return std::optional(reject(
+        "verify.wrong",
+        fmt::format("part {}: {} of {} elements of {} are wrong on the inputs that it got, "
+                    "{:.9g} instead of {:.9g}",
+                    part.form.name, failed, want.values.size(), part.form.tensors.at(want.tensor),
+                    decode(bits, bound->type), want.values[first]),
+        fmt::format("{}[{}]", part.form.tensors.at(want.tensor), first)));
+  }
+
+  Backend& backend_;
+  const Task& exposed_;
+  const Case& what_;
+  const Storages& left_;
+};
+
+// Runs the cases one by one and judges each part after each. `refused`: by a part's own inputs.
+Result<TrialReport> observed(Backend& backend, ObservingDevice& device, const TaskRef& exposed,
+                             const std::vector<PartKernel>& parts, const CompiledKernel& kernel,
+                             const std::vector<Case>& cases, std::optional<Rejected>& refused) {
+  TrialReport report;
+  for (const Case& what : cases) {
+    Storages left;
+    auto ran = device.observe(exposed, kernel, what, left);
+    if (!ran) return ran.error();
+    const bool ended = ran->faults.empty() && !ran->not_for_this_shape && !left.empty();
+    report.cases.push_back(std::move(*ran));
+    if (!report.cases.back().faults.empty()) break;
+    for (const PartKernel& part : parts) {
+      if (!ended) break;
+      auto judged = PartJudge(backend, exposed, what, left).judge(part);
+      if (!judged) return judged.error();
+      if (*judged) {
+        refused = std::move(*judged);
+        return report;
+      }
+    }
+  }
+  return report;
+}
+
+}  // namespace
+
+Result<std::optional<Rejected>> prove_exposed(Backend& backend, const TaskRef& exposed,
+                                              const std::vector<PartKernel>& parts,
+                                              const KernelSource& source, ProofLevel level,
+                                              std::uint64_t seed) {
+  const auto kernel = backend.compile(source);
+  if (kernel.is_error()) return kernel.error();
+  if (kernel.is_rejected()) return std::optional(kernel.rejected());
+  const bool real = backend.provenance() == Provenance::measured;
+  const std::vector<Case> cases = battery(exposed, source, backend.device(), level, seed, real);
+  std::optional<Rejected> refused;
+  auto* observing = dynamic_cast<ObservingDevice*>(&backend);
+  const auto report = observing != nullptr
+                          ? observed(backend, *observing, exposed, parts, *kernel, cases, refused)
+                          : backend.run(exposed, *kernel, cases);
+  if (!report) return report.error();
+  if (refused) return refused;
+  auto concluded = conclude(exposed, *kernel, level, *report);
+  if (concluded.is_error()) return concluded.error();
+  if (!concluded.is_rejected()) return std::optional<Rejected>();
+  Rejected why = concluded.rejected();
+  const PartKernel* part = guilty(parts, *report);
+  why.message =
+      fmt::format("part {}: {}", part == nullptr ? "unknown" : part->form.name, why.message);
+  return std::optional(std::move(why));
+}
+
+std::set<std::string> handed_over(const std::vector<PartKernel>& parts) {
+  std::set<std::string> names;
+  for (const PartKernel& part : parts) {
+    for (const auto& [own, name] : part.form.tensors) names.insert(name);
+  }
+  return names;
+}
+
+Result<std::optional<Rejected>> ProgramWriter::prove_parts(const Pipe& pipe,
+                                                           const Strategy& strategy,
+                                                           ProofLevel level, std::uint64_t seed) {
+  if (level == ProofLevel::elite) return std::optional<Rejected>();
+  const ProofLevel inner = level == ProofLevel::finalist ? ProofLevel::elite : level;
+  // The virtual device sees each part's inputs; where there is none, the device itself.
+  Backend& backend = pipe.screen != nullptr ? *pipe.screen : *pipe.backend;
+  const auto parts = write_parts(strategy, &pipe.backend->device());
+  if (parts.is_error()) return parts.error();
+  if (parts.is_rejected()) return std::optional(parts.rejected());
+  if (parts->size() < 2) return std::optional<Rejected>();
+  auto exposed = exposed_task(task_, handed_over(*parts));
+  if (!exposed) return exposed.error();
+  const auto source = join_parts(*exposed, *parts);
+  if (!source) return source.error();
+  return prove_exposed(backend, TaskRef(std::move(*exposed)), *parts, *source, inner, seed);
+}
+
+}  // namespace cupilot

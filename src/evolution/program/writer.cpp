@@ -1,0 +1,119 @@
+#include "evolution/program/writer.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <cupilot/parts/program.hpp>
+
+namespace cupilot {
+namespace {
+
+Error no_partition(const Task& task, const std::string& reason) {
+  return {
+      ErrorCode::usage, fmt::format("program of {}: {}", task.name, reason),
+      "let its parts hold each operation of the task once (docs/formats/strategy.md, Programs)"};
+}
+
+// The operations of a part by number. Error names what is no operation, or stands elsewhere too.
+Result<Part> numbered(const Task& task, const std::vector<std::string>& on,
+                      std::vector<bool>& placed) {
+  Part part;
+  for (std::size_t i = 0; i < task.operations.size(); ++i) {
+    const auto found = std::find(on.begin(), on.end(), task.operations[i].name);
+    if (found == on.end() && !on.empty()) continue;
+    if (placed[i])
+      return no_partition(task, "operation " + task.operations[i].name + " stands in two parts");
+    placed[i] = true;
+    part.push_back(static_cast<int>(i));
+  }
+  for (const std::string& name : on) {
+    if (std::none_of(task.operations.begin(), task.operations.end(),
+                     [&](const Operation& one) { return one.name == name; }))
+      return no_partition(task, "it has no operation " + name);
+  }
+  return part;
+}
+
+}  // namespace
+
+ProgramWriter::ProgramWriter(Task task, Families families)
+    : task_(std::move(task)), families_(std::move(families)), graph_(operation_graph(task_)) {
+  if (families_.empty()) families_ = builtin_families();
+}
+
+Result<Partition> ProgramWriter::partition_of(const Strategy& strategy,
+                                              std::map<Part, Strategy>& strategies) const {
+  Partition partition;
+  std::vector<bool> placed(task_.operations.size(), false);
+  for (const PartStrategy& one : parts_of(strategy).parts) {
+    auto part = numbered(task_, one.on, placed);
+    if (!part) return part.error();
+    strategies[*part] = one.strategy;
+    partition.push_back(std::move(*part));
+  }
+  for (std::size_t i = 0; i < placed.size(); ++i) {
+    if (!placed[i])
+      return no_partition(task_, "operation " + task_.operations[i].name + " is in no part");
+  }
+  Partition ordered = in_launch_order(graph_, std::move(partition));
+  if (ordered.empty()) return no_partition(task_, "two of its parts need each other");
+  return ordered;
+}
+
+Result<ProgramWriter::KnownPart*> ProgramWriter::known_part(const Part& part) {
+  const std::lock_guard lock(mutex_);
+  const auto known = known_.find(part);
+  if (known != known_.end()) return &known->second;
+  auto form = served_part(task_, part, families_);
+  if (!form) return form.error();
+  auto writer = template_writer(templates_of(families_, form->task));
+  return &known_.emplace(part, KnownPart{TaskRef(form->task), *form, std::move(writer)})
+              .first->second;
+}
+
+std::optional<std::string> ProgramWriter::lacks(const Task&, const Strategy&) const {
+  return std::nullopt;  // write() names the part
+}
+
+Attempt<std::vector<PartKernel>> ProgramWriter::write_parts(const Strategy& strategy,
+                                                            const DeviceSpec* device) {
+  std::map<Part, Strategy> strategies;
+  auto partition = partition_of(strategy, strategies);
+  if (!partition) return partition.error();
+  std::vector<PartKernel> kernels;
+  for (const Part& part : *partition) {
+    auto known = known_part(part);
+    if (!known) return known.error();
+    WriterBrief brief;
+    brief.task = (*known)->task;
+    brief.strategy = &strategies.at(part);
+    brief.device = device;
+    auto source = (*known)->writer->write(brief);
+    if (source.is_rejected()) {
+      Rejected why = source.rejected();
+      why.message = fmt::format("part {}: {}", (*known)->form.name, why.message);
+      return why;
+    }
+    if (source.is_error()) return source.error();
+    kernels.push_back({(*known)->form, std::move(*source)});
+  }
+  return kernels;
+}
+
+Attempt<KernelSource> ProgramWriter::write(const WriterBrief& brief) {
+  auto kernels = write_parts(*brief.strategy, brief.device);
+  if (!kernels) return kernels.failure();
+  const bool alone = kernels->size() == 1 && kernels->front().form.task.family == task_.family;
+  auto joined = alone ? Result<KernelSource>(std::move(kernels->front().source))
+                      : join_parts(task_, *kernels);
+  if (!joined) return joined.error();
+  joined->strategy_id = strategy_id(*brief.strategy);
+  return std::move(*joined);
+}
+
+std::unique_ptr<KernelWriter> program_writer(Task task, const Families& families) {
+  return std::make_unique<ProgramWriter>(std::move(task), families);
+}
+
+}  // namespace cupilot

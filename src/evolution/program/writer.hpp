@@ -1,0 +1,59 @@
+// Writes programs from the strategies of their parts.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <cupilot/family.hpp>
+#include <cupilot/parts/agents.hpp>
+
+#include "evolution/evaluate/part_prover.hpp"
+#include "program/join.hpp"
+
+namespace cupilot {
+
+// Realises strategies that name parts (parts_of) of one task. Any thread.
+class ProgramWriter final : public KernelWriter, public PartProver {
+ public:
+  ProgramWriter(Task task, Families families);
+  std::optional<std::string> lacks(const Task& task, const Strategy& strategy) const override;
+  Attempt<KernelSource> write(const WriterBrief& brief) override;
+
+  // Proves the program with its edges exposed as outputs, as a candidate or, of a finalist, as an
+  // elite.
+  Result<std::optional<Rejected>> prove_parts(const Pipe& pipe, const Strategy& strategy,
+                                              ProofLevel level, std::uint64_t seed) override;
+
+  // The kernels of the parts in the order of their launches. Error usage: no legal partition.
+  Attempt<std::vector<PartKernel>> write_parts(const Strategy& strategy, const DeviceSpec* device);
+
+ private:
+  struct KnownPart {
+    TaskRef task;
+    PartTask form;
+    std::unique_ptr<KernelWriter> writer;
+  };
+  Result<Partition> partition_of(const Strategy& strategy,
+                                 std::map<Part, Strategy>& strategies) const;
+  Result<KnownPart*> known_part(const Part& part);
+
+  Task task_;
+  Families families_;
+  OperationGraph graph_;
+  std::mutex mutex_;  // of known_
+  std::map<Part, KnownPart> known_;
+};
+
+// What parts read and write: of an exposed program's edges those that are outputs.
+std::set<std::string> handed_over(const std::vector<PartKernel>& parts);
+
+// The same of given kernels: `source` is the program of the exposed task.
+Result<std::optional<Rejected>> prove_exposed(Backend& backend, const TaskRef& exposed,
+                                              const std::vector<PartKernel>& parts,
+                                              const KernelSource& source, ProofLevel level,
+                                              std::uint64_t seed);
+
+}  // namespace cupilot

@@ -1,0 +1,29 @@
+// Runs that search one kernel for a task; evolve() and resume() choose between these and programs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <cupilot/evolve.hpp>
+
+#include "evolution/journal/records.hpp"
+
+namespace cupilot {
+
+// The caller's options with what the run's header holds instead.
+EvolveOptions as_recorded(Host& host, const HeaderRecord& header, const EvolveOptions& options,
+                          const std::string& run_dir);
+
+struct KernelRun {
+  std::vector<std::string> notices{};  // told at the beginning and kept in the journal
+  // What a task's check cannot tell apart is a notice instead of an end.
+  bool weak_check_allowed = false;
+};
+
+// What evolve() and resume() say, of one kernel.
+Result<EvolveReport> evolve_kernel(const Task& task, Backend& backend, const EvolveOptions& options,
+                                   const KernelRun& how = {});
+Result<EvolveReport> resume_kernel(const std::string& run_dir, Backend& backend,
+                                   const EvolveOptions& options);
+
+}  // namespace cupilot

@@ -1,0 +1,100 @@
+// Which part is searched next, and what program.json keeps.
+#include "evolution/program/choose.hpp"
+#include "catch.hpp"
+
+namespace cupilot {
+namespace {
+
+// Three parts: a and b make one partition, ab the other.
+ProgramRecord record_of(std::vector<ProgramSlotRecord> slots, double floor_ab = 15) {
+  ProgramRecord record;
+  record.max_evaluations = 100;
+  record.slot_evaluations = 10;
+  record.parts = {{{"a"}, "ida", 4}, {{"b"}, "idb", 6}, {{"a", "b"}, "idab", floor_ab}};
+  record.partitions = {{2}, {0, 1}};
+  record.slots = std::move(slots);
+  return record;
+}
+
+ProgramSlotRecord found(std::size_t part, std::int64_t evaluations, double us) {
+  return {.part = part, .evaluations = evaluations, .time_us = us, .strategy = {}, .refused = {}};
+}
+ProgramSlotRecord nothing(std::size_t part, std::int64_t evaluations) {
+  return {
+      .part = part, .evaluations = evaluations, .time_us = 0, .strategy = {}, .refused = "no luck"};
+}
+
+TEST_CASE("the next part follows from completed slots alone") {
+  struct Row {
+    const char* name;
+    ProgramRecord record;
+    std::optional<std::size_t> next;
+  };
+  const Row rows[] = {
+      {"the larger floor of the partition with the least sum", record_of({}), 1},
+      {"one kernel of a low floor, where it is lower", record_of({}, 9), 2},
+      {"the other part of the partition", record_of({found(1, 10, 8)}), 0},
+      {"another partition once this one is slower than its floor",
+       record_of({found(1, 10, 12), found(0, 10, 5)}), 2},
+      {"the part with the larger share", record_of({found(1, 10, 9), found(0, 10, 4.5)}, 20), 1},
+      {"the smaller one when the larger stopped gaining",
+       record_of({found(1, 10, 9), found(0, 10, 4.5), found(1, 20, 9), found(1, 30, 9)}, 20), 0},
+      {"one that gained much goes on",
+       record_of({found(1, 10, 9), found(0, 10, 4.5), found(0, 20, 4.5), found(1, 20, 6.1)}, 20),
+       1},
+      {"a part without a kernel is tried again", record_of({nothing(1, 10)}), 1},
+      {"and then its partition is left", record_of({nothing(1, 10), nothing(1, 20)}), 2},
+      {"nothing is left",
+       record_of({nothing(1, 10), nothing(1, 20), nothing(2, 10), nothing(2, 20)}), std::nullopt},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    CHECK(next_part(row.record) == row.next);
+  }
+}
+
+TEST_CASE("partitions are ready when all parts have kernels, the fastest first") {
+  const auto record = record_of({found(1, 10, 9), found(2, 10, 16), found(0, 10, 4)});
+  const auto ready = ready_partitions(record);
+  REQUIRE(ready.size() == 2);
+  CHECK(ready[0] == std::vector<std::size_t>{0, 1});
+  CHECK(ready_partitions(record_of({found(1, 10, 9)})).empty());
+}
+
+TEST_CASE("program.json is read as it was written") {
+  ProgramRecord record = record_of({found(1, 10, 9), nothing(2, 10)});
+  record.slots[0].strategy.uses = {{"simt_core", {}, "", {}}};
+  const auto back = program_record_from(to_json(record), "program.json");
+  if (!back) FAIL(back.error().message);
+  CHECK(to_json(*back) == to_json(record));
+  CHECK(back->slots[0].strategy.uses == record.slots[0].strategy.uses);
+  CHECK(back->slots[1].refused == "no luck");
+  const auto lines = program_lines(*back);
+  REQUIRE(lines.size() == 6);
+  CHECK(lines[0] == "program: 2 partitions are legal, 3 parts, 2 slots of 10 evaluations");
+  CHECK(lines[1] == "part a: not searched, at least 4 us");
+  CHECK(lines[2] == "part b: 9 us after 10 evaluations, floor 6 us");
+  CHECK(lines[3] == "part a+b: no kernel after 10 evaluations: no luck");
+  CHECK(lines[4] == "partition a | b: at least 13 us, not all parts were searched");
+}
+
+TEST_CASE("a damaged program.json is an error that names it") {
+  const std::string good = to_json(record_of({found(1, 10, 9)}));
+  const auto replaced = [&](const std::string& what, const std::string& by) {
+    std::string text = good;
+    const std::size_t at = text.find(what);
+    REQUIRE(at != std::string::npos);
+    return text.replace(at, what.size(), by);
+  };
+  for (const std::string& bad :
+       {std::string(), std::string("[]"), good.substr(0, good.size() / 2),
+        replaced("\"cupilot_program\": 1", "\"cupilot_program\": 7"),
+        replaced("\"part\": 1", "\"part\": 3"), replaced("\"listed\"", "\"lisped\"")}) {
+    const auto read = program_record_from(bad, "here/program.json");
+    REQUIRE_FALSE(read);
+    CHECK_THAT(read.error().message, Catch::Contains("here/program.json"));
+  }
+}
+
+}  // namespace
+}  // namespace cupilot

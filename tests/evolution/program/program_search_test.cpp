@@ -1,0 +1,124 @@
+// A graph that no template serves, from the cut to best/, on the virtual device; and the same run
+// interrupted between two parts.
+#include <atomic>
+
+#include <cupilot/parts/program_strategy.hpp>
+
+#include "catch.hpp"
+#include "evolution/journal/program_record.hpp"
+#include "evolution/support.hpp"
+#include "support/kept_images.hpp"
+
+namespace cupilot::testing {
+namespace {
+
+// Two reductions over different rows: layer_norm and sum over columns, softmax over rows.
+Task two_reductions() {
+  Task task;
+  task.name = "two_reductions";
+  task.axes = {{"rows"}, {"cols", AxisKind::reduced}};
+  task.tensors = {Tensor{.name = "x", .role = Role::in, .shape = {"rows", "cols"}},
+                  Tensor{.name = "gain", .role = Role::in, .shape = {"cols"}},
+                  Tensor{.name = "y", .role = Role::out, .shape = {"rows"}}};
+  task.operations = {
+      {"norm", "layer_norm", {"x", "gain"}, {"h"}, {}},
+      {"total", "sum", {"h"}, {"s"}, {{"dim", Attribute(std::vector<std::int64_t>{1})}}},
+      {"share", "softmax", {"s"}, {"y"}, {{"dim", Attribute(std::int64_t{0})}}}};
+  task.time_shapes = {{{{"rows", 96}, {"cols", 64}}}};
+  REQUIRE_OK(complete(task));
+  return task;
+}
+
+Backend& device() {
+  static const auto backend = [] {
+    auto opened = open_backend("virtual:h200", kept_images());
+    REQUIRE_OK(opened);
+    return std::move(*opened);
+  }();
+  return *backend;
+}
+
+EvolveOptions options_in(const std::string& dir) {
+  EvolveOptions options;
+  options.search.max_evaluations = 16;
+  options.run_dir = dir;
+  options.pool = "off";
+  options.device_name = "virtual:h200";
+  return options;
+}
+
+// Stops the run at the first result of a part.
+struct Stopper final : SearchObserver {
+  std::atomic<bool> cancel{false};
+  void on_notice(const std::string& notice) override {
+    if (notice.find(" after 4 evaluations") != std::string::npos) cancel = true;
+  }
+};
+
+std::string text_of(const std::string& path) {
+  auto text = real_host().read_file(path);
+  REQUIRE_OK(text);
+  return *text;
+}
+
+TEST_CASE("a graph that no template serves is evolved as a program", "[search][threads]") {
+  const Task task = two_reductions();
+  const TempDir dir;
+  const auto report = evolve(task, device(), options_in(dir / "whole"));
+  REQUIRE_OK(report);
+  REQUIRE(report->best);
+  const Candidate& best = report->best->candidate;
+  const ProgramStrategy program = parts_of(best.strategy);
+  REQUIRE(program.parts.size() >= 2);
+  CHECK(program.parts.back().on == std::vector<std::string>{"share"});
+  CHECK(best.source.plan.launches.size() == program.parts.size());
+
+  const auto record = program_record_from(text_of(dir / "whole/program.json"), "program.json");
+  REQUIRE_OK(record);
+  CHECK(record->listed);
+  CHECK(record->partitions.size() == 2);  // norm+total | share, norm | total | share
+  const auto summary = read_run(dir / "whole");
+  REQUIRE_OK(summary);
+  const auto said = [&](const std::string& what) {
+    const auto& notices = summary->report.notices;
+    return std::any_of(notices.begin(), notices.end(), [&](const std::string& notice) {
+      return notice.find(what) != std::string::npos;
+    });
+  };
+  CHECK(said("program: 2 partitions are legal"));
+  CHECK(said("partition norm+total | share: "));
+  CHECK(real_host().exists(dir / "whole/best/Makefile"));
+  CHECK(real_host().exists(dir / "whole/parts/share/best/kernel.cu"));
+  const auto again = resume(dir / "whole", device(), {});
+  REQUIRE_OK(again);
+  CHECK(again->best->candidate.kernel_id == best.kernel_id);
+
+  Stopper stopper;
+  EvolveOptions cut = options_in(dir / "cut");
+  cut.observer = &stopper;
+  cut.cancel = &stopper.cancel;
+  const auto interrupted = evolve(task, device(), cut);
+  REQUIRE_OK(interrupted);
+  CHECK_FALSE(interrupted->best);
+  const auto resumed = resume(dir / "cut", device(), {});
+  REQUIRE_OK(resumed);
+  REQUIRE(resumed->best);
+  CHECK(text_of(dir / "cut/program.json") == text_of(dir / "whole/program.json"));
+  CHECK(resumed->best->candidate.kernel_id == best.kernel_id);
+}
+
+TEST_CASE("a graph with an operator that nothing serves is refused by name") {
+  Task task = two_reductions();
+  task.operations[2] = {"share", "cumsum", {"s"}, {"y"}, {{"dim", Attribute(std::int64_t{0})}}};
+  task.reference = {};
+  task.work = {};
+  REQUIRE_OK(complete(task));
+  const auto report = evolve(task, device(), {});
+  REQUIRE_FALSE(report);
+  CHECK(report.error().code == ErrorCode::usage);
+  CHECK_THAT(report.error().message, Catch::Contains("none serves share (cumsum) alone") &&
+                                         Catch::Contains("no template serves task two_reductions"));
+}
+
+}  // namespace
+}  // namespace cupilot::testing

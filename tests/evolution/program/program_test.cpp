@@ -1,0 +1,165 @@
+// Programs on the virtual device: right ones are proved, wrong joins are refused with the part
+// named.
+#include <cupilot/parts/program.hpp>
+
+#include "catch.hpp"
+#include "evolution/program/writer.hpp"
+#include "evolution/support.hpp"
+#include "support/kept_images.hpp"
+
+namespace cupilot::testing {
+namespace {
+
+Task chain_task() {
+  const auto tensor = [](const char* name, Role role, std::vector<Expr> shape) {
+    return Tensor{.name = name, .role = role, .shape = std::move(shape)};
+  };
+  Task task;
+  task.name = "chain";
+  task.axes = {{"rows"}, {"k", AxisKind::reduced}, {"n"}, {"m"}};
+  task.tensors = {tensor("x", Role::in, {"rows", "k"}), tensor("w", Role::in, {"n", "k"}),
+                  tensor("v", Role::in, {"m", "n"}), tensor("y", Role::out, {"rows", "m"})};
+  task.operations = {{"product", "linear", {"x", "w"}, {"h"}, {}},
+                     {"norm", "layer_norm", {"h"}, {"z"}, {}},
+                     {"act", "gelu", {"z"}, {"a"}, {}},
+                     {"last", "linear", {"a", "v"}, {"y"}, {}}};
+  task.time_shapes = {{{{"rows", 64}, {"k", 48}, {"n", 40}, {"m", 32}}}};
+  REQUIRE_OK(complete(task));
+  return task;
+}
+
+Backend& device() {
+  static const auto backend = [] {
+    auto opened = open_backend("virtual:h200", kept_images());
+    REQUIRE_OK(opened);
+    return std::move(*opened);
+  }();
+  return *backend;
+}
+
+// Each part at the plainest setting of its space.
+ProgramStrategy plain_program(const Task& task, const Partition& partition) {
+  ProgramStrategy program;
+  for (const Part& part : partition) {
+    const auto form = served_part(task, part, builtin_families());
+    REQUIRE_OK(form);
+    const auto space =
+        make_space(form->task, device().device(), templates_of(builtin_families(), form->task));
+    REQUIRE_OK(space);
+    const auto whole = (*space)->complete({});
+    REQUIRE_OK(whole);
+    PartStrategy one{{}, {whole->strategy.uses, "", {}, ""}};
+    for (const int i : part) one.on.push_back(task.operations[static_cast<std::size_t>(i)].name);
+    program.parts.push_back(std::move(one));
+  }
+  return program;
+}
+
+const Partition fused = {{0}, {1, 2}, {3}}, apart = {{0}, {1}, {2}, {3}};
+
+struct Exposed {
+  TaskRef task;
+  std::vector<PartKernel> parts;
+  KernelSource source;
+};
+
+Exposed exposed_program(const Task& task, const Partition& partition) {
+  ProgramWriter writer(task, {});
+  auto parts = writer.write_parts(as_strategy(plain_program(task, partition)), &device().device());
+  REQUIRE(parts);
+  auto exposed = exposed_task(task, handed_over(*parts));
+  REQUIRE_OK(exposed);
+  auto source = join_parts(*exposed, *parts);
+  REQUIRE_OK(source);
+  return {TaskRef(std::move(*exposed)), std::move(*parts), std::move(*source)};
+}
+
+std::optional<Rejected> refused(const Exposed& program) {
+  auto proved = prove_exposed(device(), program.task, program.parts, program.source,
+                              ProofLevel::candidate, 1);
+  REQUIRE_OK(proved);
+  return *proved;
+}
+
+TEST_CASE("a program of parts is proved and timed as one kernel", "[search][threads]") {
+  const Task task = chain_task();
+  const auto writer = program_writer(task);
+  const Pipe pipe{TaskRef(task), &device(), writer.get(), 1, nullptr};
+  for (const Partition& partition : {fused, apart}) {
+    const Strategy strategy = as_strategy(plain_program(task, partition));
+    const auto candidate = evaluate(pipe, strategy, ProofLevel::candidate);
+    REQUIRE_OK(candidate);
+    if (const auto* why = std::get_if<Rejected>(&candidate->outcome)) FAIL(why->message);
+    const auto& accepted = std::get<Accepted>(candidate->outcome);
+    CHECK(accepted.measurement.time_us > 0);
+    CHECK(candidate->source.plan.launches.size() == partition.size());
+    CHECK(candidate->strategy_id == strategy_id(strategy));
+  }
+}
+
+TEST_CASE("a wrong join is refused, and the part is named", "[search][threads]") {
+  const Task task = chain_task();
+  struct Row {
+    const char* name;
+    void (*spoil)(LaunchPlan& plan);
+    const char* part;
+  };
+  const auto argument = [](LaunchPlan& plan, std::size_t launch,
+                           const std::string& name) -> std::string& {
+    for (PlanArgument& one : plan.launches[launch].args) {
+      if (one.name == name) return one.name;
+    }
+    FAIL("no argument " + name);
+    return plan.launches[0].name;
+  };
+  static const auto find = argument;
+  const Row rows[] = {
+      {"nothing is wrong", [](LaunchPlan&) {}, ""},
+      {"a launch is lost", [](LaunchPlan& plan) { plan.launches.erase(plan.launches.begin() + 2); },
+       "part act"},
+      {"an edge is read in another's place", [](LaunchPlan& plan) { find(plan, 2, "z") = "h"; },
+       "part act"},
+      {"two edges share memory while both live",
+       [](LaunchPlan& plan) {
+         find(plan, 1, "z") = "h";
+         find(plan, 2, "z") = "h";
+       },
+       "part product"},
+      {"launches stand in another order",
+       [](LaunchPlan& plan) { std::swap(plan.launches[1], plan.launches[2]); }, "part"},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    Exposed program = exposed_program(task, apart);
+    row.spoil(program.source.plan);
+    const auto why = refused(program);
+    CHECK(why.has_value() == (*row.part != '\0'));
+    if (why) CHECK_THAT(why->message, Catch::StartsWith(row.part));
+  }
+}
+
+TEST_CASE("a strategy that is no partition is an error that says why") {
+  const Task task = chain_task();
+  const auto writer = program_writer(task);
+  const auto said = [&](std::vector<std::vector<std::string>> parts) {
+    ProgramStrategy program;
+    for (auto& on : parts) program.parts.push_back({std::move(on), {}});
+    const Strategy strategy = as_strategy(program);
+    WriterBrief brief;
+    brief.task = TaskRef(task);
+    brief.strategy = &strategy;
+    const auto written = writer->write(brief);
+    REQUIRE_FALSE(written);
+    return written.is_error() ? written.error().message : written.rejected().message;
+  };
+  CHECK_THAT(said({{"product"}, {"norm", "act"}}), Catch::Contains("operation last is in no part"));
+  CHECK_THAT(said({{"product"}, {"norm", "act", "product", "last"}}),
+             Catch::Contains("product stands in two parts"));
+  CHECK_THAT(said({{"product", "nothing"}, {"norm", "act", "last"}}),
+             Catch::Contains("no operation nothing"));
+  CHECK_THAT(said({{"product", "act"}, {"norm", "last"}}), Catch::Contains("need each other"));
+  CHECK_THAT(said({{"product", "norm"}, {"act", "last"}}), Catch::Contains("part product_norm"));
+}
+
+}  // namespace
+}  // namespace cupilot::testing
