@@ -6,6 +6,20 @@
 namespace cupilot {
 namespace {
 
+constexpr std::string_view types = R"(using Int = std::int64_t;
+enum class Content { scratch, zeroed, restored, table };
+struct Buffer { Content content; Int bytes; };
+struct Map { bool of_buffer; int index, type, swizzle; std::vector<Int> dims, pitch, box; };
+struct Argument {
+  enum Kind { tensor, buffer, map, immediate, null_pointer } kind;
+  int index = 0;
+  Int number = 0;  // immediate: its bits
+  int bytes = 8;   // immediate
+};
+struct Launch { const char* entry; bool setup, cooperative; Int grid[3], block[3], cluster[3], shared; std::vector<Argument> arguments; };
+struct Plan { std::vector<Buffer> buffers; std::vector<Map> maps; std::vector<Launch> launches; };
+)";
+
 // CUtensorMapDataType of cuda.h.
 int map_type(DType type) {
   switch (type) {
@@ -111,21 +125,7 @@ std::string assignments(const PlanCpp& plan) {
          assigned("launches", plan.launches);
 }
 
-std::string_view plan_types() {
-  return R"(using Int = std::int64_t;
-enum class Content { scratch, zeroed, restored, table };
-struct Buffer { Content content; Int bytes; };
-struct Map { bool of_buffer; int index, type, swizzle; std::vector<Int> dims, pitch, box; };
-struct Argument {
-  enum Kind { tensor, buffer, map, immediate, null_pointer } kind;
-  int index = 0;
-  Int number = 0;  // immediate: its bits
-  int bytes = 8;   // immediate
-};
-struct Launch { const char* entry; bool setup, cooperative; Int grid[3], block[3], cluster[3], shared; std::vector<Argument> arguments; };
-struct Plan { std::vector<Buffer> buffers; std::vector<Map> maps; std::vector<Launch> launches; };
-)";
-}
+std::string_view plan_types() { return types; }
 
 std::string cpp_quoted(const std::string& text) {
   std::string out = "\"";
