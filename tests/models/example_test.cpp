@@ -40,7 +40,7 @@ TEST_CASE("the example that generators are shown is proved", "[models]") {
   REQUIRE(std::holds_alternative<KernelSource>(kernel));
   const auto backend = open_backend("virtual:h200", testing::kept_images());
   REQUIRE(backend);
-  const auto proved = evaluate_source({&*task, backend->get(), nullptr, 1},
+  const auto proved = evaluate_source({TaskRef(*task), backend->get(), nullptr, 1},
                                       std::get<KernelSource>(kernel), ProofLevel::finalist);
   REQUIRE(proved);
   if (const auto* why = std::get_if<Rejected>(&proved->outcome)) FAIL(why->code << why->message);

@@ -26,9 +26,9 @@ Error give_up(Passed& passed) {
 bool is_over(const EvaluationOptions& rules) {
   return rules.places != nullptr && rules.places->is_over();
 }
-Result<Place> enter(const EvaluationOptions& rules, DevicePlaces::For what, Passed& passed) {
-  if (rules.places == nullptr) return Place();
-  Place place = rules.places->take(what);
+Result<HeldPlace> enter(const EvaluationOptions& rules, DevicePlaces::For what, Passed& passed) {
+  if (rules.places == nullptr) return HeldPlace();
+  HeldPlace place = rules.places->take(what);
   if (place == nullptr) return give_up(passed);
   return place;
 }

@@ -14,7 +14,7 @@
 namespace cupilot {
 
 // A place, until it goes out of scope.
-using Place = std::shared_ptr<void>;
+using HeldPlace = std::shared_ptr<void>;
 
 class DevicePlaces {
  public:
@@ -27,7 +27,7 @@ class DevicePlaces {
   enum class For { proof, time, best };
 
   // Waits for a place. Null: the time is over.
-  Place take(For what) {
+  HeldPlace take(For what) {
     const Phase phase(waiting_phase, PhaseCpu::of_phase_around);
     std::unique_lock lock(mutex_);
     const auto over = [&] { return what != For::best && is_over_(); };

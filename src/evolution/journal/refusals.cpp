@@ -37,12 +37,12 @@ std::string shown_line(std::string_view line) {
 }
 
 // "kernel.cu:19" or "kernel.cu(19)" in a text.
-struct Place {
+struct Location {
   std::size_t at = 0, length = 0;
   int line = 0;
 };
 
-std::optional<Place> place_in(std::string_view text, std::size_t from) {
+std::optional<Location> place_in(std::string_view text, std::size_t from) {
   for (std::size_t at = text.find(compiled_as, from); at != std::string_view::npos;
        at = text.find(compiled_as, at + 1)) {
     const std::size_t digits = at + compiled_as.size() + 1;
@@ -52,7 +52,7 @@ std::optional<Place> place_in(std::string_view text, std::size_t from) {
     if (read.ec != std::errc() || line <= 0) continue;
     std::size_t end = static_cast<std::size_t>(read.ptr - text.data());
     if (text[digits - 1] == '(' && end < text.size() && text[end] == ')') ++end;
-    return Place{at, end - at, line};
+    return Location{at, end - at, line};
   }
   return std::nullopt;
 }

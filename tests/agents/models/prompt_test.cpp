@@ -277,7 +277,7 @@ TEST_CASE("a writer without a base is asked in at most 9000 tokens", "[agents][p
     ScriptedChat model{[](const ChatRequest&) -> Result<ChatReply> { return silence(); }};
     const Strategy strategy = individual(32, 0).strategy;
     WriterBrief brief;
-    brief.task = &task;
+    brief.task = TaskRef(task);
     brief.device = &device;
     brief.strategy = &strategy;
     static_cast<void>(ask_generator(model, writer_head(task, device), brief, ""));
@@ -303,7 +303,7 @@ TEST_CASE("a refusal is told in the lines of the shown text, with the line quote
   Room room;
   const Strategy strategy = individual(32, 0).strategy;
   WriterBrief brief;
-  brief.task = &room.task;
+  brief.task = TaskRef(room.task);
   brief.device = &room.device;
   brief.strategy = &strategy;
   std::string whole;

@@ -53,7 +53,7 @@ std::size_t count(const std::string& text, const std::string& part) {
 
 KernelSource written(const std::vector<Tunable>& tunables, const Task& task, const Strategy& how) {
   const DeviceSpec device{.name = "h200"};
-  auto source = template_writer(tunables)->write({&task, &how, &device, {}});
+  auto source = template_writer(tunables)->write({TaskRef(task), &how, &device, {}});
   if (source.is_rejected()) FAIL(source.rejected().message);
   return *source;
 }
@@ -157,7 +157,7 @@ TEST_CASE("what no template realises is named", "[agents]") {
     const Strategy how = strategy(row.uses);
     const auto writer = template_writer(row.tunables);
     const auto lacking = writer->lacks(task, how);
-    const auto source = writer->write({&task, &how, nullptr, {}});
+    const auto source = writer->write({TaskRef(task), &how, nullptr, {}});
     if (row.says.empty()) {
       CHECK_FALSE(lacking);
       REQUIRE_FALSE(source.is_rejected());
@@ -176,7 +176,7 @@ TEST_CASE("illegal numbers are refused when writing", "[agents]") {
   const DeviceSpec device{.name = "h200"};
   const Task task = gemm();
   const auto code = [&](const Tunable& t, const Strategy& how) {
-    const auto source = template_writer({t})->write({&task, &how, &device, {}});
+    const auto source = template_writer({t})->write({TaskRef(task), &how, &device, {}});
     if (!source.is_rejected()) return std::string();
     testing::expect_code(source.rejected(), "write.failed");
     return source.rejected().message;

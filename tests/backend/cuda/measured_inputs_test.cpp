@@ -202,7 +202,7 @@ struct ContestTrials : Trials {
   ContestTrials() { task = *task_from_words({"kernelbench:1/13", "n=16384"}, builtin_families()); }
   Result<std::vector<SubjectReport>> measure_both(const MeasureOptions& options) {
     const Subject both[] = {plain_kernel, {Subject::Kind::contestant, "torch", nullptr}};
-    return trials.measure(task, task_id(task), task.time_shapes.front(), both, options);
+    return trials.measure(TaskRef(task), task.time_shapes.front(), both, options);
   }
 };
 
