@@ -102,8 +102,13 @@ TEST_CASE("a task that no template serves is the model's altogether", "[models]"
   std::string good;
   for (const TapeEntry& entry : tape->entries)
     good = entry.key == "slot 8/repair/0" ? entry.reply.text : good;
+  bool alive = true;
   testing::ScriptedChat model([&](const ChatRequest& request) -> Result<ChatReply> {
-    if (request.agent == "strategist") return testing::silence();
+    if (!alive) return testing::silence();
+    if (request.agent == "strategist")
+      return testing::said(
+          R"({"strategies":[{"techniques":[{"name":"free","settings":[],"text":"a warp a row"}],)"
+          R"("rationale":"no barrier"}]})");
     return testing::said(good);
   });
   Story story;
@@ -115,7 +120,11 @@ TEST_CASE("a task that no template serves is the model's altogether", "[models]"
   REQUIRE(report);
   REQUIRE(report->best);
   CHECK(report->best->candidate.source.template_name.empty());
-  CHECK(story.notices.find("no model answers") != std::string::npos);
+  // Nobody else proposes: a silence ends the run, and is asked again when it is resumed.
+  alive = false;
+  const auto silent = evolve(*task, **backend, options);
+  REQUIRE_FALSE(silent);
+  CHECK(silent.error().code == ErrorCode::endpoint);
   options.chat = nullptr;
   CHECK_FALSE(evolve(*task, **backend, options));
 }
