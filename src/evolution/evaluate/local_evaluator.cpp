@@ -54,6 +54,7 @@ Evaluated LocalEvaluator::evaluated(const EvaluationJob& job) const {
     done.candidate = std::move(passed->candidate);
     done.candidate->id = job.proposal.id;
   }
+  if (job.begins) job.begins("done");
   return done;
 }
 

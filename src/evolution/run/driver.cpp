@@ -13,6 +13,7 @@
 #include "evolution/evaluate/timing.hpp"
 #include "evolution/journal/run_files.hpp"
 #include "evolution/run/baselines.hpp"
+#include "evolution/run/timely_chat.hpp"
 #include "evolution/search/state.hpp"
 
 namespace cupilot {
@@ -162,7 +163,9 @@ Result<bool> Driver::fill() {
   while (in_flight_ + static_cast<int>(fresh.size()) < width) {
     const Phase phase("propose");
     const auto ask = [this] {
-      const std::lock_guard lock(owners_mutex_);
+      std::unique_lock lock(owners_mutex_);
+      // Candidates ask for owners of their hashes while a model is waited for.
+      const LentLock lent(lock);
       return search_->ask(1);
     };
     auto asked = context_.chat != nullptr
@@ -186,6 +189,11 @@ Result<bool> Driver::fill() {
       open_.emplace(proposal.id, proposal);
       fresh.push_back(std::move(proposal));
     }
+    if (context_.chat == nullptr) continue;
+    // The next question may take long: what was proposed is written and proved meanwhile.
+    if (auto done = commit(); !done) return done.error();
+    for (const Proposal& proposal : fresh) dispatch(proposal);
+    fresh.clear();
   }
   // Proposals are safe before anything is spent on them.
   if (auto done = commit(); !done) return done.error();
@@ -266,14 +274,14 @@ bool Driver::only_late_ones() const {
   if (options_.evaluator != nullptr || !places_.is_over()) return false;
   return std::all_of(stages_.begin(), stages_.end(), [](const auto& one) {
     const std::string_view stage = one.second->load();
-    return stage != "proving" && stage != "timing";
+    return stage != "proving" && stage != "timing" && stage != "done";
   });
 }
 
 bool Driver::only_models_work() const {
   return std::all_of(stages_.begin(), stages_.end(), [](const auto& one) {
     const std::string_view stage = one.second->load();
-    return stage == "writing" || stage == "waiting for a place";
+    return stage == "writing" || stage == "waiting for a place" || stage == "done";
   });
 }
 

@@ -3,11 +3,25 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 
 #include <cupilot/chat.hpp>
 #include <cupilot/parts/host.hpp>
 
 namespace cupilot {
+
+// A lock that its thread gives up while it waits for a model.
+class LentLock {
+ public:
+  explicit LentLock(std::unique_lock<std::mutex>& lock) { current() = &lock; }
+  ~LentLock() { current() = nullptr; }
+  LentLock(const LentLock&) = delete;
+  // Of the calling thread; null: none.
+  static std::unique_lock<std::mutex>*& current() {
+    thread_local std::unique_lock<std::mutex>* lock = nullptr;
+    return lock;
+  }
+};
 
 class TimelyChat final : public ChatClient {
  public:
@@ -24,7 +38,10 @@ class TimelyChat final : public ChatClient {
       const double left = std::max(least, end_ - host_.monotonic_seconds());
       timely.seconds = timely.seconds > 0 ? std::min(left, timely.seconds) : left;
     }
+    std::unique_lock<std::mutex>* lent = LentLock::current();
+    if (lent != nullptr) lent->unlock();
     auto reply = client_.complete(timely);
+    if (lent != nullptr) lent->lock();
     // No silence of the model, which would let others propose and write in its place: the question
     // is asked when the run goes on.
     if (!reply && cancel_ != nullptr && cancel_->load()) reply.error().code = ErrorCode::failure;
