@@ -10,8 +10,8 @@
 namespace cupilot {
 namespace {
 
-// Sends each question to the model of its agent; the repeat of an unreadable answer, "…/1", goes to
-// the next of several.
+// Sends each question to the model of its agent. The repeat of an unreadable answer, ".../1", goes
+// to the next of several.
 class RoleClient : public ChatClient {
  public:
   RoleClient(std::map<std::string, std::string> roles,

@@ -5,10 +5,12 @@
 #include "catch.hpp"
 #include "evolution/journal/tally.hpp"
 #include "evolution/run/context.hpp"
+#include "evolution/run/waiting.hpp"
 #include "evolution/support.hpp"
 #include "support/gemm.hpp"
 #include "support/kept_images.hpp"
 #include "support/sanitized.hpp"
+#include "support/virtual_clock.hpp"
 
 using namespace cupilot;
 using namespace cupilot::testing;
@@ -111,4 +113,44 @@ TEST_CASE("a run tells from its journal whether models take part, whatever files
   tally.take(DecisionRecord{"stop", "time spent", 0, 0});
   tally.take(DecisionRecord{"models", "", 0, 0});
   CHECK(tally.report({}, real_host(), dir / "run").stopped == "time spent");
+}
+
+TEST_CASE("a search that waits for nothing but models loses patience") {
+  VirtualClock clock;
+  std::atomic<bool> cancel{false};
+  Patience patience(clock, 10, &cancel), endless(clock, 0, &cancel);
+  patience.look(true);
+  clock.sleep(9);
+  patience.look(true);
+  CHECK_FALSE(cancel);
+  patience.look(false);  // something else was done meanwhile
+  clock.sleep(9);
+  patience.look(true);
+  clock.sleep(9);
+  endless.look(true);
+  patience.look(true);
+  CHECK_FALSE(cancel);
+  clock.sleep(2);
+  patience.look(true);
+  CHECK(cancel);
+}
+
+TEST_CASE("a lock is given up while a model is waited for") {
+  std::mutex mutex;
+  struct Looking : ChatClient {
+    std::mutex* mutex = nullptr;
+    bool was_free = false;
+    Result<ChatReply> complete(const ChatRequest&) override {
+      was_free = mutex->try_lock();
+      if (was_free) mutex->unlock();
+      return ChatReply{};
+    }
+  } client;
+  client.mutex = &mutex;
+  TimelyChat chat(client, real_host(), nullptr, 0);
+  std::unique_lock lock(mutex);
+  const LentLock lent(lock);
+  REQUIRE(chat.complete({}));
+  CHECK(client.was_free);
+  CHECK(lock.owns_lock());
 }
