@@ -195,7 +195,7 @@ Result<WireReply> EndpointClient::ask_whole(Exchange& exchange) {
   auto longer = ask_until_answered(exchange);
   exchange.output_tokens = limit;
   // An endpoint that refuses so many, or a budget that does not hold them, leaves the cut one.
-  return longer ? longer : answer;
+  return longer || is_cancelled(exchange.ask) ? longer : answer;
 }
 
 void EndpointClient::note_cut(std::int64_t limit) {
