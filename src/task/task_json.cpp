@@ -122,6 +122,21 @@ std::vector<StageAxis> stage_axes(JsonObject& object, const char* key) {
   return axes;
 }
 
+// Coordinates, sizes and constants as `order` lists them: files whose keys were sorted have lost
+// their order, which says where an element lies.
+void put_in_order(ReferenceStage& stage, const std::vector<std::string>& order) {
+  const auto place = [&](const std::string& name) {
+    return std::find(order.begin(), order.end(), name) - order.begin();
+  };
+  for (std::vector<StageAxis>* axes : {&stage.free, &stage.over, &stage.sizes}) {
+    std::stable_sort(axes->begin(), axes->end(), [&](const StageAxis& a, const StageAxis& b) {
+      return place(a.name) < place(b.name);
+    });
+  }
+  std::stable_sort(stage.constants.begin(), stage.constants.end(),
+                   [&](const auto& a, const auto& b) { return place(a.first) < place(b.first); });
+}
+
 ReferenceStage stage_from(JsonFaults& faults, const Json& json, const std::string& where) {
   JsonObject object(faults, json, where);
   ReferenceStage stage;
@@ -148,6 +163,7 @@ ReferenceStage stage_from(JsonFaults& faults, const Json& json, const std::strin
   stage.term = object.text("term", true);
   stage.combine = static_cast<Combine>(object.choice("combine", combine_names, 0));
   stage.finish = object.text("finish", false);
+  put_in_order(stage, object.texts("order"));
   object.done();
   return stage;
 }
@@ -347,6 +363,25 @@ Json stage_axes_json(const std::vector<StageAxis>& axes) {
   return out;
 }
 
+// Names of coordinates, sizes and constants in order; empty where it is that of sorted keys.
+std::vector<std::string> order_of(const ReferenceStage& stage) {
+  std::vector<std::string> all;
+  bool sorted = true;
+  const auto add = [&](const std::vector<std::string>& names) {
+    sorted = sorted && std::is_sorted(names.begin(), names.end());
+    all.insert(all.end(), names.begin(), names.end());
+  };
+  for (const std::vector<StageAxis>* axes : {&stage.free, &stage.over, &stage.sizes}) {
+    std::vector<std::string> names;
+    for (const StageAxis& axis : *axes) names.push_back(axis.name);
+    add(names);
+  }
+  std::vector<std::string> names;
+  for (const auto& [name, text] : stage.constants) names.push_back(name);
+  add(names);
+  return sorted ? std::vector<std::string>() : all;
+}
+
 Json stage_json(const ReferenceStage& stage) {
   Json out = {{"name", stage.name}, {"kind", stage_kinds[static_cast<std::size_t>(stage.kind)]}};
   out["free"] = stage_axes_json(stage.free);
@@ -365,6 +400,7 @@ Json stage_json(const ReferenceStage& stage) {
   if (stage.kind != StageKind::map)
     out["combine"] = combine_names[static_cast<std::size_t>(stage.combine)];
   if (!stage.finish.empty()) out["finish"] = stage.finish;
+  if (const auto order = order_of(stage); !order.empty()) out["order"] = order;
   return out;
 }
 

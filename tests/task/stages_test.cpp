@@ -3,6 +3,10 @@
 #include <cmath>
 #include <numeric>
 
+#include <cupilot/family.hpp>
+#include <cupilot/task.hpp>
+
+#include "base/json.hpp"
 #include "catch.hpp"
 #include "task/operators.hpp"
 #include "task/reference_program.hpp"
@@ -102,6 +106,20 @@ TEST_CASE("folds that follow the loop of another one are stored before it") {
   CHECK(plan.launches.size() >= 2);
   CHECK(plan.terms >= 2 * 512 * 4096);
   CHECK(reference_terms(task, task.time_shapes[0]) >= 2 * 512 * 4096);
+}
+
+TEST_CASE("a task whose keys were sorted keeps the order of its stages' coordinates") {
+  for (const char* word : {"kernelbench:1/23", "kernelbench:1/40", "kernelbench:1/50"}) {
+    CAPTURE(word);
+    const Task task = *task_from_words({word}, builtin_families());
+    const std::string text = *task_to_json(task);
+    const std::string sorted = SortedJson::parse(text).dump();
+    REQUIRE(sorted != text);
+    const auto read = task_from_json(sorted, "sorted");
+    REQUIRE(read);
+    CHECK(read->reference.stages == task.reference.stages);
+    CHECK(task_id(*read) == task_id(task));
+  }
 }
 
 }  // namespace
