@@ -19,11 +19,23 @@
 namespace cupilot {
 namespace {
 
+// A small budget would be spent on generation 0: it gets smaller ones, and more of them.
+void size_to_budget(SearchOptions& options) {
+  if (options.max_evaluations <= 0) return;
+  const auto most = [&](int usual, std::int64_t part, int least) {
+    return static_cast<int>(
+        std::clamp<std::int64_t>(options.max_evaluations / part, std::min(usual, least), usual));
+  };
+  options.initial = most(options.initial, 3, 8);
+  options.children = most(options.children, 6, 4);
+}
+
 SearchOptions resolved(SearchOptions options, const Backend& backend) {
   if (options.lookahead != 0) return options;
   const bool real = backend.provenance() == Provenance::measured;
   const int compiles = backend.traits().parallel_compiles;
   options.lookahead = std::max(least_lookahead, real ? compiles + compiles / 2 : 0);
+  size_to_budget(options);
   return options;
 }
 

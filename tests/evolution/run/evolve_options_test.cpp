@@ -180,3 +180,30 @@ TEST_CASE("a budget that nobody will spend is a budget", "[threads]") {
   REQUIRE_OK(report);
   CHECK(report->stopped == "generations spent");
 }
+
+TEST_CASE("a small budget has small generations, and a large one those that were asked for") {
+  struct Row {
+    std::int64_t evaluations;
+    int first;  // slots of generation 0
+  };
+  for (const Row& row : {Row{30, 10}, Row{12, 8}, Row{96, 32}, Row{200, 32}, Row{0, 32}}) {
+    CAPTURE(row.evaluations);
+    const TempDir dir;
+    const auto device = fake_device(write_landscape(dir));
+    EvolveOptions options;
+    options.search.max_evaluations = row.evaluations;
+    options.search.max_generations = 2;
+    options.run_dir = dir / "run";
+    REQUIRE_OK(evolve(landscape_task(), *device, options));
+    auto read = read_journal(real_host(), dir / "run");
+    REQUIRE_OK(read);
+    int first = 0;
+    for (const FramedRecord& record : read->records) {
+      if (record.type != static_cast<std::uint32_t>(RecordType::proposal)) continue;
+      const auto proposal = proposal_from(record.payload);
+      REQUIRE_OK(proposal);
+      first += proposal->generation == 0 ? 1 : 0;
+    }
+    CHECK(first == row.first);
+  }
+}
