@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <sstream>
+#include <thread>
 
 #include <cupilot/parts/host.hpp>
 #include <cupilot/parts/suite_run.hpp>
@@ -187,7 +188,10 @@ int suite_command(const SuiteFlags& flags) {
   options.against = flags.against;
   options.run_dir = flags.run_dir;
   options.pool = flags.pool;
-  options.backend = backend_options();
+  // Devices share the processors that compile.
+  const int devices = static_cast<int>(options.devices.size());
+  const int processors = static_cast<int>(std::thread::hardware_concurrency());
+  options.backend = backend_options(devices > 1 ? std::max(2, processors / devices) : 0);
   options.on_task = [&](const SuiteRow& row, const std::string& device) {
     show(json ? stderr : stdout, row_line(row, device));
   };

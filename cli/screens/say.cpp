@@ -189,6 +189,14 @@ std::string parts_text(const EvolveReport& report) {
     if (found == report.part_seconds.end() || found->second < 0.05) continue;
     text += fmt::format("{}{} {:.1f} s", text.empty() ? "" : ", ", part, found->second);
   }
+  double contestants = 0;
+  for (const auto& [path, seconds] : report.phase_seconds)
+    contestants += path.ends_with("/contestants") ? seconds : 0;
+  if (const auto begun = report.phase_seconds.find("contestants");
+      begun != report.phase_seconds.end()) {
+    text += fmt::format("; of it contestants {:.1f} s, and {:.1f} s before it until they had begun",
+                        contestants, begun->second);
+  }
   return text;
 }
 

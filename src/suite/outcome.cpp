@@ -32,7 +32,7 @@ SuiteTime time_of(const Baseline& baseline) {
 double contestant_seconds_of(const EvolveReport& report) {
   double sum = 0;
   for (const auto& [path, seconds] : report.phase_seconds) {
-    if (path.ends_with("/contestants") || path == "contestants") sum += seconds;
+    if (path.ends_with("/contestants")) sum += seconds;
   }
   return sum;
 }
@@ -105,6 +105,9 @@ void take_report(SuiteRow& row, const Task& task, const Backend& backend,
   row.evaluations = report->evaluations;
   row.contestant_seconds = contestant_seconds_of(*report);
   row.seconds = std::max(0.0, report->wall_seconds - row.contestant_seconds);
+  if (const auto begun = report->phase_seconds.find("contestants");
+      begun != report->phase_seconds.end())
+    row.contestant_seconds += begun->second;
   row.notices = report->notices;
   if (report->best) take_champion(row, task, backend, *report->best);
   if (row.time_us <= 0)

@@ -21,7 +21,7 @@ namespace {
 struct SuiteRun {
   const SuiteOptions& options;
   const Suite& suite;
-  std::mutex mutex;                        // of what follows
+  std::mutex mutex{};                      // of what follows
   std::deque<const SuiteTask*> waiting{};  // to be run in this sitting
   std::vector<std::string> lost{};         // devices that ended, with the reason
   std::optional<Error> failure{};          // of the last of them
@@ -37,12 +37,20 @@ SortedJson settings_json(const SuiteOptions& options, const Suite& suite) {
           {"against", options.against}};
 }
 
-// The settings of a directory that was begun, or those of this call, which are kept.
+bool has_begun(const std::string& run_dir) {
+  for (const char* folder : {"/outcomes", "/tasks"}) {
+    const auto files = real_host().list(run_dir + folder);
+    if (files && !files->empty()) return true;
+  }
+  return false;
+}
+
+// The settings of a directory in which a search was begun, or those of this call, which are kept.
 Result<void> settle(const SuiteOptions& options, const Suite& suite) {
   Host& host = real_host();
   const SortedJson wanted = settings_json(options, suite);
   const std::string path = settings_path(options.run_dir);
-  if (!host.exists(path)) {
+  if (!host.exists(path) || !has_begun(options.run_dir)) {
     for (const char* folder : {"/outcomes", "/tasks"}) {
       if (auto made = host.make_directories(options.run_dir + folder); !made) return made;
     }

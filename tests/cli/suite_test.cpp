@@ -139,16 +139,19 @@ TEST_CASE("a run of a suite is packed, and goes on elsewhere", "[cli]") {
 
 TEST_CASE("a task that fails leaves its error and does not end the suite", "[cli]") {
   const Scratch scratch;
-  // A family without templates, and nobody to write kernels.
-  std::string text = slurp(small);
-  const std::string family = "\"family\": \"softmax\"";
-  text.replace(text.find(family), family.size(), "\"family\": \"unheard_of\"");
-  scratch.file("odd.json", text);
-  const Ran ran =
-      run("suite odd.json --only c,a --evaluations 3 --device virtual:h200 --run r", scratch);
+  REQUIRE(run(settings + landscape + " --only a --run r", scratch).exit == 0);
+  scratch.file("r/tasks/b", "no folder\n");
+  const Ran ran = run(settings + landscape + " --run r", scratch);
   INFO(ran.out + ran.err);
   CHECK(ran.exit == 0);
-  CHECK(ran.out.find("1 of 3 tasks solved, 2 ended") != std::string::npos);
+  CHECK(ran.out.find("2 of 3 tasks solved, 3 ended") != std::string::npos);
+  CHECK(slurp(scratch.path / "r/results.csv").find("r/tasks/b") != std::string::npos);
+}
+
+TEST_CASE("settings of a run in which nothing was searched bind nobody", "[cli]") {
+  const Scratch scratch;
+  CHECK(run(settings + "--device virtual:h200 --against torch --run r", scratch).exit == 3);
+  CHECK(run(settings + landscape + " --only a --run r", scratch).exit == 0);
 }
 
 TEST_CASE("wrong words are refused before anything is searched", "[cli]") {
@@ -164,7 +167,7 @@ TEST_CASE("wrong words are refused before anything is searched", "[cli]") {
            {settings + "--against torhc --run r", "unknown contestant 'torhc'"},
            {settings + "--device virtual:h200 --against torch --only a --run r",
             "torch is timed on a real device"},
-           {"suite --run r", "r is no run of a suite"},
+           {"suite --run nowhere", "nowhere is no run of a suite"},
            {settings + landscape + " --seed 2 --run begun", "was begun with seed 1, not 2"}}) {
     const Ran ran = run(row.words, scratch);
     CAPTURE(row.words, ran.err);

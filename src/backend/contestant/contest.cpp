@@ -23,6 +23,7 @@ namespace {
 constexpr double seconds_to_import = 180, seconds_to_map = 60, seconds_to_rest = 60;
 constexpr double seconds_to_compile = 900;  // before the first timed launch
 constexpr std::size_t most_said = 1 << 20, output_told = 300;
+constexpr const char* ended = "it ended before it answered";
 constexpr const char* without_python =
     "install PyTorch for that python3, name another by CUPILOT_PYTHON (BackendOptions::python), or "
     "leave out --against";
@@ -50,6 +51,7 @@ std::string send_line(int socket, std::string text, const std::vector<int>& desc
     const ssize_t done = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (done > 0) sent += static_cast<std::size_t>(done);
     if (done > 0 || errno == EINTR) continue;
+    if (errno == EPIPE || errno == ECONNRESET) return ended;
     if (errno != EAGAIN) return std::strerror(errno);
     pollfd entry{socket, POLLOUT, 0};
     if (Clock::now() > deadline) return "it reads nothing";
@@ -74,7 +76,7 @@ std::string receive_line(int socket, std::string& pending, std::string& line, De
     if (poll(&entry, 1, static_cast<int>(std::min<long long>(left + 1, 1000))) <= 0) continue;
     char bytes[4096];
     const ssize_t got = recv(socket, bytes, sizeof bytes, MSG_DONTWAIT);
-    if (got == 0) return "it ended";
+    if (got == 0 || (got < 0 && errno == ECONNRESET)) return ended;
     if (got > 0) pending.append(bytes, static_cast<std::size_t>(got));
     if (got < 0 && errno != EAGAIN && errno != EINTR) return std::strerror(errno);
   }
@@ -132,9 +134,10 @@ Contest::Reply Contest::ask(Child& child, const std::string& text,
   std::string why = send_line(child.process.channel(), text, descriptors, deadline);
   if (why.empty()) why = receive_line(child.process.channel(), child.pending, line, deadline);
   hear(child.process, child.heard);
-  if (!why.empty()) return {{}, "PyTorch's process: " + why + last_words(child.heard), true};
+  if (!why.empty()) return {{}, "the python3 of PyTorch: " + why + last_words(child.heard), true};
   Reply reply{SortedJson::parse(line, nullptr, false), "", false};
-  if (!reply.json.is_object()) return {{}, "PyTorch's process answers what is no object", true};
+  if (!reply.json.is_object())
+    return {{}, "the python3 of PyTorch answers what is no object", true};
   const auto refused = reply.json.find("refused");
   if (refused == reply.json.end()) return reply;
   const auto lost = reply.json.find("lost");
@@ -230,7 +233,7 @@ Attempt<double> Contest::run(const ContestOrder& order, std::span<const SharedSl
   if (!reply.refused.empty()) return reject("measure.failed", reply.refused);
   const auto us = reply.json.find("event_us");
   if (us == reply.json.end() || !us->is_number())
-    return lost(child, "PyTorch's process told no time");
+    return lost(child, "the python3 of PyTorch told no time");
   return us->get<double>();
 }
 

@@ -28,6 +28,33 @@ bool is_contestant(std::string_view name) {
                      [&](const Contestant& one) { return one.name == name; });
 }
 
+namespace {
+
+bool has_kind(const Task& task, std::initializer_list<std::string_view> beginnings) {
+  for (const Operation& operation : task.operations) {
+    for (const std::string_view beginning : beginnings) {
+      if (operation.kind.starts_with(beginning)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string why_not(std::string_view contestant, const Task& task) {
+  if (contestant == "torch-benchmark" && !has_kind(task, {"conv"}))
+    return "cudnn.benchmark chooses among algorithms of convolutions only";
+  if (!contestant.starts_with("torch-channels-last")) return "";
+  const bool spatial = std::any_of(task.tensors.begin(), task.tensors.end(), [](const Tensor& t) {
+    return t.role != Role::out && (t.shape.size() == 4 || t.shape.size() == 5);
+  });
+  const bool laid_out = has_kind(task, {"conv", "max_pool", "avg_pool", "adaptive_", "batch_norm",
+                                        "group_norm", "instance_norm"});
+  return spatial && laid_out
+             ? ""
+             : "channels last is another layout for two- and three-dimensional windows only";
+}
+
 Result<void> check_contestants(std::span<const std::string> names) {
   const std::vector<Contestant> known = contestants();
   std::vector<std::string_view> words;

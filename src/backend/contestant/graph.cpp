@@ -36,7 +36,7 @@ Result<std::string> contestant_graph(const Task& task, const Workload& workload)
     return Error{ErrorCode::usage, "task " + task.name + " names no operations",
                  "a contestant computes graphs of operators (`cupilot operators`)"};
   }
-  SortedJson json;
+  SortedJson json = {{"constants", task.constants}};
   for (const Tensor& tensor : task.tensors) {
     auto shape = shape_of(task, tensor, workload);
     if (!shape) return shape.error();

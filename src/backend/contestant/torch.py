@@ -176,6 +176,21 @@ def product(x, a):
     return f"torch.matmul({left}, {right})"
 
 
+def gemm(x, a):
+    """The plain product of the family's own operator, whose switches are the task's constants."""
+    if any(a.get(name, 0) for name in ("HAS_C", "HAS_BIAS", "HAS_ALPHA", "ACT", "SCALE")):
+        raise Refused("a gemm with C, bias, factors or an activation has no single call")
+    one = "" if a.get("BATCHED", 0) else "[0]"
+    left, right = (name + one + (".mT" if a.get(flag, 0) else "") for name, flag in zip(x, ("TRANS_A", "TRANS_B")))
+    return f"torch.matmul({left}, {right})" + ("" if one == "" else ".unsqueeze(0)")
+
+
+def addmm(x, a):
+    left, right = (f"{name}.mT" if a.get(flag, 0) else name for name, flag in zip(x, ("transpose_a", "transpose_b")))
+    return (f"(torch.addmm if {x[0]}.dim() == 2 else torch.baddbmm)({x[2]}, {left}, {right}, beta={a.get('beta', 1.0)},"
+            f" alpha={a.get('alpha', 1.0)})")
+
+
 def batch_norm_train(x, a):
     x = x + ["None"] * (5 - len(x))
     if x[3] == "None":
@@ -257,7 +272,7 @@ OPERATIONS |= {
     "addcdiv": lambda x, a: f"torch.addcdiv({', '.join(x)}, value={a.get('value', 1.0)})",
     "prelu": lambda x, a: f"F.prelu({x[0]}, {x[1]})",
     "norm": norm_of(None), "norm_inf": norm_of("float('inf')"), "norm_minus_inf": norm_of("-float('inf')"),
-    "matmul": product, "linear": lambda x, a: f"F.linear({', '.join(x)})",
+    "matmul": product, "gemm": gemm, "addmm": addmm, "linear": lambda x, a: f"F.linear({', '.join(x)})",
     "einsum": lambda x, a: f"torch.einsum({a['equation']!r}, {', '.join(x)})",
     "batch_norm_train": batch_norm_train,
     "batch_norm": lambda x, a: f"F.batch_norm({', '.join(x)}, eps={a.get('eps', 1e-05)})",
@@ -304,8 +319,6 @@ OPERATIONS |= {
 # Operations that give several values in PyTorch; words that stand for numbers which JSON lacks.
 OF_SEVERAL = ("max_dim", "min_dim", "cummax", "cummin", "var_mean")
 NUMBERS = {"inf": float("inf"), "-inf": float("-inf"), "nan": float("nan")}
-# Operations that PyTorch has kernels of its own for in the layout channels last.
-SPATIAL = ("conv", "max_pool", "avg_pool", "adaptive_", "batch_norm", "group_norm", "instance_norm")
 
 
 def source_of(task):
@@ -321,7 +334,7 @@ def source_of(task):
             names.setdefault(name, f"v{len(names)}")
         given = ["None" if name == "" else names[name] for name in operation["inputs"]]
         attributes = {key: NUMBERS.get(value, value) if isinstance(value, str) else value
-                      for key, value in operation["attributes"].items()}
+                      for key, value in {**task.get("constants", {}), **operation["attributes"]}.items()}
         text = OPERATIONS[kind](given, attributes)
         if kind in OF_SEVERAL and len(operation["outputs"]) == 1:
             text += "[0]"
@@ -413,9 +426,6 @@ class Contestant:
             return self.functions[name], inputs
         if not name.startswith("torch-channels-last"):
             return graph, inputs
-        spatial = any(operation["kind"].startswith(SPATIAL) for operation in self.task["operations"])
-        if not spatial or not any(tensor.dim() in (4, 5) for tensor in inputs):
-            raise Refused("channels last is another layout for two- and three-dimensional windows only")
         if name.endswith("-bare"):
             return graph, [self.converted(tensor) for tensor in inputs]
         return (lambda *given: tuple(result.contiguous() for result in graph(*map(self.converted, given)))), inputs

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include <fmt/core.h>
+#include <cupilot/parts/contestants.hpp>
 #include <cupilot/parts/rejection.hpp>
 #include <cupilot/parts/resolved_plan.hpp>
 #include <cupilot/rng.hpp>
@@ -127,7 +128,8 @@ class MeasuredRounds {
     }
     if (contestant.kind == Subject::Kind::contestant) {
       auto graph = contestant_graph(task_, workload_);
-      if (!graph) entrant.out = reject("measure.failed", graph.error().message);
+      const std::string why = graph ? why_not(contestant.name, task_) : graph.error().message;
+      if (!why.empty()) entrant.out = reject("measure.failed", why);
       if (graph) entrant.graph = std::move(*graph);
       return {};
     }

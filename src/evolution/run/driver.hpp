@@ -39,6 +39,11 @@ class Driver {
   // cannot be used.
   Result<bool> restore(const RunState& state, const Checkpoint* checkpoint = nullptr);
 
+  // Seconds that contestants took to begin, before the run's own.
+  void spent_on_contestants(double seconds) {
+    if (seconds > 0) asides_.phases["contestants"] += seconds;
+  }
+
   // The search and what follows it.
   Result<EvolveReport> run();
   // The search alone: no confirmation, no best/.

@@ -90,13 +90,15 @@ Result<void> prove_the_check(RunContext& context, const EvolveOptions& options,
 }
 
 // Before anything is spent: the contestants that the champion is to be timed against are there.
-// What they take to begin is none of the run's seconds.
-Result<void> open_contestants(Backend& backend, const std::vector<std::string>& names) {
-  if (auto known = check_contestants(names); !known) return known;
-  for (const std::string& name : names) {
+// What they take to begin is none of the run's seconds, and is returned.
+Result<double> open_contestants(const Task& task, Backend& backend, const EvolveOptions& options) {
+  const double began = host_of(options).monotonic_seconds();
+  if (auto known = check_contestants(options.against); !known) return known.error();
+  for (const std::string& name : options.against) {
+    if (!why_not(name, task).empty()) continue;
     if (auto says = backend.inspector().contestant(name); !says) return says.error();
   }
-  return {};
+  return options.against.empty() ? 0.0 : host_of(options).monotonic_seconds() - began;
 }
 
 // When the run's seconds began, by the host's clock.
@@ -106,7 +108,8 @@ double beginning(const EvolveOptions& options) {
 
 Result<EvolveReport> begin_run(const Task& task, Backend& backend, const EvolveOptions& options,
                                const KernelRun& how) {
-  if (auto there = open_contestants(backend, options.against); !there) return there.error();
+  const auto opening = open_contestants(task, backend, options);
+  if (!opening) return opening.error();
   const double began = beginning(options);
   auto context = open_context(task, backend, options);
   if (!context) return context.error();
@@ -123,6 +126,7 @@ Result<EvolveReport> begin_run(const Task& task, Backend& backend, const EvolveO
       return kept.error();
   }
   Driver driver(std::move(*context), options, std::move(journal), began);
+  driver.spent_on_contestants(*opening);
   if (auto begun = driver.begin(); !begun) return begun.error();
   return driver.run();
 }
@@ -196,7 +200,8 @@ Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint
     state->end.reset();
   }
   EvolveOptions all = as_recorded(host, state->header, options, run_dir);
-  if (auto there = open_contestants(backend, all.against); !there) return there.error();
+  const auto opening = open_contestants(state->task, backend, all);
+  if (!opening) return opening.error();
   auto families = kept_families(host, run_dir, options.families);
   if (!families) return families.error();
   all.families = std::move(*families);
@@ -216,7 +221,8 @@ Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint
   if (!learnt) return learnt.error();
   state->events.erase(state->events.begin(), state->events.begin() + static_cast<std::ptrdiff_t>(
                                                                          opened->decisions_before));
-  Driver driver(std::move(*context), all, std::move(opened->journal), began);
+  Driver driver(std::move(*context), all, std::move(opened->journal), began + *opening);
+  driver.spent_on_contestants(*opening);
   auto restored = driver.restore(*state, opened->matches ? &*checkpoint : nullptr);
   if (!restored) return std::move(restored.error()).while_doing(run_dir);
   if (!*restored) return std::optional<EvolveReport>();

@@ -151,11 +151,16 @@ Result<FinalRecord> confirm_finalist(const Pipe& pipe, const Finalist& finalist,
     rules.others.push_back(
         {plain ? Subject::Kind::plain : Subject::Kind::library, baseline.name, nullptr});
   }
-  for (const std::string& name : against)
-    rules.others.push_back({Subject::Kind::contestant, name, nullptr});
+  FinalRecord record;
+  for (const std::string& name : against) {
+    if (const std::string why = why_not(name, *pipe.task); !why.empty()) {
+      record.notices.push_back("no time of " + name + ": " + why);
+    } else {
+      rules.others.push_back({Subject::Kind::contestant, name, nullptr});
+    }
+  }
   auto passed = pass(pipe, finalist.strategy, rules);
   if (!passed) return passed.error();
-  FinalRecord record;
   record.stage = "confirm";
   record.slot = finalist.slot;
   record.candidate = std::move(passed->candidate);

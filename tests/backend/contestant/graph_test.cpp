@@ -53,3 +53,13 @@ TEST_CASE("a digest is of elements as they are stored, the first and the last am
     bytes.append(reinterpret_cast<const char*>(memory.data()) + 4 * place, 4);
   CHECK(digest.sha256 == sha256_hex(bytes));
 }
+
+TEST_CASE("the constants of a family's own operator are told") {
+  const Task task =
+      *task_from_words({"gemm", "m=4", "n=5", "k=6", "layout=nt"}, builtin_families());
+  const auto graph = contestant_graph(task, task.time_shapes.front());
+  REQUIRE(graph);
+  const SortedJson json = SortedJson::parse(*graph);
+  CHECK(json.at("operations").at(0).at("kind") == "gemm");
+  CHECK(json.at("constants").at("TRANS_B") == 1);
+}
