@@ -81,7 +81,7 @@ std::string describe_one(const Strategy& strategy) {
 
 }  // namespace
 
-// "product: simt block 64x64; norm, act: rowwise 256"
+// "product: simt block 64x64; norm, act: rows 256"
 std::string describe(const Strategy& strategy) {
   const ProgramStrategy program = parts_of(strategy);
   if (program.parts.size() == 1) return describe_one(strategy);
