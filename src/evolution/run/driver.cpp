@@ -19,9 +19,11 @@
 namespace cupilot {
 namespace {
 
-// A small budget would be spent on generation 0: it gets smaller ones, and more of them.
+// A small budget would be spent on generation 0: it gets smaller ones, and more of them. Where they
+// would be too small to breed from, drawing serves as well.
 void size_to_budget(SearchOptions& options) {
-  if (options.max_evaluations <= 0) return;
+  constexpr std::int64_t worth_breeding = 24;
+  if (options.max_evaluations < worth_breeding) return;
   const auto most = [&](int usual, std::int64_t part, int least) {
     return static_cast<int>(
         std::clamp<std::int64_t>(options.max_evaluations / part, std::min(usual, least), usual));

@@ -186,7 +186,7 @@ TEST_CASE("a small budget has small generations, and a large one those that were
     std::int64_t evaluations;
     int first;  // slots of generation 0
   };
-  for (const Row& row : {Row{30, 10}, Row{12, 8}, Row{96, 32}, Row{200, 32}, Row{0, 32}}) {
+  for (const Row& row : {Row{30, 10}, Row{60, 20}, Row{96, 32}, Row{200, 32}, Row{0, 32}}) {
     CAPTURE(row.evaluations);
     const TempDir dir;
     const auto device = fake_device(write_landscape(dir));
