@@ -276,10 +276,11 @@ std::string precision_text(const Task& task) {
   std::string text = fmt::format("Arithmetic is of class {}: ", name_of(task.precision));
   text += exact ? "no type below it in sums or products, in any order of additions."
                 : "operands of products may be rounded to it, sums are kept in fp32.";
-  return text + (wide
-                     ? " Outputs are held to the last bits of their type: no approximate functions."
-                     : " Outputs have 16 bits or fewer, so that expf, __expf, rsqrtf and "
-                       "ex2.approx are precise enough.");
+  return text + (wide ? " Outputs are held to some units of their last place: expf, sqrtf and / "
+                        "are within that, "
+                        "__expf, __fdividef and ex2.approx are not."
+                      : " Outputs have 16 bits or fewer, so that expf, __expf, rsqrtf and "
+                        "ex2.approx are precise enough.");
 }
 
 std::string constants_text(const Task& task) {
