@@ -220,6 +220,8 @@ void add_digest(Verdict& verdict, const Measurement& measurement, const DeviceSp
                                name_of(pressure.resource), 100 * pressure.share);
   }
   if (bottlenecks.empty()) bottlenecks = "all below 5%";
+  if (verdict.binding == Resource::launch)
+    binding = "the launch takes most of the time; of the rest " + binding;
   say.push_back(fmt::format("{} binds; shares of the time each would need alone{}: {}.", binding,
                             verdict.stalls.empty() ? "" : " or is waited for", bottlenecks));
   if (const std::string waits = stall_sentence(verdict.stalls); !waits.empty())
