@@ -143,7 +143,15 @@ Result<std::optional<Rejected>> prove_exposed(Backend& backend, const TaskRef& e
                                               std::uint64_t seed) {
   const auto kernel = backend.compile(source);
   if (kernel.is_error()) return kernel.error();
-  if (kernel.is_rejected()) return std::optional(kernel.rejected());
+  if (kernel.is_rejected()) {
+    Rejected why = kernel.rejected();
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (why.message.find(" " + part_prefix(i)) == std::string::npos) continue;
+      why.message = fmt::format("part {}: {}", parts[i].form.name, why.message);
+      break;
+    }
+    return std::optional(std::move(why));
+  }
   const bool real = backend.provenance() == Provenance::measured;
   const std::vector<Case> cases = battery(exposed, source, backend.device(), level, seed, real);
   std::optional<Rejected> refused;
