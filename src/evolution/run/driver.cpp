@@ -150,7 +150,7 @@ Error Driver::explain(Error error) const {
 
 void Driver::dispatch(const Proposal& proposal) {
   ++in_flight_;
-  const auto stage = std::make_shared<std::atomic<const char*>>("waiting for a place");
+  const auto stage = std::make_shared<EvaluationStage>();
   stages_[proposal.id] = stage;
   EvaluationJob job;
   job.proposal = proposal;
@@ -158,7 +158,13 @@ void Driver::dispatch(const Proposal& proposal) {
   job.brief =
       known_.brief_for(proposal, static_cast<std::uint64_t>(std::max<std::int64_t>(0, visible)));
   job.elite_below_us = search_->known_best_us(proposal.slot);
-  job.begins = [stage](const char* begun) { stage->store(begun); };
+  job.begins = [stage](const char* begun) {
+    if (begun == std::string_view("done")) {
+      stage->ended = true;
+    } else {
+      stage->name = begun;
+    }
+  };
   job.refuse = [this, slot = proposal.slot](const std::string& hash) {
     const std::lock_guard lock(owners_mutex_);
     return had_before(*search_, hash, slot);
@@ -276,7 +282,7 @@ void Driver::note_refusal(const Candidate& candidate, bool fresh) {
 
 std::string Driver::in_flight() const {
   std::map<std::string, int> counts;
-  for (const auto& [id, stage] : stages_) ++counts[stage->load()];
+  for (const auto& [id, stage] : stages_) ++counts[stage->name.load()];
   std::string text;
   for (const auto& [stage, count] : counts)
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", stage, count);
@@ -287,15 +293,15 @@ std::string Driver::in_flight() const {
 bool Driver::only_late_ones() const {
   if (options_.evaluator != nullptr || !places_.is_over()) return false;
   return std::all_of(stages_.begin(), stages_.end(), [](const auto& one) {
-    const std::string_view stage = one.second->load();
-    return stage != "proving" && stage != "timing" && stage != "done";
+    const std::string_view stage = one.second->name.load();
+    return stage != "proving" && stage != "timing" && !one.second->ended;
   });
 }
 
 bool Driver::only_models_work() const {
   return std::all_of(stages_.begin(), stages_.end(), [](const auto& one) {
-    const std::string_view stage = one.second->load();
-    return stage == "writing" || stage == "waiting for a place" || stage == "done";
+    const std::string_view stage = one.second->name.load();
+    return stage == "writing" || stage == "waiting for a place" || one.second->ended;
   });
 }
 

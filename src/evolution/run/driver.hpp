@@ -27,6 +27,12 @@
 
 namespace cupilot {
 
+// How far a candidate in flight has come. Any thread.
+struct EvaluationStage {
+  std::atomic<const char*> name = "waiting for a place";
+  std::atomic<bool> ended = false;  // its result waits to be collected
+};
+
 class Driver {
  public:
   // `began`: the beginning of the run's seconds, by the host's clock.
@@ -166,7 +172,7 @@ class Driver {
   std::vector<Proposal> unfinished_;        // proposed in an earlier sitting, not settled
   std::map<std::uint64_t, Proposal> open_;  // proposed, not settled
   // The stage that each proposal in flight has reached.
-  std::map<std::uint64_t, std::shared_ptr<std::atomic<const char*>>> stages_;
+  std::map<std::uint64_t, std::shared_ptr<EvaluationStage>> stages_;
   FirstRefusals final_refusals_;           // refusals of finalists and plain settings
   std::map<std::string, Refusal> told_;    // by code, with the kernel's text
   std::int64_t checkpointed_ = 0;          // slots at the last checkpoint
