@@ -196,6 +196,7 @@ void atomic(Lanes& l, const Step& s) {
         std::memcpy(w.regs + s.list[j] + lane * s.width, &old, s.width);
     }
   });
+  if (op >= AtomicOp::exch) give_way_when_asking(w, s);
 }
 
 // exch and cas of 16 bytes; operands as above.

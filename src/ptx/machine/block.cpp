@@ -141,11 +141,16 @@ void start_warp(Warp& warp, Block& block, std::uint32_t index) {
   warp.drawn = seed == 0 ? 0 : mixed(seed ^ mixed(32 * block.index + index + 1));
   warp.unwritten = Unwritten(warp.drawn);
   warp.carry = static_cast<std::uint32_t>(warp.drawn >> 32);
-  warp.stop = warp.gave_way = false;
+  warp.stop = warp.gave_way = warp.branched = false;
+  warp.asked = nullptr;
+  warp.rounds.assign(program.loops.size(), 0);
+  warp.storing = false;
+  warp.rivals.clear();
   warp.state = WarpState::ready;
   warp.stack.clear();
   warp.known.fill(1);
   warp.doubts.clear();
+  warp.foreign = nullptr;
   warp.clock = 1;
   warp.heard = warp.touched = warp.behind = 0;
   warp.parted = false;

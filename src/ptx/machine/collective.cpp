@@ -37,6 +37,13 @@ u32 undefined_value(Warp& w, u32 lane) {
   }
 }
 
+void note_undefined(Warp& w, const Step& s, u32 lane, u32 from) {
+  if (w.block->launch->took_undefined.exchange(true)) return;
+  remark(w, s, lane, "undefined_value",
+         fmt::format("lane {} takes the value of lane {}, which does not run the shuffle with it",
+                     lane, from));
+}
+
 // o: value, predicate, source, b, c; list: member mask.
 void shuffle_group(Warp& w, const Step& s) {
   u32* d = w.at<u32>(s.o[0]);
@@ -71,6 +78,7 @@ void shuffle_group(Warp& w, const Step& s) {
     if (((w.mask >> lane) & 1) == 0) continue;
     if (((w.mask >> (j & 31)) & 1) == 0 && w.block->launch->options->check_initialised) {
       d[lane] = undefined_value(w, lane);
+      note_undefined(w, s, lane, j & 31);
     } else {
       d[lane] = from[j & 31];
     }
@@ -105,6 +113,7 @@ void vote_group(Warp& w, const Step& s) {
 void vote(Lanes& l, const Step& s) { for_each_group(static_cast<Warp&>(l), s, s.o[2], vote_group); }
 
 void active_mask(Lanes& l, const Step& s) {
+  part_lanes(static_cast<Warp&>(l), s);
   u32* d = l.at<u32>(s.o[0]);
   for (u32 i = 0; i < 32; ++i) d[i] = ((l.mask >> i) & 1) != 0 ? l.mask : d[i];
 }

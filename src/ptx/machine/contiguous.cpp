@@ -29,12 +29,15 @@ bool untouched(const Words& w, bool written) {
   return (any & ~whole_word) == 0 && (!written || (all & whole_word) == whole_word);
 }
 
-// Whether of this block no thread but each word's own read it, and that since the last barrier.
-bool unread(const Words& w) {
+// Whether in this launch no thread but each word's own read it, and that since the last barrier;
+// `others`: blocks aside.
+bool unread(const Words& w, bool others) {
   bool out = true;
+  const u64 launch = w.read >> 60;
   for (u32 i = 0; i < w.count; ++i) {
     const u64 r = w.reads[i];
-    out &= r >> 32 != w.read >> 32 || r == w.read + (i >> w.shift);
+    const bool here = r >> 32 == w.read >> 32 || (!others && r >> 60 == launch && r << 4 != 0);
+    out &= !here || r == w.read + (i >> w.shift);
   }
   return out;
 }
@@ -66,7 +69,8 @@ bool take_stretch(Warp& warp, const Step& step, u32 mask, const PatternMemo& mem
                     owner,
                     own_stamp(warp, first, false),
                     u64{stamps->reader(warp.block->index)} << 32 | read_base(warp) | first};
-  if (!untouched(words, intent == Intent::load) || (reads != nullptr && !unread(words)))
+  if (!untouched(words, intent == Intent::load) ||
+      (reads != nullptr && !unread(words, intent == Intent::load)))
     return false;
   if (intent == Intent::load) {
     if (reads == nullptr) return false;

@@ -8,11 +8,13 @@
 #include "ptx/machine/call.hpp"
 #include "ptx/machine/members.hpp"
 #include "ptx/machine/memory.hpp"
+#include "ptx/machine/mixed.hpp"
 #include "ptx/machine/reader_stamp.hpp"
 
 namespace cupilot::ptx {
 
 using u32 = std::uint32_t;
+using u64 = std::uint64_t;
 
 void push(Warp& w, const Step& s, StackEntry entry) {
   if (entry.mask == 0) return;
@@ -27,12 +29,22 @@ void push(Warp& w, const Step& s, StackEntry entry) {
 
 namespace {
 
+// Of a branch or a warp that parts: the same throughout a launch, for half of the warps.
+bool last_side_first(const Warp& w) {
+  const u64 seed = w.block->launch->options->seed;
+  return seed != 0 && (mixed(seed ^ mixed(64 * w.block->index + w.index + 7)) & 1) != 0;
+}
+
 // The active lanes go to several places. `targets` lists place and lanes; all meet at `meet`.
 void split(Warp& w, const Step& s, const StackEntry* targets, std::size_t count, u32 meet) {
   count_up(w, Counter::divergent_branches, 1);
+  w.branched = true;
   if (w.reconverge != meet) push(w, s, {meet, w.reconverge, w.active});
+  // PTX says nothing of which side comes first.
+  const bool backwards = last_side_first(w);
   std::size_t first = count;
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t n = 0; n < count; ++n) {
+    const std::size_t i = backwards ? count - 1 - n : n;
     if (targets[i].pc == meet || targets[i].mask == 0) continue;
     if (first == count) {
       first = i;
@@ -151,11 +163,8 @@ void run_barrier(Lanes& l, const Step& s) {
   Block& block = *w.block;
   if (w.mask == 0) return;
   if (w.mask != w.live) {
-    const u32 missing = w.live & ~w.mask;
-    barrier_failed(
-        w, s,
-        fmt::format("a barrier is reached by lanes 0x{:08x} of warp {} but not by lanes 0x{:08x}",
-                    w.mask, w.index, missing));
+    if (w.mask != w.active || !let_others_run(w, w.pc - 1, true))
+      lanes_missing(w, s, "a barrier", w.live & ~w.mask);
     return;
   }
   const u32 lane = first_lane(w.mask);
@@ -254,8 +263,21 @@ bool decode_barrier(Decoder& d, Step& step) {
 
 }  // namespace
 
+namespace {
+
+void note_round(Warp& w, std::int64_t loop) {
+  std::uint8_t& rounds = w.rounds[static_cast<std::size_t>(loop - 1)];
+  if (rounds == most_rounds) return;
+  ++rounds;
+  std::uint8_t& most = w.block->worker->rounds[static_cast<std::size_t>(loop - 1)];
+  most = std::max(most, rounds);
+}
+
+}  // namespace
+
 void run_branch(Lanes& l, const Step& s) {
   Warp& w = static_cast<Warp&>(l);
+  if (s.offset != 0 && w.mask != 0) note_round(w, s.offset);
   if (w.mask == w.active) {
     w.pc = s.aux;
     return;
@@ -263,6 +285,115 @@ void run_branch(Lanes& l, const Step& s) {
   if (w.mask == 0) return;
   const StackEntry targets[] = {{w.pc, 0, w.active & ~w.mask}, {s.aux, 0, w.mask}};
   split(w, s, targets, 2, w.code->reconverge[s.instruction]);
+}
+
+namespace {
+
+const Instruction& instruction_at(const Warp& w, const Step& s) {
+  return w.block->program->module->functions[w.code->function].instructions[s.instruction];
+}
+
+Opcode opcode_of(const Warp& w, const Step& s) {
+  return w.block->program->module->form(instruction_at(w, s)).opcode;
+}
+
+// Whether lanes there do nothing but end.
+bool leaves_at(const Warp& w, u32 pc) {
+  const Step& s = w.steps[pc];
+  if (pc + 1 >= w.code->steps.size() || s.guard != 0) return false;
+  return opcode_of(w, s) == Opcode::op_ret || opcode_of(w, s) == Opcode::op_exit;
+}
+
+// Lanes that were parked before the same instruction join those that come to it now.
+bool join_parked(Warp& w, u32 pc) {
+  for (std::size_t i = w.frames[w.depth].stack_base; i < w.stack.size(); ++i) {
+    const StackEntry entry = w.stack[i];
+    if (!entry.parked || entry.pc != pc || entry.reconverge != w.reconverge) continue;
+    w.stack.erase(w.stack.begin() + static_cast<std::ptrdiff_t>(i));
+    w.active |= entry.mask & ~w.exited;
+    w.pc = pc;
+    return true;
+  }
+  return false;
+}
+
+// The instruction did not run after all.
+void uncount(Warp& w, u32 pc) {
+  StepCount& count = w.counts[pc];
+  --count.warps;
+  count.missing -= 32 - static_cast<u32>(__builtin_popcount(w.mask));
+}
+
+}  // namespace
+
+bool let_others_run(Warp& w, u32 pc, bool parked) {
+  if (parked && join_parked(w, pc)) {
+    uncount(w, pc);
+    return true;
+  }
+  u32 above = w.active;
+  for (std::size_t i = w.stack.size(); i-- > w.frames[w.depth].stack_base;) {
+    StackEntry& entry = w.stack[i];
+    const u32 lanes = entry.mask & ~above & w.live;
+    const bool meets = (entry.mask & above) != 0;  // the executing lanes come there too
+    above |= entry.mask;
+    if (lanes == 0 || entry.parked) continue;
+    // CUDA has lanes that go on where the branch ends come too, those that end aside.
+    if (parked && meets && !leaves_at(w, entry.pc)) continue;
+    const StackEntry next{entry.pc, entry.reconverge, lanes};
+    if (meets) {
+      entry.mask &= ~lanes;
+    } else {
+      w.stack.erase(w.stack.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    push(w, w.steps[w.pc - 1], {pc, w.reconverge, w.active, parked});
+    if (parked) uncount(w, pc);
+    w.pc = next.pc;
+    w.reconverge = next.reconverge;
+    w.active = next.mask;
+    return true;
+  }
+  return false;
+}
+
+void part_lanes(Warp& w, const Step& s) {
+  if (!w.branched || w.mask != w.active || __builtin_popcount(w.mask) < 2 || !last_side_first(w))
+    return;
+  const u32 first = w.mask & 0x55555555u;
+  if (first == 0 || first == w.mask) return;
+  push(w, s, {w.pc, w.reconverge, w.mask & ~first});
+  w.active = w.mask = first;
+}
+
+// The lanes that were parked first tell the cause.
+void lanes_missing(Warp& w, const Step& s, const char* what, u32 missing) {
+  const auto first =
+      std::find_if(w.stack.begin() + static_cast<std::ptrdiff_t>(w.frames[w.depth].stack_base),
+                   w.stack.end(), [](const StackEntry& entry) { return entry.parked; });
+  if (first == w.stack.end()) {
+    return barrier_failed(
+        w, s,
+        fmt::format("{} is reached by lanes 0x{:08x} of warp {} but not by lanes 0x{:08x}", what,
+                    w.mask, w.index, missing));
+  }
+  const Step& there = w.steps[first->pc];
+  const Form& form = w.block->program->module->form(instruction_at(w, there));
+  const bool barrier =
+      form.opcode == Opcode::op_barrier || (form.opcode == Opcode::op_bar && !form.has("warp"));
+  fault(w, there, first_lane(first->mask), "run.divergence",
+        fmt::format("{} is reached by lanes 0x{:08x} of warp {} but not by lanes 0x{:08x}, which "
+                    "wait at ptx line {} for these",
+                    barrier ? "a barrier" : "a .sync instruction", first->mask, w.index, w.active,
+                    instruction_at(w, s).line));
+}
+
+void give_way_when_asking(Warp& w, const Step& s) {
+  constexpr u32 lanes_after = 64;  // lanes of a warp mostly need not part
+  w.asked_again = w.asked == &s ? w.asked_again + 1 : 0;
+  w.asked = &s;
+  if (w.asked_again == 0) return;
+  w.stop = w.gave_way = true;
+  if (w.asked_again % lanes_after == 0 && w.mask == w.active) let_others_run(w, w.pc, false);
 }
 
 // Lanes that reach the end are taken up by the loop before this runs, since every path there meets
@@ -287,6 +418,10 @@ bool decode_control(Decoder& d, Step& step) {
       d.want_operands(1, 1);
       if (d.operand(0).kind != OperandKind::label) d.refuse("the target is no label");
       step.aux = d.operand(0).index;
+      if (step.aux <= d.code.steps.size()) {  // back
+        d.program.loops.push_back({d.code.function, static_cast<u32>(d.code.steps.size())});
+        step.offset = static_cast<std::int64_t>(d.program.loops.size());
+      }
       step.run = run_branch;
       return true;
     case Opcode::op_brx: {

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <cstring>
-#include <new>
+
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -13,10 +16,45 @@ namespace {
 constexpr std::uint32_t all_written = whole_word;
 constexpr std::uint64_t most_watched_bytes = 1ull << 30;  // of buffers whose cells remember threads
 constexpr std::uint64_t gap = 1ull << 20;
+constexpr std::uint64_t wide_gap = 1ull << 36;  // around buffers that may be as large
+
+// Unmapped bytes on both sides.
+std::uint64_t gap_around(const Buffer& buffer) { return buffer.sparse ? wide_gap : gap; }
 
 std::uint64_t words_of(const Buffer& buffer) { return (buffer.bytes + 3) / 4; }
 
+// Calls f(begin, end) for stretches of the state's words that were touched.
+template <class F>
+void for_touched_words(const Buffer& b, F f) {
+  const std::uint64_t words = words_of(b);
+  if (!b.sparse) return f(std::uint64_t{0}, words);
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  const std::uint64_t bytes = words * sizeof(std::uint32_t), each = page / sizeof(std::uint32_t);
+  std::vector<unsigned char> present((bytes + page - 1) / page);
+  if (mincore(b.state.get(), bytes, present.data()) != 0) return f(std::uint64_t{0}, words);
+  for (std::uint64_t first = 0; first < present.size();) {
+    std::uint64_t end = first;
+    while (end < present.size() && (present[end] & 1) != 0) ++end;
+    if (end > first) f(first * each, std::min(end * each, words));
+    first = std::max(end, first + 1);
+  }
+}
+
 }  // namespace
+
+void HostFree::operator()(void* memory) const {
+  if (mapped == 0) return std::free(memory);
+  munmap(memory, mapped);
+}
+
+void* take_host_memory(std::uint64_t bytes, bool lazy) {
+  if (!lazy) return std::calloc(bytes, 1);
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  madvise(memory, bytes, MADV_NOHUGEPAGE);  // what is touched lies far apart
+  return memory;
+}
 
 void Buffer::make_chunks(std::uint64_t offset, std::uint64_t count) {
   for (std::uint64_t i = offset / chunk_bytes; i * chunk_bytes < offset + count; ++i) {
@@ -27,9 +65,16 @@ void Buffer::make_chunks(std::uint64_t offset, std::uint64_t count) {
   }
 }
 
+std::string Buffer::place(std::uint64_t offset) const {
+  const std::string what = element ? element(offset) : "";
+  return fmt::format("{} at offset {} ({})", name, offset,
+                     what.empty() ? fmt::format("address 0x{:x}", address + offset) : what);
+}
+
 void ThreadStamps::forget_reads() {
   launch = (launch + 1) % 16;
   if (launch == 0 && reads.load() != nullptr) std::fill_n(reads.load(), cells, 0u);
+  if (launch == 0 && owners) std::fill_n(owners.get(), cells, 0u);
 }
 
 Result<std::size_t> DeviceMemory::add(std::string name, std::uint64_t bytes, Access access,
@@ -38,25 +83,34 @@ Result<std::size_t> DeviceMemory::add(std::string name, std::uint64_t bytes, Acc
   buffer.name = std::move(name);
   buffer.bytes = bytes;
   buffer.access = access;
-  return add(std::move(buffer), past, true);
+  return add(std::move(buffer), past);
 }
 
 Result<std::size_t> DeviceMemory::add_later(std::string name, std::uint64_t bytes,
-                                            Buffer::Make make) {
+                                            Buffer::Make make, Access access) {
   Buffer buffer;
   buffer.name = std::move(name);
   buffer.bytes = bytes;
-  buffer.access = Access::read_only;
+  buffer.access = access;
+  buffer.sparse = true;
   buffer.later = std::make_unique<Buffer::Later>();
   buffer.later->make = std::move(make);
   buffer.later->made.resize((bytes + Buffer::chunk_bytes - 1) / Buffer::chunk_bytes);
-  return add(std::move(buffer), 0, false);
+  return add(std::move(buffer), 0);
 }
 
-Result<std::size_t> DeviceMemory::add(Buffer buffer, std::uint64_t past, bool cleared) {
+Result<std::size_t> DeviceMemory::add_sparse(std::string name, std::uint64_t bytes) {
+  Buffer buffer;
+  buffer.name = std::move(name);
+  buffer.bytes = bytes;
+  buffer.sparse = true;
+  return add(std::move(buffer), 0);
+}
+
+Result<std::size_t> DeviceMemory::add(Buffer buffer, std::uint64_t past) {
   const bool writable = buffer.access == Access::read_write;
-  const std::uint64_t cost = writable ? 2 * buffer.bytes : buffer.bytes;
-  if (buffer.bytes > limit_ || used_ + cost > limit_) {
+  const std::uint64_t cost = buffer.sparse ? 0 : writable ? 2 * buffer.bytes : buffer.bytes;
+  if (!buffer.sparse && (buffer.bytes > limit_ || used_ + cost > limit_)) {
     return Error{
         ErrorCode::failure,
         fmt::format("buffer {} of {} bytes does not fit the virtual device's memory of {} bytes",
@@ -64,18 +118,17 @@ Result<std::size_t> DeviceMemory::add(Buffer buffer, std::uint64_t past, bool cl
         "use smaller shapes"};
   }
   const std::uint64_t rounded = (buffer.bytes + 31) / 16 * 16;
-  // What is not cleared takes pages of the host only as it is made.
-  buffer.data.reset(cleared ? new (std::nothrow) std::uint8_t[rounded]()
-                            : new (std::nothrow) std::uint8_t[rounded]);
-  if (writable) buffer.state.reset(new (std::nothrow) std::uint32_t[words_of(buffer) + 1]());
+  buffer.data = host_array<std::uint8_t>(rounded, buffer.sparse);
+  if (writable) buffer.state = host_array<std::uint32_t>(words_of(buffer) + 1, buffer.sparse);
   if (!buffer.data || (writable && !buffer.state)) {
     return Error{ErrorCode::failure,
                  fmt::format("no host memory for buffer {} of {} bytes", buffer.name, buffer.bytes),
                  "use smaller shapes"};
   }
   used_ += cost;
-  buffer.address = next_ + gap + past;
-  next_ = (buffer.address + buffer.bytes + gap + 511) / 512 * 512;
+  const std::uint64_t around = gap_around(buffer);
+  buffer.address = next_ + around + past;
+  next_ = (buffer.address + buffer.bytes + around + 511) / 512 * 512;
   buffers_.push_back(std::move(buffer));
   return buffers_.size() - 1;
 }
@@ -101,7 +154,7 @@ void DeviceMemory::mark_unwritten(std::size_t index, std::uint8_t poison) {
 void DeviceMemory::set_access(std::size_t index, Access access) {
   Buffer& b = buffers_[index];
   if (access == Access::read_write && !b.state) {
-    b.state = std::make_unique<std::uint32_t[]>(words_of(b) + 1);
+    b.state = host_array<std::uint32_t>(words_of(b) + 1, false);
     std::fill_n(b.state.get(), words_of(b), all_written);
   }
   b.access = access;
@@ -116,8 +169,10 @@ std::uint64_t DeviceMemory::unwritten_bytes(std::size_t index) const {
   const Buffer& b = buffers_[index];
   if (!b.state) return 0;
   std::uint64_t written = 0;
-  for (std::uint64_t w = 0; w < words_of(b); ++w)
-    written += static_cast<std::uint64_t>(std::popcount(b.state[w] & all_written));
+  for_touched_words(b, [&](std::uint64_t first, std::uint64_t end) {
+    for (std::uint64_t w = first; w < end; ++w)
+      written += static_cast<std::uint64_t>(std::popcount(b.state[w] & all_written));
+  });
   // The last word may be marked beyond the buffer's end.
   if (const std::uint64_t tail = b.bytes % 4; tail != 0) {
     const std::uint32_t beyond = all_written & (all_written << tail);
@@ -132,14 +187,16 @@ std::vector<std::uint64_t> DeviceMemory::written_at(std::size_t index,
   if (!b.state) return {ranks.begin(), ranks.end()};
   std::vector<std::uint64_t> found;
   std::uint64_t before = 0;  // written bytes
-  for (std::uint64_t w = 0; w < words_of(b) && found.size() < ranks.size(); ++w) {
-    if ((b.state[w] & all_written) == 0) continue;
-    for (std::uint64_t byte = 4 * w; byte < std::min(b.bytes, 4 * w + 4); ++byte) {
-      if (!is_written(index, byte)) continue;
-      while (found.size() < ranks.size() && ranks[found.size()] == before) found.push_back(byte);
-      ++before;
+  for_touched_words(b, [&](std::uint64_t first, std::uint64_t end) {
+    for (std::uint64_t w = first; w < end && found.size() < ranks.size(); ++w) {
+      if ((b.state[w] & all_written) == 0) continue;
+      for (std::uint64_t byte = 4 * w; byte < std::min(b.bytes, 4 * w + 4); ++byte) {
+        if (!is_written(index, byte)) continue;
+        while (found.size() < ranks.size() && ranks[found.size()] == before) found.push_back(byte);
+        ++before;
+      }
     }
-  }
+  });
   return found;
 }
 
@@ -154,7 +211,9 @@ std::optional<std::uint64_t> DeviceMemory::first_unwritten(std::size_t index) co
 void DeviceMemory::begin_launch() {
   for (Buffer& b : buffers_) {
     if (!b.state) continue;
-    for (std::uint64_t w = 0; w < words_of(b); ++w) b.state[w] &= all_written;
+    for_touched_words(b, [&](std::uint64_t first, std::uint64_t end) {
+      for (std::uint64_t w = first; w < end; ++w) b.state[w] &= all_written;
+    });
   }
 }
 
@@ -206,6 +265,7 @@ void DeviceMemory::watch_threads(std::uint32_t shift) {
     b.threads->shift = shift;
     b.threads->cells = (words_of(b) + 1) << (2 - shift);
     b.threads->writes.reset(new std::uint32_t[b.threads->cells]);
+    if (shift < 2) b.threads->owners.reset(new std::uint32_t[b.threads->cells]());
   }
 }
 
@@ -241,7 +301,8 @@ std::string DeviceMemory::describe(std::uint64_t address) const {
       best = &b;
     }
   }
-  if (best == nullptr || distance > 64 * gap) return "no buffer is near";
+  if (best == nullptr || distance > (best->sparse ? wide_gap : 64 * gap))
+    return "no buffer is near";
   if (address < best->address)
     return fmt::format("{} bytes before {} ({} bytes)", best->address - address, best->name,
                        best->bytes);

@@ -19,6 +19,21 @@ namespace cupilot::ptx {
 
 enum class Access : std::uint8_t { read_only, read_write };
 
+// Host memory of zeros. `lazy`: pages are taken as they are touched, however many there are.
+struct HostFree {
+  std::uint64_t mapped = 0;  // bytes; 0: from the heap
+  void operator()(void* memory) const;
+};
+template <class T>
+using HostArray = std::unique_ptr<T[], HostFree>;
+// Null: there is none.
+void* take_host_memory(std::uint64_t bytes, bool lazy);
+template <class T>
+HostArray<T> host_array(std::uint64_t count, bool lazy) {
+  return {static_cast<T*>(take_host_memory(count * sizeof(T), lazy)),
+          HostFree{lazy ? count * sizeof(T) : 0}};
+}
+
 inline constexpr std::uint32_t whole_word =
     0xf0000000u;  // of a state word: all its bytes were written
 
@@ -32,6 +47,14 @@ struct ThreadStamps {
       nullptr};              // of reads: `reader` of the block, stamp; made by the first
   std::uint32_t launch = 0;  // tells this launch's reads from those of 15 before
 
+  // Of cells smaller than a word: `reader` of the block that wrote last. Else empty.
+  std::unique_ptr<std::uint32_t[]> owners;
+
+  // Number and one of the block that wrote a cell last in this launch; 0: none.
+  std::uint32_t writer(std::uint64_t cell) const {
+    const std::uint32_t owner = owners[cell];
+    return owner >> 28 == launch ? owner & ~whole_word : 0;
+  }
   std::uint32_t reader(std::uint64_t block) const {
     return launch << 28 | (static_cast<std::uint32_t>(block + 1) & ~whole_word);
   }
@@ -51,15 +74,15 @@ struct Buffer {
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;
   Access access = Access::read_write;
-  std::unique_ptr<std::uint8_t[]> data;  // bytes rounded up to 16
-  std::unique_ptr<std::uint32_t[]> state;
+  HostArray<std::uint8_t> data;  // bytes rounded up to 16
+  HostArray<std::uint32_t> state;
+  bool sparse = false;  // takes host memory for what is touched alone
   // Blocks (index + 1; several: all ones) that read each 4 bytes of a launch that several host
   // threads run; else empty.
   std::unique_ptr<std::uint32_t[]> readers;
   std::unique_ptr<ThreadStamps> threads;  // of a launch that checks races; else empty
 
-  // Content that is made chunk by chunk when it is first read: of read_only buffers, in launches of
-  // one block.
+  // Content that is made chunk by chunk when it is first touched, by launches on one host thread.
   static constexpr std::uint64_t chunk_bytes = 32;
   using Make = std::function<void(std::uint64_t offset, std::span<std::uint8_t> chunk)>;
   struct Later {
@@ -67,6 +90,11 @@ struct Buffer {
     std::vector<bool> made;
   };
   std::unique_ptr<Later> later;
+
+  // What lies at an offset, for messages: "y[3][5]". Empty: only the offset is known.
+  std::function<std::string(std::uint64_t offset)> element;
+  // "y at offset 80 (y[1][4])"
+  std::string place(std::uint64_t offset) const;
 
   // Where `count` bytes at `offset` lie, made by now.
   std::uint8_t* at(std::uint64_t offset, std::uint64_t count) {
@@ -92,9 +120,13 @@ class DeviceMemory {
   Result<std::size_t> add(std::string name, std::uint64_t bytes, Access access,
                           std::uint64_t past = 0);
 
-  // A read_only buffer whose content `make` writes in whole chunks (the last may be short), each
-  // once, when a launch reads it.
-  Result<std::size_t> add_later(std::string name, std::uint64_t bytes, Buffer::Make make);
+  // A buffer whose content `make` writes in whole chunks (the last may be short), each once, when a
+  // launch touches it. One that may be written counts as initialised.
+  Result<std::size_t> add_later(std::string name, std::uint64_t bytes, Buffer::Make make,
+                                Access access = Access::read_only);
+  // A read_write buffer of any size that takes host memory for what is touched alone, of zeros that
+  // count as never written.
+  Result<std::size_t> add_sparse(std::string name, std::uint64_t bytes);
 
   std::size_t size() const { return buffers_.size(); }
   const Buffer& operator[](std::size_t index) const { return buffers_[index]; }
@@ -107,6 +139,9 @@ class DeviceMemory {
   // Back to never written, every byte `poison`.
   void mark_unwritten(std::size_t index, std::uint8_t poison = 0xf5);
   void set_access(std::size_t index, Access access);
+  void name_elements(std::size_t index, std::function<std::string(std::uint64_t)> element) {
+    buffers_[index].element = std::move(element);
+  }
   bool is_written(std::size_t index, std::uint64_t byte) const;
   std::uint64_t unwritten_bytes(std::size_t index) const;
   // Offsets of the written bytes of these ranks among all written ones; ranks ascend and are fewer
@@ -140,7 +175,7 @@ class DeviceMemory {
   std::string describe(std::uint64_t address) const;
 
  private:
-  Result<std::size_t> add(Buffer buffer, std::uint64_t past, bool cleared);
+  Result<std::size_t> add(Buffer buffer, std::uint64_t past);
   std::vector<Buffer> buffers_;
   std::uint64_t limit_ = 0, used_ = 0;
   std::uint64_t next_ = 0;

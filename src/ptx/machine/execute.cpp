@@ -174,39 +174,75 @@ void fill_counts(Report& report, const Program& program, const std::vector<Worke
 
 namespace {
 
+Executed executed_of(const Program& program, const std::vector<Worker>& workers) {
+  Executed out;
+  const auto line = [&](std::uint32_t function, std::size_t instruction) {
+    return program.module->functions[function].instructions[instruction].line;
+  };
+  for (const Code& code : program.codes) {
+    for (std::size_t i = 0; i + 1 < code.steps.size(); ++i) {
+      const bool ran = std::any_of(workers.begin(), workers.end(), [&](const Worker& worker) {
+        const StepCount& count = worker.counts[code.first_count + i];
+        return 32 * count.warps > count.missing;
+      });
+      out.instructions.push_back({line(code.function, i), ran ? 1u : 0u});
+    }
+  }
+  for (std::size_t k = 0; k < program.loops.size(); ++k) {
+    const LoopBranch& loop = program.loops[k];
+    std::uint32_t most = 0;
+    for (const Worker& worker : workers) most = std::max<std::uint32_t>(most, worker.rounds[k]);
+    out.loops.push_back({line(loop.function, loop.instruction), most});
+  }
+  return out;
+}
+
+Fault fault_of(const Warp& warp, const Code& code, const Step& step, std::uint32_t lane,
+               const char* name, std::string message) {
+  const Block& block = *warp.block;
+  const Module& module = *block.program->module;
+  const Function& function = module.functions[code.function];
+  Fault out;
+  out.code = name;
+  out.message = std::move(message);
+  out.block = block.index;
+  out.thread = warp.index * 32 + lane;
+  const Dim3& b = block.launch->launch->block;
+  out.where = fmt::format("block ({},{},{}) thread ({},{},{})", block.position.x, block.position.y,
+                          block.position.z, out.thread % b.x, out.thread / b.x % b.y,
+                          out.thread / (b.x * b.y));
+  if (step.instruction >= function.instructions.size()) return out;
+  const Instruction& ins = function.instructions[step.instruction];
+  out.ptx_line = ins.line;
+  out.source_line = ins.source_line;
+  out.where += fmt::format(", ptx line {} ({})", ins.line, module.form(ins).text);
+  if (ins.source_line != 0) {
+    const std::string_view path = module.file(ins.source_file);
+    out.where += fmt::format(", {}:{}", path.substr(path.rfind('/') + 1), ins.source_line);
+  }
+  return out;
+}
+
 void record(Warp& warp, const Code& code, const Step& step, std::uint32_t lane, const char* name,
             std::string message) {
-  Block& block = *warp.block;
-  LaunchContext& launch = *block.launch;
+  LaunchContext& launch = *warp.block->launch;
   const std::lock_guard<std::mutex> hold(launch.lock);
-  if (launch.faults.size() < launch.options->max_faults) {
-    const Module& module = *launch.program->module;
-    const Function& function = module.functions[code.function];
-    Fault out;
-    out.code = name;
-    out.message = std::move(message);
-    out.block = block.index;
-    out.thread = warp.index * 32 + lane;
-    const Dim3& b = launch.launch->block;
-    out.where = fmt::format("block ({},{},{}) thread ({},{},{})", block.position.x,
-                            block.position.y, block.position.z, out.thread % b.x,
-                            out.thread / b.x % b.y, out.thread / (b.x * b.y));
-    if (step.instruction < function.instructions.size()) {
-      const Instruction& ins = function.instructions[step.instruction];
-      out.ptx_line = ins.line;
-      out.source_line = ins.source_line;
-      out.where += fmt::format(", ptx line {} ({})", ins.line, module.form(ins).text);
-      if (ins.source_line != 0) {
-        const std::string_view path = module.file(ins.source_file);
-        out.where += fmt::format(", {}:{}", path.substr(path.rfind('/') + 1), ins.source_line);
-      }
-    }
-    launch.faults.push_back(std::move(out));
-  }
+  if (launch.faults.size() < launch.options->max_faults)
+    launch.faults.push_back(fault_of(warp, code, step, lane, name, std::move(message)));
   if (launch.parallel || launch.faults.size() >= launch.options->max_faults) launch.halt = true;
 }
 
 }  // namespace
+
+void remark(Warp& warp, const Step& step, std::uint32_t lane, const char* code,
+            std::string message) {
+  LaunchContext& launch = *warp.block->launch;
+  const std::lock_guard<std::mutex> hold(launch.lock);
+  const bool known = std::any_of(launch.remarks.begin(), launch.remarks.end(),
+                                 [&](const Fault& one) { return one.code == code; });
+  if (!known)
+    launch.remarks.push_back(fault_of(warp, *warp.code, step, lane, code, std::move(message)));
+}
 
 void settle_suspect(Block& block) {
   const Suspect suspect = std::exchange(block.suspect, {});
@@ -268,6 +304,7 @@ Attempt<Report> execute(Program& program, DeviceMemory& memory, const Launch& la
 
   Report report;
   report.faults = std::move(context.faults);
+  report.remarks = std::move(context.remarks);
   report.independent = context.independent;
   report.dependence = context.dependence;
   report.threads = static_cast<std::uint32_t>(workers.size());
@@ -277,6 +314,7 @@ Attempt<Report> execute(Program& program, DeviceMemory& memory, const Launch& la
     report.blocks_run += w.blocks;
   }
   if (options.count) fill_counts(report, program, workers, blocks);
+  if (options.check_races) report.executed = executed_of(program, workers);
   return report;
 }
 

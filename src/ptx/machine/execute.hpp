@@ -100,10 +100,21 @@ struct LineCount {
   LineTraffic traffic{};  // zeros without ExecuteOptions::by_instruction
 };
 
+// What a launch executed of the entry's text and of all that it calls.
+struct Executed {
+  struct Part {
+    std::uint32_t line = 0;
+    std::uint32_t times = 0;  // 0 or 1; of a branch back the most that a warp took it, up to 2
+  };
+  std::vector<Part> instructions, loops;
+};
+
 struct Report {
   std::vector<Fault> faults;     // empty: the launch ended well
+  std::vector<Fault> remarks;    // no faults; the first of each code
   Counts counts;                 // interpreted; exact, or sampled when only some blocks ran
   std::vector<LineCount> lines;  // only executed ones
+  Executed executed;             // with check_races
   std::uint64_t warp_instructions = 0;
   std::uint64_t blocks_run = 0;
   std::uint32_t threads = 1;  // host threads that ran them

@@ -57,6 +57,7 @@ void load(Lanes& lanes, const Step& s) {
   const std::uint32_t bytes = s.count * static_cast<std::uint32_t>(sizeof(E));
   if (!resolve(w, s, s.flags & space_mask, w.mask, a, bytes, Intent::load, p)) return;
   if (orders(w, s, Intent::load)) after_strong(w, s, a, bytes, Intent::load);
+  if ((s.flags & flag_strong) != 0) give_way_when_asking(w, s);
   if constexpr (sizeof(E) < sizeof(R) && sizeof(E) < 8) {
     if ((s.flags & flag_signed) != 0) return move_in<E, R, true>(w, s, p);
   }
@@ -93,7 +94,10 @@ void store(Lanes& lanes, const Step& s) {
   const std::uint32_t bytes = s.count * static_cast<std::uint32_t>(sizeof(E));
   const bool ordering = orders(w, s, Intent::store);
   if (ordering) before_strong(w, s);
-  if (!resolve(w, s, s.flags & space_mask, w.mask, a, bytes, Intent::store, p)) return;
+  w.storing = true;
+  const bool resolved = resolve(w, s, s.flags & space_mask, w.mask, a, bytes, Intent::store, p);
+  w.storing = false;
+  if (!resolved) return;
   if (ordering) after_strong(w, s, a, bytes, Intent::store);
   const std::uint8_t space = s.flags & space_mask;
   if (space == space_shared || space == space_global || space == space_generic) {
@@ -106,6 +110,7 @@ void store(Lanes& lanes, const Step& s) {
     if (doubled && w.block->launch->options->check_races && !agree<E, R>(w, s, a)) return;
   }
   move_out<E, R>(w, s, p);
+  if (!w.rivals.empty()) settle_rivals(w, s);
 }
 
 struct MoveRow {

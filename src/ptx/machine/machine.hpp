@@ -37,6 +37,8 @@ struct Warp;
 struct Worker;
 struct Products;
 struct Signals;
+struct Foreign;
+struct Tellings;
 
 // What counts are derived from a step's executions.
 struct Work {
@@ -81,6 +83,12 @@ struct Code {
   std::vector<std::uint32_t> watch_of;  // step -> watched, none_index
 };
 
+// A branch back to an earlier instruction. Rounds: how often a warp took it, up to a few.
+struct LoopBranch {
+  std::uint32_t function = 0, instruction = 0;
+};
+inline constexpr std::uint8_t most_rounds = 2;
+
 // Shared, constant and global variables of the module at their addresses.
 class Program {
  public:
@@ -96,6 +104,7 @@ class Program {
   DeviceMemory constants{1ull << 30, 0x0100'0000'0000ull};  // .const and .global variables
   ParameterLayout layout;
   std::uint32_t step_count = 0;
+  std::vector<LoopBranch> loops;
   std::vector<Multiply> products;  // of wmma and wgmma steps
   std::uint32_t shadow_shift = 2;  // log2 of the bytes that one cell of shared shadow covers
   std::uint32_t global_shift = 2;  // the same of what is written to global memory
@@ -124,6 +133,7 @@ struct StepCount {
 
 struct StackEntry {
   std::uint32_t pc = 0, reconverge = 0, mask = 0;
+  bool parked = false;  // before an instruction that needs lanes of the warp that are elsewhere
 };
 
 struct Frame {
@@ -169,11 +179,15 @@ struct Doubt {
   bool one = false;
 };
 
+// Of the warps of a block.
+using Clocks = std::array<std::uint32_t, 32>;
+
 // What a releasing side leaves for those who acquire.
 struct Knowledge {
-  std::array<std::uint32_t, 32> known{};
-  std::vector<Doubt> doubts;  // of warps; empty: none
-  Beyond beyond;
+  Clocks known{};
+  std::vector<Doubt> doubts{};  // of warps; empty: none
+  Beyond beyond{};
+  std::shared_ptr<const Foreign> foreign{};  // of other blocks; null: nothing
 };
 
 // What lanes of a warp know of each other since some of them, and not all, were ordered.
@@ -194,6 +208,15 @@ struct BulkStream {
       waited = 0;  // groups that hold a copy out of shared memory, and those that a wait covered
 };
 
+// A store over what another thread stored, nothing ordering them: a race unless it stores what
+// stands there.
+struct Rival {
+  std::uint32_t lane = 0, bytes = 0;
+  const std::uint8_t* at = nullptr;
+  std::uint64_t before = 0;
+  std::string message;
+};
+
 // polling: a wait on an mbarrier whose phase is not complete.
 enum class WarpState : std::uint8_t { ready, waiting, polling, done };
 
@@ -203,6 +226,7 @@ struct Warp : Lanes {
   const Step* steps = nullptr;  // of `code`
   std::uint32_t pc = 0, reconverge = 0, active = 0, live = 0, present = 0, exited = 0;
   bool stop = false;      // leaves the inner loop
+  bool branched = false;  // its lanes have parted at a branch
   bool gave_way = false;  // after a strong access; its next turn may be put off
   WarpState state = WarpState::ready;
   std::uint32_t index = 0;
@@ -215,8 +239,9 @@ struct Warp : Lanes {
   // Clock of every warp of the block up to which its accesses are ordered before ours; of its own
   // lanes, before each other's.
   std::array<std::uint32_t, 32> known{};
-  std::vector<Doubt> doubts;  // of them; empty: none
-  std::uint32_t clock = 1;    // of its accesses
+  std::vector<Doubt> doubts;               // of them; empty: none
+  std::shared_ptr<const Foreign> foreign;  // of other blocks' accesses to global memory
+  std::uint32_t clock = 1;                 // of its accesses
   std::uint32_t heard = 0;    // its own clock from which on it has learnt nothing of other warps
   std::uint32_t touched = 0;  // lanes that touched shared memory since the lanes were last ordered
   std::uint32_t behind = 0;   // lanes that know only what stands in `before`: others waited, and
@@ -233,10 +258,15 @@ struct Warp : Lanes {
   std::uint32_t barrier_result =
       0;  // slot that takes a reduction's result; of a predicate or a register
   bool barrier_predicate = false;
-  std::uint8_t barrier_reduce = 0;  // 0 none, 1 popc, 2 and, 3 or
-  StepCount* counts = nullptr;      // of the code being run
-  std::uint32_t local_top = 0;      // bytes of a thread's local memory in use
-  std::uint32_t frames_bytes = 0;   // of all frames in use
+  std::uint8_t barrier_reduce = 0;   // 0 none, 1 popc, 2 and, 3 or
+  const Step* asked = nullptr;       // the strong load or exchange that ran last
+  std::uint32_t asked_again = 0;     // times in a row
+  bool storing = false;              // a store is under way that settles its rivals
+  std::vector<Rival> rivals;         // of it
+  StepCount* counts = nullptr;       // of the code being run
+  std::vector<std::uint8_t> rounds;  // of Program::loops
+  std::uint32_t local_top = 0;       // bytes of a thread's local memory in use
+  std::uint32_t frames_bytes = 0;    // of all frames in use
   Beyond beyond;
   std::vector<BulkStream> streams;  // of lanes; empty: no bulk copies yet
   std::uint64_t polled = 0;         // the wait that failed last: slot and phase; 0: none
@@ -294,9 +324,12 @@ struct LaunchContext {
   std::atomic<std::int64_t> budget{
       0};  // warp instructions left; below zero when several threads end it at once
   std::atomic<bool> halt{false};
-  std::mutex lock;  // faults and dependence
+  std::atomic<bool> took_undefined{false};  // a shuffle did, from lanes that take no part
+  std::mutex lock;                          // faults, remarks and dependence
   std::atomic_flag atomics = ATOMIC_FLAG_INIT;
+  std::shared_ptr<Tellings> tellings;  // block_order.hpp; null: not kept
   std::vector<Fault> faults;
+  std::vector<Fault> remarks;  // the first of each code
   std::atomic<bool> independent{true};
   std::string dependence;
   bool parallel = false;
@@ -308,7 +341,8 @@ struct LaunchContext {
 struct Worker {
   LaunchContext* launch = nullptr;
   std::vector<StepCount> counts;
-  std::vector<PatternMemo> memos;  // two a step: global, shared
+  std::vector<std::uint8_t> rounds;  // of Program::loops, by any warp
+  std::vector<PatternMemo> memos;    // two a step: global, shared
   std::array<std::uint64_t, counter_count> totals{};
   std::vector<LineTraffic> traffic;  // a step; empty: not asked for
   std::uint64_t blocks = 0;
@@ -370,6 +404,26 @@ struct Block {
 
 // Records a fault of `thread` (lane of the warp) at the current step and stops the block.
 void fault(Warp& warp, const Step& step, std::uint32_t lane, const char* code, std::string message);
+// Notes what is no fault, once a code and launch.
+void remark(Warp& warp, const Step& step, std::uint32_t lane, const char* code,
+            std::string message);
+// Has other lanes of the warp run while the executing ones stand at `pc`: those that wait where
+// branches meet, or at the other side of one. `parked`: the executing ones cannot go on without
+// others, which run until they end or cannot either. False: there are none.
+bool let_others_run(Warp& warp, std::uint32_t pc, bool parked);
+// Lanes that parted before and met again need not run together from here on: in half of the warps
+// every second one goes on alone.
+void part_lanes(Warp& warp, const Step& step);
+// The fault of lanes that a barrier or a warp-wide instruction needs and that never come.
+void lanes_missing(Warp& warp, const Step& step, const char* what, std::uint32_t missing);
+// After a strong load or exchange: a warp that asks the same again lets others run.
+void give_way_when_asking(Warp& warp, const Step& step);
+// Of a write over what another thread wrote unordered at a cell: a race, or of a store a rival to
+// be settled. False after a fault. `at`: null where it cannot be told.
+bool may_agree(Warp& warp, const Step& step, std::uint32_t lane, const std::uint8_t* at,
+               std::uint32_t bytes, std::string message);
+// After a store: rivals that stored another value are a race.
+void settle_rivals(Warp& warp, const Step& step);
 // A fault of a launch that cannot go on, at the place where the warp waits.
 void fault_here(Warp& warp, const char* code, std::string message);
 // Reports the suspect as the fault it is once no race explains it.

@@ -16,6 +16,13 @@ bool one_group(const Warp& w, const u32* members) {
   return true;
 }
 
+bool waits_for_others(Warp& w, const u32* members) {
+  if (w.mask != w.active || w.mask == w.live) return false;
+  u32 named = 0;
+  for (u32 rest = w.mask; rest != 0; rest &= rest - 1) named |= members[first_lane(rest)];
+  return (named & w.live & ~w.mask) != 0 && let_others_run(w, w.pc - 1, true);
+}
+
 LaneGroups member_groups(Warp& w, const Step& s, const u32* members) {
   const u32 there = w.present & ~w.exited;
   LaneGroups out;

@@ -14,6 +14,9 @@ struct LaneGroups {
 
 // Whether the mask of every executing lane names just the executing lanes, exited ones aside.
 bool one_group(const Warp& warp, const std::uint32_t* members);
+// Whether the executing lanes wait for lanes that a mask names and that have yet to come or to end:
+// these run first, then the instruction again.
+bool waits_for_others(Warp& warp, const std::uint32_t* members);
 // The lanes by what they name; a lane that names others than those who name the same is a fault and
 // no groups.
 LaneGroups member_groups(Warp& warp, const Step& step, const std::uint32_t* members);
@@ -24,6 +27,7 @@ template <class Each>
 void for_each_group(Warp& warp, const Step& step, std::uint32_t mask_slot, Each each) {
   const std::uint32_t* members = warp.at<std::uint32_t>(mask_slot);
   if (one_group(warp, members)) return each(warp, step);
+  if (waits_for_others(warp, members)) return;
   const std::uint32_t all = warp.mask;
   const LaneGroups groups = member_groups(warp, step, members);
   for (std::uint32_t i = 0; i < groups.count; ++i) {

@@ -1,6 +1,6 @@
 // Global, local and parameter memory, and the choice between the spaces.
+#include "ptx/machine/block_order.hpp"
 #include "ptx/machine/contiguous.hpp"
-#include "ptx/machine/thread_order.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -52,17 +52,16 @@ bool may_see(Warp& warp, const Step& step, std::uint32_t lane, std::uint32_t by,
   if (by == 0 || !warp.block->launch->options->check_races) return true;
   if ((step.flags & flag_read_only) != 0 && (step.flags & space_mask) == space_global) {
     fault(warp, step, lane, "run.race",
-          fmt::format("reads {} at offset {}, which this launch wrote, by a load for memory that "
-                      "nobody writes",
-                      buffer.name, offset));
+          fmt::format("reads {}, which this launch wrote, by a load for memory that nobody writes",
+                      buffer.place(offset)));
     return false;
   }
   const bool strong = (step.flags & flag_strong) != 0 && (step.aux & within_block) == 0;
   if (by == owner || warp.block->program->orders_blocks || strong) return true;
   fault(warp, step, lane, "run.race",
-        fmt::format("reads {} at offset {} that another block wrote, and the kernel has no fence, "
-                    "acquire or release to order them",
-                    buffer.name, offset));
+        fmt::format("reads {} that another block wrote, and the kernel has no fence, acquire or "
+                    "release to order them",
+                    buffer.place(offset)));
   return false;
 }
 
@@ -77,12 +76,12 @@ bool may_change(Warp& warp, const Step& step, std::uint32_t lane, const Buffer& 
                     block_read(warp, buffer, offset / 4);
   if (!lost && (intent != Intent::atomic || (step.aux & within_block) == 0)) return true;
   fault(warp, step, lane, "run.race",
-        lost ? fmt::format("writes {} at offset {}, which the block read and another block wrote: "
-                           "an update is lost",
-                           buffer.name, offset)
-             : fmt::format("updates {} at offset {}, which another block wrote, by an atomic of "
-                           "the block's scope",
-                           buffer.name, offset));
+        lost ? fmt::format("writes {}, which the block read and another block wrote: an update is "
+                           "lost",
+                           buffer.place(offset))
+             : fmt::format("updates {}, which another block wrote, by an atomic of the block's "
+                           "scope",
+                           buffer.place(offset)));
   return false;
 }
 
@@ -114,6 +113,23 @@ bool alone(Warp& warp, std::uint32_t& state, std::uint32_t& reader, std::uint32_
   return false;
 }
 
+// The block (its number and one) that wrote those bytes of a word last, another's before one's own;
+// `by`: the word's.
+std::uint32_t last_writer(const Warp& warp, const Buffer& buffer, std::uint64_t word,
+                          std::uint32_t bytes, std::uint32_t by, std::uint32_t owner) {
+  if (by == 0 || warp.block->program->global_shift == 2) return by;
+  if (!buffer.threads) return bytes == written_bits || by == owner ? by : 0;
+  const ThreadStamps& stamps = *buffer.threads;
+  const std::uint32_t width = 1u << stamps.shift;
+  std::uint32_t out = 0;
+  for (std::uint32_t i = 0; i < 4 && (out == 0 || out == owner); i += width) {
+    if ((((1u << width) - 1) << (28 + i) & bytes) == 0) continue;
+    if (const std::uint32_t one = stamps.writer((word << (2 - stamps.shift)) + (i >> stamps.shift)))
+      out = one;
+  }
+  return out;
+}
+
 // State words of one access. Stores and atomics take them over for the block.
 bool global_state(Warp& warp, const Step& step, std::uint32_t lane, Buffer& buffer,
                   std::uint64_t offset, std::uint32_t bytes, Intent intent, Agent agent) {
@@ -125,13 +141,14 @@ bool global_state(Warp& warp, const Step& step, std::uint32_t lane, Buffer& buff
   for (std::uint32_t w = 0; w < words; ++w) {
     const std::uint32_t s =
         launch.parallel ? std::atomic_ref<std::uint32_t>(state[w]).load() : state[w];
-    const std::uint32_t by = s & owner_bits;
+    const std::uint32_t by = last_writer(warp, buffer, offset / 4 + w, want, s & owner_bits, owner);
     if (launch.parallel &&
         !alone(warp, state[w], buffer.readers[offset / 4 + w], owner, want, intent))
       return false;
-    if (intent != Intent::store && (s & want) != want && launch.options->check_initialised) {
+    if (intent != Intent::store && (s & want) != want && launch.options->check_initialised &&
+        !buffer.later) {
       fault(warp, step, lane, "run.uninitialised",
-            fmt::format("reads {} at offset {} that nobody wrote", buffer.name, offset + 4 * w));
+            fmt::format("reads {} that nobody wrote", buffer.place(offset + 4 * w)));
       return false;
     }
     if (intent == Intent::load && !may_see(warp, step, lane, by, owner, buffer, offset + 4 * w))
@@ -145,9 +162,14 @@ bool global_state(Warp& warp, const Step& step, std::uint32_t lane, Buffer& buff
               intent == Intent::load ? "a block reads what another block wrote"
                                      : "two blocks write one address");
     }
-    if (buffer.threads && !thread_ordered(warp, step, lane, buffer,
-                                          {offset / 4 + w, want, intent, by == owner, agent}))
+    const WordAccess access{offset / 4 + w, want, intent, by == owner, agent};
+    const bool shared =
+        others || (intent != Intent::load && buffer.threads &&
+                   buffer.threads->reads.load(std::memory_order_relaxed) != nullptr);
+    if (buffer.threads && shared && agent == Agent::thread &&
+        !blocks_ordered(warp, step, lane, buffer, access, by))
       return false;
+    if (buffer.threads && !thread_ordered(warp, step, lane, buffer, access)) return false;
     if (intent == Intent::load || launch.parallel) continue;
     state[w] = (s & written_bits) | want | owner;
   }
@@ -393,10 +415,9 @@ bool proxy_may_see(Warp& warp, const Step& step, std::uint32_t lane, const Buffe
         launch.parallel ? std::atomic_ref<std::uint32_t>(buffer.state[w]).load() : buffer.state[w];
     if ((state & owner_bits) == 0) continue;
     fault(warp, step, lane, "run.race",
-          fmt::format("has the asynchronous proxy read {} at offset {}, which this launch wrote, "
-                      "without a fence.proxy.async for "
-                      "global memory",
-                      buffer.name, 4 * w));
+          fmt::format("has the asynchronous proxy read {}, which this launch wrote, without a "
+                      "fence.proxy.async for global memory",
+                      buffer.place(4 * w)));
     return false;
   }
   return true;

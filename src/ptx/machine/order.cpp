@@ -3,8 +3,8 @@
 #include <bit>
 #include <utility>
 
+#include "ptx/machine/block_order.hpp"
 #include "ptx/machine/cluster.hpp"
-#include "ptx/machine/memory.hpp"
 
 namespace cupilot::ptx {
 namespace {
@@ -64,13 +64,14 @@ void part(Warp& w, u32 lanes) {
     w.behind &= ~lanes;
     return;
   }
-  w.before = {w.known, w.doubts, w.beyond};
+  w.before = {w.known, w.doubts, w.beyond, w.foreign};
   w.behind = w.live & ~lanes;
 }
 
 void learn(Warp& w, const Knowledge& from) {
   // It may have read before it learnt: at its present clock.
   w.heard = w.clock + 1;
+  learn_foreign(w.foreign, from.foreign);
   if (!w.block->beyond) return merge(w.known, w.doubts, from.known, from.doubts);
   // Of barriers in other blocks only the cluster-wide clocks mean anything here.
   merge(w.beyond, from.beyond);
@@ -139,9 +140,11 @@ void AsLane::change() {
   std::swap(warp_->known, warp_->before.known);
   std::swap(warp_->doubts, warp_->before.doubts);
   std::swap(warp_->beyond, warp_->before.beyond);
+  std::swap(warp_->foreign, warp_->before.foreign);
 }
 
 void release_to(Warp& w, Knowledge& to) {
+  learn_foreign(to.foreign, w.foreign);
   std::array<u32, 32> known = w.known;
   known[w.index] = w.clock;
   const u32 silent = w.block->cluster->blocks.size() > 1 ? 0 : silent_lanes(w);
@@ -173,6 +176,7 @@ void acquire_from(Warp& w, const Knowledge& from) {
 void merge_knowledge(Knowledge& into, const Knowledge& from) {
   merge(into.known, into.doubts, from.known, from.doubts);
   merge(into.beyond, from.beyond);
+  learn_foreign(into.foreign, from.foreign);
 }
 
 void fence_proxy(Warp& w) {

@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "base/phases.hpp"
+#include "ptx/machine/block_order.hpp"
 #include "ptx/machine/cluster.hpp"
 
 namespace cupilot::ptx {
@@ -94,12 +95,14 @@ std::vector<Worker> run_on(LaunchContext& context, std::uint32_t threads, Cluste
   context.parallel = threads > 1;
   context.budget =
       static_cast<std::int64_t>(std::min<std::uint64_t>(options.instruction_budget, 1ull << 62));
+  watch_blocks(context);
   reset_variables(program);
   program.spare.resize(std::max<std::size_t>(program.spare.size(), threads));
   std::vector<Worker> workers(threads);
   for (Worker& w : workers) {
     w.launch = &context;
     w.counts.resize(program.step_count);
+    w.rounds.resize(program.loops.size());
     w.memos.resize(std::size_t{2} * program.step_count);
     if (options.by_instruction) w.traffic.resize(program.step_count);
   }

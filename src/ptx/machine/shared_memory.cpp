@@ -187,12 +187,15 @@ bool check_shared_write(Warp& warp, const Step& step, std::uint32_t lane, std::u
       return false;
     }
     if (!after_write) {
-      const char* what =
-          stamp_clock(s) == clock_pending ? "an asynchronous copy not waited for, issued by " : "";
-      fault(warp, step, lane, "run.race",
-            fmt::format("writes {} that {}{} wrote without a barrier between",
-                        place(warp, c << shift), what, thread_name(warp, s & 1023)));
-      return false;
+      const bool copy = stamp_clock(s) == clock_pending;
+      std::string message = fmt::format(
+          "writes {} that {}{} wrote without a barrier between", place(warp, c << shift),
+          copy ? "an asynchronous copy not waited for, issued by " : "",
+          thread_name(warp, s & 1023));
+      if (!may_agree(warp, step, lane,
+                     copy ? nullptr : block.shared.data() + (std::size_t{c} << shift), 1u << shift,
+                     std::move(message)))
+        return false;
     }
     if ((r >> 31) != 0) {
       if (read_ordered(warp, lane, block, r)) continue;

@@ -7,6 +7,7 @@
 #include <bit>
 #include <unordered_map>
 
+#include "ptx/machine/block_order.hpp"
 #include "ptx/machine/cluster.hpp"
 
 namespace cupilot::ptx {
@@ -33,6 +34,8 @@ struct Fenced {
 struct Signals {
   std::unordered_map<u64, Knowledge> at;  // by address
   std::array<Fenced, 32> warps;
+  std::array<Fenced, 32> wide;  // the same of fences that reach other blocks
+  Clocks fenced{};              // of a warp's accesses that such a fence of its own covers
 };
 
 namespace {
@@ -84,7 +87,7 @@ void release_now(Warp& w, Fenced& fenced) {
 // What the executing lanes tell by a strong write: what was released at the fence, and what
 // barriers have told them since.
 Knowledge told_by(const Warp& w, const Fenced& fenced) {
-  Knowledge out{w.known, w.doubts, {}};
+  Knowledge out{w.known, w.doubts, {}, {}};
   out.known[w.index] = 0;
   merge_knowledge(out, fenced.released);
   for (u32 i = 0; i < 32 && !out.beyond.far.empty(); ++i) {
@@ -102,18 +105,60 @@ Knowledge told_by(const Warp& w, const Fenced& fenced) {
   return out;
 }
 
-void fence(Lanes& l, const Step&) {
+// Whether an instruction's scope reaches other blocks, and what they are told is kept.
+bool reaches_blocks(const Warp& w, const Step& s) {
+  return w.block->launch->tellings != nullptr && (s.aux & within_block) == 0;
+}
+
+void release_wide(Warp& w) {
+  Signals& signals = signals_of(w);
+  release_now(w, signals.wide[w.index]);
+  signals.fenced[w.index] = w.clock;
+}
+
+void fence(Lanes& l, const Step& s) {
   Warp& w = static_cast<Warp&>(l);
   if (w.mask == 0) return;
-  Fenced& fenced = signals_of(w).warps[w.index];
-  acquire_seen(w, fenced);
-  release_now(w, fenced);
+  Signals& signals = signals_of(w);
+  acquire_seen(w, signals.warps[w.index]);
+  if (reaches_blocks(w, s)) {
+    acquire_seen(w, signals.wide[w.index]);
+    release_wide(w);
+  }
+  release_now(w, signals.warps[w.index]);
+}
+
+// What a strong read of words gives of other blocks. A device makes an atomic's result wait for the
+// words it leads to: it acquires by itself.
+void hear_blocks(Warp& w, const Step& s, const LaneAddresses& a, u32 bytes, Intent intent) {
+  Fenced& wide = signals_of(w).wide[w.index];
+  for_words(w, s, a, bytes, [&](u64 key) {
+    const std::shared_ptr<const Foreign> told = told_to(w, key);
+    if (told == nullptr) return;
+    learn_foreign(wide.seen.foreign, told);
+    wide.reads = true;
+  });
+  if ((s.aux & acquires) != 0 || intent == Intent::atomic) acquire_seen(w, wide);
+}
+
+// What a strong write tells other blocks: of each warp what was known of it at this warp's last
+// fence, and of what is known of it since by barriers what a fence of its own covers.
+void inform_blocks(Warp& w, const Step& s, const LaneAddresses& a, u32 bytes) {
+  Signals& signals = signals_of(w);
+  const Fenced& wide = signals.wide[w.index];
+  if (!wide.any) return;
+  auto clocks = std::make_shared<Clocks>(wide.released.known);
+  for (u32 i = 0; i < clocks->size(); ++i)
+    (*clocks)[i] = std::max((*clocks)[i], std::min(w.known[i], signals.fenced[i]));
+  for_words(w, s, a, bytes, [&](u64 key) { tell_blocks(w, key, clocks, wide.released.foreign); });
 }
 
 }  // namespace
 
 void before_strong(Warp& w, const Step& s) {
-  if ((s.aux & releases) != 0) release_now(w, signals_of(w).warps[w.index]);
+  if ((s.aux & releases) == 0) return;
+  if (reaches_blocks(w, s)) release_wide(w);
+  release_now(w, signals_of(w).warps[w.index]);
 }
 
 void after_strong(Warp& w, const Step& s, const LaneAddresses& a, u32 bytes, Intent intent) {
@@ -127,6 +172,10 @@ void after_strong(Warp& w, const Step& s, const LaneAddresses& a, u32 bytes, Int
       fenced.reads = true;
     });
     if ((s.aux & acquires) != 0) acquire_seen(w, fenced);
+  }
+  if (reaches_blocks(w, s) && (s.flags & space_mask) != space_shared) {
+    if (intent != Intent::store) hear_blocks(w, s, a, bytes, intent);
+    if (intent != Intent::load) inform_blocks(w, s, a, bytes);
   }
   if (intent == Intent::load || !fenced.any) return;
   const Knowledge told = told_by(w, fenced);
@@ -147,6 +196,7 @@ std::uint32_t order_bits(Decoder& d) {
 
 bool decode_fence(Decoder& d, Step& step) {
   d.program.orders_threads = true;
+  if (d.form().has("cta")) step.aux |= within_block;
   step.run = fence;
   return true;
 }

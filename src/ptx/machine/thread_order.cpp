@@ -1,6 +1,8 @@
 #include "ptx/machine/thread_order.hpp"
 
 #include <bit>
+#include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -30,14 +32,16 @@ struct Touch {
 
 std::string place(const Touch& a, const Cell& cell) {
   const u64 offset = 4 * a.at.word + static_cast<u32>(std::countr_zero(cell.bytes >> 28));
-  return fmt::format("{} at offset {} (address 0x{:x})", a.buffer.name, offset,
-                     a.buffer.address + offset);
+  return a.buffer.place(offset);
+}
+
+std::string race_text(const Touch& a, const char* verb, const Cell& cell, const std::string& who) {
+  return fmt::format("{} {} that {} without a barrier or fences between", verb, place(a, cell),
+                     who);
 }
 
 bool race(const Touch& a, const char* verb, const Cell& cell, const std::string& who) {
-  fault(
-      a.warp, a.step, a.lane, "run.race",
-      fmt::format("{} {} that {} without a barrier or fences between", verb, place(a, cell), who));
+  fault(a.warp, a.step, a.lane, "run.race", race_text(a, verb, cell, who));
   return false;
 }
 
@@ -61,12 +65,24 @@ bool after_write(const Touch& a, u32 written) {
          (stamp & 1023) == a.warp.index * 32 + a.lane || lane_knows_write(a.warp, a.lane, stamp);
 }
 
+// Whether the block wrote the cell before in this launch.
+bool is_mine(const Touch& a, const Cell& cell) {
+  const ThreadStamps& stamps = *a.buffer.threads;
+  return stamps.owners ? stamps.owners[cell.index] == a.reader() : a.at.mine;
+}
+
 bool check_write_before(const Touch& a, const Cell& cell) {
-  if (!a.at.mine) return true;
+  if (!is_mine(a, cell)) return true;
   const u32 stamp =
       std::atomic_ref<u32>(a.buffer.threads->writes[cell.index]).load(std::memory_order_relaxed);
-  return after_write(a, stamp) ||
-         race(a, verb_of(a.at.intent), cell, thread_name(a.warp, stamp & 1023) + " wrote");
+  if (after_write(a, stamp)) return true;
+  const std::string who = thread_name(a.warp, stamp & 1023) + " wrote";
+  const bool plain =
+      a.at.intent == Intent::store && a.at.agent == Agent::thread && (stamp & by_atomic) == 0;
+  const auto first = static_cast<u32>(std::countr_zero(cell.bytes >> 28));
+  return may_agree(
+      a.warp, a.step, a.lane, plain ? a.buffer.data.get() + 4 * a.at.word + first : nullptr,
+      static_cast<u32>(std::popcount(cell.bytes)), race_text(a, verb_of(a.at.intent), cell, who));
 }
 
 // Where barriers order some lanes of a warp only, which of several lanes read is not kept: those of
@@ -101,6 +117,7 @@ void note_read(const Touch& a, const Cell& cell) {
 }
 
 void note_write(const Touch& a, const Cell& cell, bool whole) {
+  if (a.buffer.threads->owners) a.buffer.threads->owners[cell.index] = static_cast<u32>(a.reader());
   const std::atomic_ref<u32> entry(a.buffer.threads->writes[cell.index]);
   const u32 stamp =
       own_stamp(a.warp, a.lane, a.strong) | (a.at.intent == Intent::atomic ? by_atomic : 0);
@@ -122,6 +139,27 @@ bool check_cell(const Touch& a, const Cell& cell) {
 
 }  // namespace
 
+bool may_agree(Warp& warp, const Step& step, u32 lane, const std::uint8_t* at, u32 bytes,
+               std::string message) {
+  if (at == nullptr || !warp.storing) {
+    fault(warp, step, lane, "run.race", std::move(message));
+    return false;
+  }
+  Rival rival{lane, bytes, at, 0, std::move(message)};
+  std::memcpy(&rival.before, at, bytes);
+  warp.rivals.push_back(std::move(rival));
+  return true;
+}
+
+void settle_rivals(Warp& warp, const Step& step) {
+  for (const Rival& rival : std::exchange(warp.rivals, {})) {
+    u64 now = 0;
+    std::memcpy(&now, rival.at, rival.bytes);
+    if (now != rival.before) return fault(warp, step, rival.lane, "run.race", rival.message);
+    remark(warp, step, rival.lane, "same_value", rival.message);
+  }
+}
+
 bool block_read(const Warp& warp, const Buffer& buffer, u64 word) {
   u64* const reads =
       buffer.threads ? buffer.threads->reads.load(std::memory_order_acquire) : nullptr;
@@ -142,7 +180,7 @@ bool check_word(Warp& warp, const Step& step, u32 lane, Buffer& buffer, const Wo
     const Cell cell{(at.word << (2 - shift)) + (i >> shift), ((1u << wide) - 1) << (28 + i)};
     if ((cell.bytes & at.bytes) != 0) {
       if (!check_cell(a, cell)) return false;
-    } else if (at.intent != Intent::load && !at.mine) {
+    } else if (at.intent != Intent::load && !at.mine && !buffer.threads->owners) {
       note_write(a, cell, false);
     }
   }

@@ -170,7 +170,7 @@ TEST_CASE("blocks that nothing orders may not read each other's results", "[faul
         Row{"__shared__ int s; s = 0; __syncthreads(); atomicAdd(&s, 1); o[b] = a[b]; if (b == 1) "
             "o[b] += o[0];",
             "run.race"},
-        Row{"o[b] = a[b]; __threadfence(); if (b == 1) o[b] += o[0];", ""},
+        Row{"o[b] = a[b]; __threadfence(); if (b == 1) o[b] += o[0];", "run.race"},
         Row{"o[b] = a[b]; if (b == 1) o[b] += *(volatile float*)o;", ""},
         Row{"o[b] = 0; atomicAdd(o + b, a[b]); if (b == 1) o[b] += o[0];", "run.race"},
         Row{"o[b] = a[b]; if (atomicAdd((int*)o + 2, 1) == 1) o[b] += o[0];", "run.race"},
@@ -183,7 +183,7 @@ TEST_CASE("blocks that nothing orders may not read each other's results", "[faul
         Row{"volatile float* p = o + b; *p = *p + a[b]; *p = *p + 1;", ""},
         Row{"atomicAdd_block(o + 2, a[b]);", "run.race"},
         Row{"atomicAdd_block(o + b, a[b]); atomicAdd(o + 2, a[b]);", ""},
-        Row{"__threadfence(); atomicAdd_block(o + 2, a[b]);", ""},
+        Row{"__threadfence(); atomicAdd_block(o + 2, a[b]);", "run.race"},
         Row{"o[b] = a[b]; float v; asm volatile(\"ld.relaxed.cta.global.f32 %0, [%1];\" : "
             "\"=f\"(v) : \"l\"(o)); o[b] += v;",
             "run.race"},

@@ -26,14 +26,18 @@ K all_read_one(const float* a, float* o) { START __syncthreads(); v = o[0]; if (
 K all_read_one_synced(const float* a, float* o) { START __syncthreads(); v = o[0]; __syncthreads(); if (t == 64) o[0] = 2; o[128 + t] = v; }
 K two_write(const float* a, float* o) { START if (t % 32 == 0) o[128] = t; }
 K two_write_synced(const float* a, float* o) { START for (int w = 0; w < 4; ++w) { if (t == 32 * w) o[128] = t; __syncthreads(); } }
-K lanes_write(const float* a, float* o) { START if (t % 32 == 0) o[128 + t / 32] = 1; if (t % 32 == 1) o[128 + t / 32] = 1; }
+K lanes_write(const float* a, float* o) { START if (t % 32 == 0) o[128 + t / 32] = 1; if (t % 32 == 1) o[128 + t / 32] = 2; }
+K lanes_write_the_same(const float* a, float* o) { START if (t % 32 == 0) o[128 + t / 32] = 1; if (t % 32 == 1) o[128 + t / 32] = 1; }
+K warps_write_the_same(const float* a, float* o) { START o[128 + t % 32] = a[t % 32]; }
+K warps_write_their_own(const float* a, float* o) { START o[128 + t % 32] = t / 32; }
+K one_reads_what_all_write(const float* a, float* o) { START o[128 + t % 32] = a[t % 32]; o[256 + t] = o[128 + (t + 1) % 32]; }
 K all_lanes_write_alike(const float* a, float* o) { START if (t < 32) o[128] = 1; }
 K bytes_apart(const float* a, float* o) { START ((unsigned char*)(o + 128))[t] = t; }
 K bytes_of_others(const float* a, float* o) { START ((unsigned char*)(o + 128))[t] = t; v = ((unsigned char*)(o + 128))[t ^ 1]; o[t] = v; }
 K halves_apart(const float* a, float* o) { START ((short*)(o + 128))[t] = t; ((short*)(o + 128))[t] += 1; }
 K word_over_bytes(const float* a, float* o) { START ((unsigned char*)(o + 128))[t] = t; if (t % 4 == 0) ((int*)(o + 128))[t / 4] = 1; }
 K fours(const float* a, float* o) { const int t = threadIdx.x; ((float4*)o)[t] = ((const float4*)a)[t]; __syncthreads(); o[t] = 1; }
-K fours_unsynced(const float* a, float* o) { const int t = threadIdx.x; ((float4*)o)[t] = ((const float4*)a)[t]; o[t] = 1; }
+K fours_unsynced(const float* a, float* o) { const int t = threadIdx.x; ((float4*)o)[t] = ((const float4*)a)[t]; o[t] = 2; }
 K fours_read_after(const float* a, float* o) { START __syncthreads(); if (t < 32) { float4 f = ((float4*)o)[t]; ((float4*)o)[t] = make_float4(f.y, f.x, f.w, f.z); } }
 K fours_read_by_others(const float* a, float* o) { START __syncthreads(); if (t < 32) { float4 f = ((float4*)o)[t]; v = f.x + f.w; } else if (t < 64) o[t] = 1; o[128 + t] = v; }
 K sums_and_reads(const float* a, float* o) { START if (t == 0) o[128] = 0; __syncthreads(); atomicAdd(o + 128, a[t]); v = o[128]; o[256 + t] = v; }
@@ -80,6 +84,10 @@ const Touching touching_rows[] = {
     {"two_write", "run.race"},
     {"two_write_synced", ""},
     {"lanes_write", "run.race"},
+    {"lanes_write_the_same", ""},
+    {"warps_write_the_same", ""},
+    {"warps_write_their_own", "run.race"},
+    {"one_reads_what_all_write", "run.race"},
     {"all_lanes_write_alike", ""},
     {"bytes_apart", ""},
     {"bytes_of_others", "run.race"},

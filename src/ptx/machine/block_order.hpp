@@ -1,0 +1,39 @@
+// Order between blocks: which accesses of other blocks to global memory come before a warp's own,
+// by releases that it acquired. Internal.
+#pragma once
+
+#include "ptx/machine/thread_order.hpp"
+
+namespace cupilot::ptx {
+
+// Of other blocks, ascending: the clocks of their warps up to which their accesses are known.
+struct Foreign {
+  struct Of {
+    std::uint64_t block = 0;
+    std::shared_ptr<const Clocks> clocks;
+  };
+  std::vector<Of> blocks;
+};
+
+// Words of global memory that strong writes released something to, of one launch.
+struct Tellings;
+// Begins to remember them for a launch whose blocks run in turn; not for grids of more blocks than
+// a few thousand, nor for kernels without any such order.
+void watch_blocks(LaunchContext& launch);
+
+void learn_foreign(std::shared_ptr<const Foreign>& into,
+                   const std::shared_ptr<const Foreign>& from);
+
+// A strong write by the block tells `clocks` of its warps, and what they know of other blocks, to
+// who reads the word so.
+void tell_blocks(Warp& warp, std::uint64_t word, const std::shared_ptr<const Clocks>& clocks,
+                 const std::shared_ptr<const Foreign>& foreign);
+// What a word was told so far; null: nothing.
+std::shared_ptr<const Foreign> told_to(const Warp& warp, std::uint64_t word);
+
+// Whether an access comes after those of other blocks to the same cells that it may not lie beside;
+// `by`: the block (its number and one) that wrote the word last. False after a fault.
+bool blocks_ordered(Warp& warp, const Step& step, std::uint32_t lane, Buffer& buffer,
+                    const WordAccess& access, std::uint32_t by);
+
+}  // namespace cupilot::ptx
