@@ -72,6 +72,8 @@ Json verification(const Verification& v) {
           {"cases", v.cases.size()},
           {"runs", runs},
           {"full_size", v.full_size},
+          {"sampled", v.sampled},
+          {"up_to", v.up_to},
           {"processes", v.processes},
           {"repeats", v.repeats},
           {"deterministic", v.deterministic},

@@ -22,6 +22,7 @@ enum class ErrorCode {
   budget = 6,
   no_candidate = 7,
   refused = 8,
+  not_done = 9,
 };
 
 // A machine, a file or a caller failed. `message` names the thing and the reason, `hint` the next

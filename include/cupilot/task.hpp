@@ -60,6 +60,9 @@ struct Check {
   std::string of{};       // index_of: the tensor whose extreme is attained
   double relative = 0.0;  // close
   double absolute = 0.0;  // close
+  // within: the type that intermediate values may be rounded to; narrower than fp32 where a kernel
+  // adds and multiplies in fp16 or bf16.
+  DType arithmetic = DType::f32;
 };
 
 enum class Role { in, out, in_out, constant };

@@ -43,7 +43,8 @@ enum ContentCode : int {
   content_hard_line,
   content_mixed,
   content_denormals,
-  content_integers
+  content_integers,
+  content_scales
 };
 
 constexpr int max_rank = 8;
@@ -330,6 +331,32 @@ CUPILOT_HD double integer_float(const FillParams& p, long long index) {
                            : 3.0);
 }
 
+// scales: lines of magnitudes from 1e-30 to 1e30, lines far below zero, and lines of long runs of
+// one value. Types of less range have less of each.
+CUPILOT_HD double scales_float(const FillParams& p, long long index, double ordinary) {
+  const OnLine on = on_line(p, index);
+  const bool wide = p.swing >= 1e4;
+  const long long run = on.at / 64 * 64;
+  switch (turn_of(p, on, 17, 8)) {
+    case 0:
+      return mul_rn(ordinary, wide ? 0x1p-100 : 0x1p-10);
+    case 1:
+      return in_domain(p, add_rn(ordinary, mul_rn(-10.0, p.swing)));
+    case 2:
+      return mul_rn(ordinary, wide ? 0x1p100 : 0x1p3);
+    case 3:
+      return in_domain(p, add_rn(ordinary, mul_rn(wide ? -1000.0 : -20.0, p.swing)));
+    case 4:
+      return mul_rn(ordinary, wide ? 0x1p-40 : 0x1p-5);
+    case 5:
+      return ordinary_float(p, static_cast<long long>(on.line) + run * p.line_stride);
+    case 6:
+      return mul_rn(ordinary, wide ? 0x1p40 : 0x1p5);
+    default:
+      return ordinary;
+  }
+}
+
 CUPILOT_HD double denormal_float(const FillParams& p, long long index, double ordinary) {
   const OnLine on = on_line(p, index);
   const unsigned long long draw = hash_of(p.key, on.line, 10);
@@ -363,6 +390,8 @@ CUPILOT_HD double float_content(const FillParams& p, long long index, double ord
       return denormal_float(p, index, ordinary);
     case content_integers:
       return integer_float(p, index);
+    case content_scales:
+      return p.leads != 0 ? scales_float(p, index, ordinary) : ordinary;
     default:
       return ordinary;
   }
@@ -394,6 +423,8 @@ CUPILOT_HD unsigned long long count_content(const FillParams& p, long long index
     }
     case content_sparse:
       return sparse_float(p, index, 1.0) != 0.0 ? ordinary_count(p, index) : 0;
+    case content_scales:  // long runs of one value
+      return ordinary_count(p, static_cast<long long>(on.line) + on.at / 64 * 64 * p.line_stride);
     default:
       return ordinary_count(p, index);
   }

@@ -122,11 +122,17 @@ CUPILOT_HD tracked sqrt_(tracked x) {
   return through(sqrt(x.value), 0.5 / sqrt(x.value), x.sum);
 }
 CUPILOT_HD tracked abs_(tracked x) { return tracked(fabs(x.value), x.sum, x.exact); }
+// Either may be the choice; one that is infinite, by whatever arithmetic, moves by no rounding.
+CUPILOT_HD double sum_of_choice(tracked a, tracked b) {
+  const double of_a = own_sum(a.value) == 0.0 && a.value != 0.0 ? 0.0 : a.sum;
+  const double of_b = own_sum(b.value) == 0.0 && b.value != 0.0 ? 0.0 : b.sum;
+  return fmax(of_a, of_b);
+}
 CUPILOT_HD tracked max_(tracked a, tracked b) {
-  return tracked(fmax(a.value, b.value), fmax(a.sum, b.sum), a.exact && b.exact);
+  return tracked(fmax(a.value, b.value), sum_of_choice(a, b), a.exact && b.exact);
 }
 CUPILOT_HD tracked min_(tracked a, tracked b) {
-  return tracked(fmin(a.value, b.value), fmax(a.sum, b.sum), a.exact && b.exact);
+  return tracked(fmin(a.value, b.value), sum_of_choice(a, b), a.exact && b.exact);
 }
 
 CUPILOT_HD double maxn_(double a, double b) { return a != a ? a : b != b ? b : fmax(a, b); }
@@ -134,10 +140,10 @@ CUPILOT_HD double minn_(double a, double b) { return a != a ? a : b != b ? b : f
 CUPILOT_HD float maxn_(float a, float b) { return a != a ? a : b != b ? b : fmaxf(a, b); }
 CUPILOT_HD float minn_(float a, float b) { return a != a ? a : b != b ? b : fminf(a, b); }
 CUPILOT_HD tracked maxn_(tracked a, tracked b) {
-  return tracked(maxn_(a.value, b.value), fmax(a.sum, b.sum), a.exact && b.exact);
+  return tracked(maxn_(a.value, b.value), sum_of_choice(a, b), a.exact && b.exact);
 }
 CUPILOT_HD tracked minn_(tracked a, tracked b) {
-  return tracked(minn_(a.value, b.value), fmax(a.sum, b.sum), a.exact && b.exact);
+  return tracked(minn_(a.value, b.value), sum_of_choice(a, b), a.exact && b.exact);
 }
 CUPILOT_HD bool isnan_(double x) { return x != x; }
 CUPILOT_HD bool isnan_(float x) { return x != x; }

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <cupilot/rng.hpp>
 
+#include "task/axes.hpp"
 #include "task/borrowed_scope.hpp"
-#include "task/expr_parse.hpp"
 #include "task/operators.hpp"
 
 namespace cupilot {
@@ -25,7 +25,8 @@ static_assert(static_cast<int>(FillKind::normal) == fill_normal &&
               static_cast<int>(FillKind::ones) == fill_ones);
 static_assert(static_cast<int>(Structure::diagonal) == structure_diagonal);
 static_assert(static_cast<int>(ContentKind::probe) == content_probe &&
-              static_cast<int>(ContentKind::integers) == content_integers);
+              static_cast<int>(ContentKind::integers) == content_integers &&
+              static_cast<int>(ContentKind::scales) == content_scales);
 static_assert(static_cast<int>(CheckKind::custom) == check_custom);
 
 // Deviation of normal_raw: 2^50 * sqrt(4 / 12).
@@ -50,17 +51,6 @@ Extremes extremes_of(Precision precision, DType type) {
     default:
       return {1e15, 1e4};
   }
-}
-
-bool names_axis(const Expr& extent, const std::string& axis) {
-  if (extent.text == axis) return true;
-  if (extent.text.find(axis) == std::string::npos) return false;
-  const auto parsed = parse_expr(extent.text);
-  const auto* tree = std::get_if<ExprTree>(&parsed);
-  if (tree == nullptr) return false;
-  return std::any_of(tree->nodes.begin(), tree->nodes.end(), [&](const ExprNode& node) {
-    return node.op == ExprOp::name && node.name == axis;
-  });
 }
 
 bool is_reduced(const Task& task, const Expr& extent) {
@@ -235,12 +225,12 @@ double integer_unit(const Task& task, const Tensor& tensor, std::uint64_t seed) 
   return std::ldexp(1.0, is_wide(task, tensor, seed) ? draw + 1 - integer_bits(tensor) : -1 - draw);
 }
 
-constexpr std::array<std::string_view, 13> kind_names = {
-    "ordinary",   "probe",  "zeros",     "huge_element", "alternating", "special", "constant_rows",
-    "range_rows", "sparse", "hard_line", "mixed",        "denormals",   "integers"};
+constexpr std::array<std::string_view, 14> kind_names = {
+    "ordinary",   "probe",  "zeros",     "huge_element", "alternating", "special",  "constant_rows",
+    "range_rows", "sparse", "hard_line", "mixed",        "denormals",   "integers", "scales"};
 constexpr std::array<std::string_view, 4> variation_names = {"none", "overlap", "scaled",
                                                              "swapped"};
-static_assert(kind_names.size() == static_cast<std::size_t>(ContentKind::integers) + 1);
+static_assert(kind_names.size() == static_cast<std::size_t>(ContentKind::scales) + 1);
 static_assert(variation_names.size() == static_cast<std::size_t>(Variation::swapped) + 1);
 
 }  // namespace
@@ -321,9 +311,11 @@ Result<BoundParams> bound_params(const Task& task, std::size_t index, const Work
         fmt::format("task '{}', tensor '{}', check.length", task.name, tensor.name));
   }
   const double terms = static_cast<double>(std::max<std::int64_t>(*length, 1));
+  const bool narrow = tensor.check.arithmetic != DType::f32;
   const double accumulate = task.precision == Precision::fp64      ? 0x1p-53
                             : task.precision == Precision::integer ? 0.0
-                                                                   : 0x1p-24;
+                            : narrow ? unit_roundoff(tensor.check.arithmetic)
+                                     : 0x1p-24;
   const double granted =
       rounds_inputs(task) ? input_factor(task.precision) * input_roundoff(task.precision) : 0.0;
   BoundParams p{};
@@ -337,7 +329,8 @@ Result<BoundParams> bound_params(const Task& task, std::size_t index, const Work
   const bool narrowed = rounds_inputs(task);
   const bool keeps_integers = !narrowed || task.precision == Precision::fp32_emulated ||
                               task.precision == Precision::bf16x3;
-  p.exact_below = content.kind == ContentKind::integers && keeps_integers ? 0x1p24 : 0.0;
+  if (narrow) p.tiny = std::max(p.tiny, underflow_of(tensor.check.arithmetic));
+  p.exact_below = content.kind == ContentKind::integers && keeps_integers && !narrow ? 0x1p24 : 0.0;
   p.exact_scale = 1.0;
   for (const std::string& operand : multiplied(task))
     p.exact_scale /= integer_unit(task, *find_tensor(task, operand), content.seed);

@@ -60,6 +60,10 @@ Check check_from(JsonFaults& faults, const Json& json, const std::string& where)
   check.of = object.text("of", check.kind == CheckKind::index_of);
   check.relative = object.number("relative", 0);
   check.absolute = object.number("absolute", 0);
+  check.arithmetic = dtype_of(object, "arithmetic", DType::f32);
+  if (unit_roundoff(check.arithmetic) < unit_roundoff(DType::f32))
+    faults.fail(object.where("arithmetic"), "arithmetic is neither fp32 nor a narrower type",
+                "one of fp32, fp16, bf16");
   object.done();
   return check;
 }
@@ -353,6 +357,8 @@ Json tensor_json(const Tensor& tensor) {
                     {"of", tensor.check.of},
                     {"relative", tensor.check.relative},
                     {"absolute", tensor.check.absolute}};
+    if (tensor.check.arithmetic != DType::f32)
+      out["check"]["arithmetic"] = name_of(tensor.check.arithmetic);
   }
   return out;
 }

@@ -1,8 +1,12 @@
 // The numbers of a task's tensors at a workload.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include <cupilot/task.hpp>
 
+#include "task/axes.hpp"
 #include "task/borrowed_scope.hpp"
 
 namespace cupilot {
@@ -113,13 +117,59 @@ Result<TensorShape> shape_of(const Task& task, const Tensor& tensor, const Workl
   return shape;
 }
 
+namespace {
+
+// Elements of all tensors of which `counts` says yes.
+template <class Counts>
+Result<std::int64_t> elements_of(const Task& task, const Workload& workload, Counts counts) {
+  std::int64_t sum = 0;
+  for (const Tensor& tensor : task.tensors) {
+    if (!counts(tensor)) continue;
+    const auto shape = shape_of(task, tensor, workload);
+    if (!shape) return shape.error();
+    sum += shape->elements;
+  }
+  return sum;
+}
+
+// How many of `all` places as many draws meet.
+double met_by(double draws, double all) { return all * -std::expm1(-draws / all); }
+
+// The elements of an input that must be read. Along a free axis that no output has it is looked up:
+// by labels, which meet some places of the axis, or else by what the outputs hold.
+Result<std::int64_t> elements_read(const Task& task, const Workload& workload, const Tensor& tensor,
+                                   const TensorShape& shape) {
+  std::int64_t read = shape.elements;
+  if (tensor.role != Role::in) return read;
+  for (std::size_t d = 0; d < tensor.shape.size() && read > 0; ++d) {
+    const std::string& axis = tensor.shape[d].text;
+    if (!is_looked_up(task, axis)) continue;
+    const auto labels = elements_of(task, workload, [&](const Tensor& other) {
+      return other.fill.kind == FillKind::labels && other.fill.below.text == axis;
+    });
+    const auto written =
+        elements_of(task, workload, [](const Tensor& other) { return other.role != Role::in; });
+    if (!labels) return labels.error();
+    if (!written) return written.error();
+    const auto all = static_cast<double>(shape.extents[d]);
+    const double places = *labels > 0 ? met_by(static_cast<double>(*labels), all) : all;
+    read = std::min(
+        {read, *written, static_cast<std::int64_t>(places) * (shape.elements / shape.extents[d])});
+  }
+  return read;
+}
+
+}  // namespace
+
 Result<std::int64_t> compulsory_bytes(const Task& task, const Workload& workload) {
   std::int64_t bytes = 0;
   for (const Tensor& tensor : task.tensors) {
     const auto shape = shape_of(task, tensor, workload);
     if (!shape) return shape.error();
+    const auto read = elements_read(task, workload, tensor, *shape);
+    if (!read) return read.error();
     const std::int64_t times = tensor.role == Role::in_out ? 2 : 1;
-    bytes += shape->elements * size_of(tensor.type) * times;
+    bytes += *read * size_of(tensor.type) * times;
   }
   return bytes;
 }

@@ -116,5 +116,21 @@ TEST_CASE("numbers of a gemm's bound") {
   CHECK(bound->per_value == c.per_value);
 }
 
+TEST_CASE("arithmetic in a narrow type is granted its roundoff") {
+  Task task = *gemm_task({.k = 4, .dtype = DType::bf16});
+  Check& check = task.tensors.back().check;
+  const auto per_sum = [&] {
+    return bound_params(task, task.tensors.size() - 1, task.time_shapes[0], {})->per_sum;
+  };
+  const double wide = per_sum();
+  check.arithmetic = DType::bf16;
+  CHECK(per_sum() == Approx(0x1p16 * wide).epsilon(1e-12));
+  check.arithmetic = DType::f16;
+  CHECK(per_sum() == Approx(0x1p13 * wide).epsilon(1e-12));
+  const auto again = task_from_json(*task_to_json(task), "again");
+  REQUIRE(again);
+  CHECK(again->tensors.back().check.arithmetic == DType::f16);
+}
+
 }  // namespace
 }  // namespace cupilot

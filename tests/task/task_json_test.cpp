@@ -87,6 +87,8 @@ TEST_CASE("a wrong field is named with its reason and the way out") {
       {"\"cupilot_task\": 1", "\"cupilot_task\": 3", "cupilot_task: is of another version",
        "write 1"},
       {"\"cupilot_task\": 1,", "", "cupilot_task: is missing", "task.md"},
+      {"\"kind\": \"within\"", "\"kind\": \"within\", \"arithmetic\": \"i32\"",
+       "tensors[1].check.arithmetic: arithmetic is neither fp32 nor a narrower type", "bf16"},
       {"\"precision\"", "\"precison\"", "precison: is an unknown field; nearest: precision",
        "fields here"},
       {"\"family\"", "\"familly\"", "familly: is an unknown field; nearest: family", "fields here"},

@@ -96,5 +96,19 @@ TEST_CASE("comparisons look at values") {
   CHECK(max_(tracked(1.0, 9.0), tracked(2.0, 3.0)).sum == 9.0);
 }
 
+TEST_CASE("a choice owes nothing to a term that is infinite by arithmetic") {
+  const double infinity = HUGE_VAL;
+  const tracked lost = tracked(tracked_term(-infinity)) * tracked(tracked_term(2.0));
+  const tracked kept = tracked(3.0) * tracked(tracked_term(0.3));
+  REQUIRE(lost.value == -infinity);
+  for (const tracked chosen : {max_(lost, kept), max_(kept, lost), maxn_(lost, kept),
+                               min_(-lost, kept), minn_(kept, -lost)}) {
+    CHECK(chosen.value == kept.value);
+    CHECK(chosen.sum == kept.sum);
+  }
+  CHECK(max_(tracked(1.0, 5.0), tracked(2.0, 3.0)).sum == 5.0);  // else either may be chosen
+  CHECK(max_(tracked(0.0, 5.0), tracked(2.0, 3.0)).sum == 5.0);
+}
+
 }  // namespace
 }  // namespace cupilot

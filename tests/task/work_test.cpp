@@ -141,5 +141,34 @@ TEST_CASE("an attribute of another kind is refused by name", "[operators]") {
   CHECK_THAT(done.error().message, Catch::Contains(row.message));
 }
 
+TEST_CASE("of what is looked up only what can be read counts") {
+  const auto task_of = [](std::int64_t tokens, std::int64_t rows, bool labels) {
+    Task task;
+    task.name = task.family = "lookup";
+    task.axes = {{"tokens", AxisKind::free}, {"rows", AxisKind::free}, {"width", AxisKind::free}};
+    Tensor table{"table", Role::in, DType::f32, {"rows", "width"}, {}, {}, {}};
+    Tensor id{"id", Role::in, DType::i32, {"tokens"}, {}, {}, {}};
+    if (labels) id.fill = {.kind = FillKind::labels, .below = "rows"};
+    Tensor y{"y", Role::out, DType::f32, {"tokens", "width"}, {}, {}, {}};
+    task.tensors = {table, id, y};
+    task.time_shapes = {{{{"tokens", tokens}, {"rows", rows}, {"width", 64}}, 1}};
+    return task;
+  };
+  const auto bytes = [](const Task& task) {
+    return *compulsory_bytes(task, task.time_shapes[0]) / 4;
+  };
+  CHECK(bytes(task_of(10, 1000000, true)) <= 10 * 64 + 10 + 10 * 64);
+  CHECK(bytes(task_of(10, 1000000, true)) >= 9 * 64 + 10 + 10 * 64);
+  CHECK(bytes(task_of(10, 1000000, false)) == 10 * 64 + 10 + 10 * 64);
+  // As many labels as rows meet 63 % of them.
+  const std::int64_t met = (bytes(task_of(1000, 1000, true)) - 1000 - 64000) / 64;
+  CHECK(met >= 620);
+  CHECK(met <= 640);
+  CHECK(bytes(task_of(100000, 100, true)) == 100 * 64 + 100000 + 100000 * 64);
+  Task task = task_of(10, 1000, true);
+  task.axes[1].kind = AxisKind::reduced;  // all of it is summed
+  CHECK(bytes(task) == 1000 * 64 + 10 + 10 * 64);
+}
+
 }  // namespace
 }  // namespace cupilot

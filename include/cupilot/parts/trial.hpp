@@ -21,7 +21,9 @@ namespace cupilot {
 // a line. range_rows: lines near +-80, at +-1e4, around 1e6 with deviation 1. sparse: one non-zero
 // element in each 16 x 16 block. hard_line: all +-1 but for one line of full significands. mixed:
 // every outermost slice of another kind and scale. denormals: a few denormals in each line.
-// integers: signed integers of 12 bits times signs, whose sums are exact in any order.
+// integers: signed integers of 12 bits times signs, whose sums are exact in any order. scales:
+// lines of magnitudes from 1e-30 to 1e30, far below zero, and of long runs of one value; where
+// arithmetic of the contract's own type fails on it, as on denormals, so may a kernel.
 enum class ContentKind {
   ordinary,
   probe,
@@ -35,7 +37,8 @@ enum class ContentKind {
   hard_line,
   mixed,
   denormals,
-  integers
+  integers,
+  scales
 };
 std::string_view name_of(ContentKind kind);  // "huge_element"
 
@@ -71,6 +74,10 @@ struct Case {
   int repeats = 0;
   // Places tensors at multiples of Tensor::alignment and of no larger power of two.
   bool least_aligned = false;
+  // Runs the first, the last and drawn blocks of the grid alone, in memory that holds nothing but
+  // what they touch, and compares what they wrote. Where that tells nothing, as of blocks that wait
+  // for one another, the case counts as not for this shape. The virtual device alone does so.
+  bool sampled = false;
 };
 
 struct Fault {
@@ -100,6 +107,8 @@ struct OutputReport {
   // bits, and the largest relative error of those.
   std::int64_t one_term = 0, one_term_inexact = 0;
   double one_term_error = 0;
+  // Failed elements that are let pass: the reference in the contract's own type fails there too.
+  std::int64_t excused = 0;
 };
 inline constexpr std::int64_t bits_hash_cap = 64ll << 20;
 
@@ -107,7 +116,8 @@ struct CaseReport {
   Case what{};
   bool not_for_this_shape = false;
   std::vector<OutputReport> outputs{};
-  std::vector<Fault> faults{};  // guard zones, changed inputs, illegal accesses, hangs
+  std::vector<Fault> faults{};   // guard zones, changed inputs, illegal accesses, hangs
+  std::vector<Fault> remarks{};  // harmless, yet worth a look: one value stored by two threads
   Counts counts{};
   double seconds = 0;    // whole run
   int repeats_done = 0;  // launches whose bits were compared with the first's
@@ -117,8 +127,19 @@ struct CaseReport {
   std::int64_t recomputed = 0;
 };
 
+// What runs executed of an entry's PTX and of all that it calls.
+struct EntryCoverage {
+  struct Part {
+    std::uint32_t line = 0;   // of the PTX
+    std::uint32_t times = 0;  // 0: never; of a branch back the most that a warp took it, up to 2
+  };
+  std::string entry{};
+  std::vector<Part> instructions{}, loops{};  // loops: branches back to an earlier instruction
+};
+
 struct TrialReport {
   std::vector<CaseReport> cases{};  // in order; ends early after a fault that ended the process
+  std::vector<EntryCoverage> coverage{};  // of all cases; empty: the device does not tell
   // confinement of the processes that ran the kernel, or the reason for none
   std::string confinement{};
 };

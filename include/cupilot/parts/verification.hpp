@@ -27,9 +27,12 @@ struct Verification {
   double worst_ratio = 0;     // error / bound over all outputs
   std::int64_t compared = 0;  // elements
   Precision proved = Precision::fp32_strict;
-  bool full_size = false;     // a time shape ran in full
+  bool full_size = false;  // a time shape ran in full
+  bool sampled = false;    // blocks of the grid of every time shape ran that did not run in full
+  // Where a time shape neither ran nor was sampled: the largest sizes met, "rows 1024, cols 4096".
+  std::string up_to{};
   int processes = 1;          // independent processes that agreed
-  std::string battery = "3";  // version of the battery
+  std::string battery = "4";  // version of the battery
   int repeats = 0;            // launches whose bits were compared with another's on the same inputs
   bool deterministic = false;            // all repeats were equal; no meaning while repeats is 0
   std::vector<std::string> proved_by{};  // proved properties, one sentence each

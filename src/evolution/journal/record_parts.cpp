@@ -19,7 +19,7 @@ int index_of(const std::array<const char*, N>& names, const std::string& name) {
 }
 
 ContentKind content_kind_of(const std::string& name) {
-  for (int kind = 0; kind <= static_cast<int>(ContentKind::integers); ++kind) {
+  for (int kind = 0; kind <= static_cast<int>(ContentKind::scales); ++kind) {
     if (name == name_of(static_cast<ContentKind>(kind))) return static_cast<ContentKind>(kind);
   }
   throw Json::other_error::create(501, "unknown content " + name, nullptr);
@@ -63,14 +63,17 @@ CaseReport case_of(const Json& json) {
 Json put(const Verification& v) {
   Json cases = Json::array();
   for (const CaseReport& report : v.cases) cases.push_back(put_case(report));
-  return {{"level", level_names[static_cast<std::size_t>(v.level)]},
-          {"worst_ratio", finite(v.worst_ratio)},
-          {"compared", v.compared},
-          {"proved", name_of(v.proved)},
-          {"full_size", v.full_size},
-          {"processes", v.processes},
-          {"battery", v.battery},
-          {"cases", std::move(cases)}};
+  Json json = {{"level", level_names[static_cast<std::size_t>(v.level)]},
+               {"worst_ratio", finite(v.worst_ratio)},
+               {"compared", v.compared},
+               {"proved", name_of(v.proved)},
+               {"full_size", v.full_size},
+               {"processes", v.processes},
+               {"battery", v.battery},
+               {"cases", std::move(cases)}};
+  if (v.sampled) json["sampled"] = true;
+  if (!v.up_to.empty()) json["up_to"] = v.up_to;
+  return json;
 }
 
 Verification verification_of(const Json& json) {
@@ -80,6 +83,8 @@ Verification verification_of(const Json& json) {
   v.compared = json.at("compared").get<std::int64_t>();
   v.proved = enum_of<Precision>(json.at("proved").get<std::string>(), precisions);
   v.full_size = json.at("full_size").get<bool>();
+  v.sampled = json.value("sampled", false);
+  v.up_to = json.value("up_to", std::string());
   v.processes = json.at("processes").get<int>();
   v.battery = json.at("battery").get<std::string>();
   for (const Json& entry : json.at("cases")) v.cases.push_back(case_of(entry));
