@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include <cupilot/parts/rejection.hpp>
 
+#include "backend/oracle/piecewise_input.hpp"
 #include "ptx/machine/tensor_map.hpp"
 #include "task/content.hpp"
 
@@ -48,6 +50,22 @@ void copy(std::span<const std::byte> from, std::span<std::uint8_t> to) {
   if (!from.empty()) std::memcpy(to.data(), from.data(), std::min(from.size(), to.size()));
 }
 
+// "y[3][5]" of a byte of a tensor's storage; "" of a gap between its strides.
+std::string element_name(const std::string& name, const TensorShape& shape, std::int64_t offset) {
+  std::vector<std::size_t> sides(shape.extents.size());
+  std::iota(sides.begin(), sides.end(), std::size_t{0});
+  std::stable_sort(sides.begin(), sides.end(), [&](std::size_t a, std::size_t b) {
+    return shape.strides[a] > shape.strides[b];
+  });
+  std::vector<std::int64_t> at(shape.extents.size());
+  for (const std::size_t d : sides) {
+    if (shape.extents[d] < 2) continue;
+    at[d] = std::min(offset / shape.strides[d], shape.extents[d] - 1);
+    offset -= at[d] * shape.strides[d];
+  }
+  return offset == 0 && !at.empty() ? fmt::format("{}[{}]", name, fmt::join(at, "][")) : "";
+}
+
 }  // namespace
 
 Result<std::uint64_t> add_input(ptx::DeviceMemory& memory, const std::string& name,
@@ -79,7 +97,9 @@ Result<void> VirtualMemory::add_tensor(std::size_t tensor) {
                  written ? ptx::Access::read_write : ptx::Access::read_only, past);
   if (!index) return index.error();
   tensors_.push_back(*index);
-  if (*index != no_buffer) memory_.set_access(*index, ptx::Access::read_only);
+  if (*index == no_buffer) return {};
+  memory_.set_access(*index, ptx::Access::read_only);
+  name_elements(tensor, *index, *shape);
   return {};
 }
 
@@ -99,6 +119,81 @@ Result<VirtualMemory> VirtualMemory::make(const TaskRef& task, const Case& what,
     if (*index != no_buffer) made.memory_.mark_unwritten(*index);
   }
   return made;
+}
+
+void VirtualMemory::name_elements(std::size_t tensor, std::size_t buffer, TensorShape shape) {
+  const Tensor& what = task_->tensors[tensor];
+  memory_.name_elements(buffer, [name = what.name, size = size_of(what.type),
+                                 shape = std::move(shape)](std::uint64_t offset) {
+    return element_name(name, shape, static_cast<std::int64_t>(offset) / size);
+  });
+}
+
+Result<bool> VirtualMemory::add_sparse_tensor(std::size_t tensor) {
+  const Tensor& what = task_->tensors[tensor];
+  const Result<FillParams> params = fill_params(*task_, tensor, what_.workload, what_.content);
+  if (!params) return params.error();
+  const Result<TensorShape> shape = shape_of(*task_, what, what_.workload);
+  if (!shape) return shape.error();
+  const std::int64_t size = size_of(what.type);
+  const auto bytes = static_cast<std::uint64_t>(params->span * size);
+  if (bytes == 0) {
+    tensors_.push_back(no_buffer);
+    originals_.push_back(no_buffer);
+    return true;
+  }
+  if (what.role == Role::out) {
+    auto index = memory_.add_sparse(what.name, bytes);
+    if (!index) return false;
+    tensors_.push_back(*index);
+    originals_.push_back(*index);
+    name_elements(tensor, *index, *shape);
+    return true;
+  }
+  const auto pieces = PiecewiseInput::of(*params);
+  if (!pieces) return false;
+  const auto make = [pieces = *pieces, size](std::uint64_t offset, std::span<std::uint8_t> chunk) {
+    pieces.make(static_cast<std::int64_t>(offset) / size, std::as_writable_bytes(chunk));
+  };
+  for (const bool written : {false, true}) {
+    if (written && what.role != Role::in_out) {
+      tensors_.push_back(originals_.back());
+      continue;
+    }
+    auto index = memory_.add_later(what.name, bytes, make,
+                                   written ? ptx::Access::read_write : ptx::Access::read_only);
+    if (!index) return false;
+    (written ? tensors_ : originals_).push_back(*index);
+    name_elements(tensor, *index, *shape);
+  }
+  return true;
+}
+
+Result<std::optional<VirtualMemory>> VirtualMemory::sparse(const TaskRef& task, const Case& what,
+                                                           const ResolvedPlan& plan) {
+  constexpr std::int64_t most_cleared = 64 << 20;
+  VirtualMemory made(task, what, plan);
+  for (std::size_t i = 0; i < task->tensors.size(); ++i) {
+    const Result<bool> added = made.add_sparse_tensor(i);
+    if (!added) return added.error();
+    if (!*added) return std::optional<VirtualMemory>();
+  }
+  for (const ResolvedBuffer& buffer : plan.buffers) {
+    const bool cleared = buffer.content != BufferContent::scratch;
+    if (buffer.content == BufferContent::table || (cleared && buffer.bytes > most_cleared))
+      return std::optional<VirtualMemory>();
+    if (buffer.bytes == 0) {
+      made.buffers_.push_back(no_buffer);
+      continue;
+    }
+    const auto bytes = static_cast<std::uint64_t>(buffer.bytes);
+    auto index = cleared ? made.memory_.add(buffer.name, bytes, ptx::Access::read_write)
+                         : made.memory_.add_sparse(buffer.name, bytes);
+    if (!index) return std::optional<VirtualMemory>();
+    if (cleared) made.memory_.mark_written(*index);
+    made.buffers_.push_back(*index);
+  }
+  return std::optional<VirtualMemory>(std::move(made));
 }
 
 Result<void> VirtualMemory::copy_content(std::size_t tensor, VirtualInputs& inputs) {

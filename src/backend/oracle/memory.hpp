@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,11 @@ class VirtualMemory {
   static Result<VirtualMemory> make(const TaskRef& task, const Case& what, const ResolvedPlan& plan,
                                     VirtualInputs& inputs);
 
+  // The memory of a case of any size, filled for its run launches: what is touched takes host
+  // memory, and no poison tells outputs. nullopt: content that cannot be made piece by piece.
+  static Result<std::optional<VirtualMemory>> sparse(const TaskRef& task, const Case& what,
+                                                     const ResolvedPlan& plan);
+
   // Inputs filled and read-only, outputs poisoned, tables read-only, scratch poisoned, zeroed and
   // restored buffers zero.
   Result<void> fill_tensors(VirtualInputs& inputs, Poison poison);
@@ -52,11 +58,17 @@ class VirtualMemory {
   ptx::DeviceMemory& device() { return memory_; }
   // Index in device(), no_buffer when empty.
   std::size_t tensor(std::size_t index) const { return tensors_[index]; }
+  // The same, of what it held before the run where that is kept.
+  std::size_t original(std::size_t index) const {
+    return originals_.empty() ? tensors_[index] : originals_[index];
+  }
 
  private:
   VirtualMemory(const TaskRef& task, const Case& what, const ResolvedPlan& plan)
       : task_(task), what_(what), plan_(&plan), memory_(virtual_memory_cap) {}
   Result<void> add_tensor(std::size_t tensor);
+  Result<bool> add_sparse_tensor(std::size_t tensor);
+  void name_elements(std::size_t tensor, std::size_t buffer, TensorShape shape);
   Result<void> copy_content(std::size_t tensor, VirtualInputs& inputs);
   std::vector<std::uint8_t> encoded_map(std::size_t index) const;
   std::uint64_t address(std::size_t index) const {
@@ -68,6 +80,7 @@ class VirtualMemory {
   const ResolvedPlan* plan_;
   ptx::DeviceMemory memory_;
   std::vector<std::size_t> tensors_, buffers_;
+  std::vector<std::size_t> originals_;  // sparse: of tensors that are read and written
 };
 
 }  // namespace cupilot

@@ -33,10 +33,14 @@ class KernelPrograms {
   const ptx::Module& module() const { return *module_; }
   // Rejected{run.unsupported} names the instruction that the interpreter lacks.
   Attempt<ptx::Program*> program(const std::string& entry);
+  // Adds what a launch of an entry executed to what is known of it.
+  void add(const std::string& entry, const ptx::Executed& executed);
+  std::vector<EntryCoverage> coverage() const;
 
  private:
   std::shared_ptr<const ptx::Module> module_;
   std::map<std::string, ptx::ProgramPtr> programs_;
+  std::map<std::string, EntryCoverage> coverage_;
 };
 
 // `left`: takes each tensor's storage after the first run; null: nobody wants it.
@@ -45,9 +49,11 @@ Result<CaseReport> run_case(const VirtualContext& context, const TaskRef& task,
                             const Case& what, std::vector<TensorBytes>* left = nullptr);
 
 // Compares output `tensor` in `memory` with `oracle`, counting elements never written apart.
+// `plain`: memory where the reference ran in arithmetic of the contract's own type; elements that
+// fail there too are excused.
 Result<OutputReport> compare_output(const Task& task, std::size_t tensor, const Workload& workload,
                                     const Content& content, VirtualMemory& memory,
-                                    const OracleValues& oracle);
+                                    const OracleValues& oracle, VirtualMemory* plain = nullptr);
 
 // Compares those elements of the runs that were written.
 Result<OutputReport> compare_written(const Task& task, std::size_t tensor, const Workload& workload,

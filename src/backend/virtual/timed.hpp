@@ -32,6 +32,12 @@ Result<std::optional<Rejected>> wrong_whole(const VirtualContext& context, const
 
 // After some blocks of a plan's only launch, each output element of one block: a few of the
 // elements that they wrote.
+// Compares elements around drawn ones of those that were written of each output, at most so many
+// runs of them. False: of none.
+Result<bool> compare_part(const VirtualContext& context, const TaskRef& task, VirtualMemory& memory,
+                          const Workload& workload, const Content& content, Rng rng,
+                          std::int64_t most, std::vector<OutputReport>& reports);
+
 Result<std::optional<Rejected>> wrong_part(const VirtualContext& context, const TaskRef& task,
                                            VirtualMemory& memory, const Workload& workload,
                                            const Content& content, Rng rng);

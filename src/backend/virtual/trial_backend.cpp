@@ -55,6 +55,7 @@ class VirtualBackend final : public Backend, public Inspector, public ObservingD
       report.cases.push_back(std::move(*ran));
       if (!report.cases.back().faults.empty()) break;
     }
+    if (programs) report.coverage = programs->coverage();
     return report;
   }
 

@@ -116,6 +116,7 @@ const char* const counted =
   part[blockIdx.x * 128 + t] = a;
   __threadfence();
   __shared__ bool last;
+  __syncthreads();
   if (t == 0) last = atomicAdd(count, 1u) == gridDim.x - 1;
   __syncthreads();
   if (!last) return;

@@ -1,0 +1,103 @@
+// Blocks of grids that are too large to be run whole.
+#include "catch.hpp"
+#include "support/reached.hpp"
+#include "tests/backend/virtual/tasks.hpp"
+
+namespace cupilot {
+namespace {
+
+Tensor tensor(const char* name, Role role, DType type, std::vector<Expr> shape) {
+  Tensor out;
+  out.name = name;
+  out.role = role;
+  out.type = type;
+  out.shape = std::move(shape);
+  return out;
+}
+
+// y = 3 - x over rows of cols elements; in place where `role` says so.
+Task flipped_task(std::int64_t rows, std::int64_t cols, bool in_place) {
+  Task task;
+  task.name = task.family = "flipped";
+  task.axes = {{"rows", AxisKind::free}, {"cols", AxisKind::free}};
+  task.tensors = {tensor("y", in_place ? Role::in_out : Role::out, DType::f32, {"rows", "cols"})};
+  if (!in_place)
+    task.tensors.insert(task.tensors.begin(), tensor("x", Role::in, DType::f32, {"rows", "cols"}));
+  task.time_shapes = {{{{"rows", rows}, {"cols", cols}}, 1}};
+  task.work.flops = "rows*cols";
+  task.reference.text = std::string(
+                            "__device__ real reference_y(const Inputs& in, long long i) "
+                            "{ return real(3.0) - in.") +
+                        (in_place ? "y" : "x") + "(i); }\n";
+  return task;
+}
+
+struct Row {
+  const char* name;
+  std::int64_t rows, cols;
+  const char* grid;
+  const char* body;
+  const char* code;
+  bool in_place = false;
+};
+
+std::string verdict_of_blocks(const Row& row) {
+  const Task task = flipped_task(row.rows, row.cols, row.in_place);
+  KernelSource source = row_sum_source(
+      std::string("extern \"C\" __global__ void k(const float* x, float* y, int rows, int cols) ") +
+      row.body);
+  if (row.in_place) source.plan.launches[0].args[0].name = "y";
+  source.plan.launches[0].grid = {Expr(row.grid)};
+  const Attempt<CompiledKernel> kernel = virtual_h200().compile(source);
+  if (!kernel) return "not compiled";
+  std::vector<Case> cases;
+  for (const ContentKind kind : {ContentKind::ordinary, ContentKind::range_rows})
+    cases.push_back(
+        {.workload = task.time_shapes[0], .content = {.seed = 3, .kind = kind}, .sampled = true});
+  const auto report = virtual_h200().run(TaskRef(task), *kernel, cases);
+  if (report && report->cases[0].not_for_this_shape) return "not told";
+  return verdict_of(report);
+}
+
+const char* const by_rows =
+    "{ for (int c = threadIdx.x; c < cols; c += 128) { const size_t i = (size_t)blockIdx.x * cols "
+    "+ c; y[i] = 3.0f - x[i]; } }";
+
+TEST_CASE("blocks of a grid of any size show what goes wrong at its size alone", "[threads]") {
+  const auto row = GENERATE(values<Row>({
+      {"right, 13 GB", 90000, 36000, "rows", by_rows, ""},
+      {"right, in place", 90000, 36000, "rows", by_rows, "", true},
+      {"the place passes 2^31", 90000, 36000, "rows",
+       "{ for (int c = threadIdx.x; c < cols; c += 128) { const int i = blockIdx.x * cols + c; "
+       "y[i] = 3.0f - x[i]; } }",
+       "run.out_of_bounds"},
+      {"in place, the place passes 2^31", 90000, 36000, "rows",
+       "{ for (int c = threadIdx.x; c < cols; c += 128) { const int i = blockIdx.x * cols + c; "
+       "y[i] = 3.0f - y[i]; } }",
+       "run.out_of_bounds", true},
+      {"the last blocks write elsewhere", 3000000, 100, "rows",
+       "{ const size_t b = blockIdx.x, i = (b > 2990000 ? b - 1000000 : b) * cols + threadIdx.x; "
+       "if (threadIdx.x < cols) y[i] = 3.0f - x[(size_t)b * cols + threadIdx.x]; }",
+       "verify.bound"},
+      {"a capped grid without a loop", 500000000, 1, "min(cdiv(rows,128),60000)",
+       "{ const int i = blockIdx.x * 128 + threadIdx.x; if (i < rows) y[i] = 3.0f - x[i]; }",
+       "verify.never_written"},
+      {"a capped grid with a loop", 500000000, 1, "min(cdiv(rows,128),60000)",
+       "{ for (long long i = blockIdx.x * 128 + threadIdx.x; i < rows; i += gridDim.x * 128) y[i] "
+       "= 3.0f - x[i]; }",
+       ""},
+      {"a counter passes 2^31", 2147483000, 1, "min(cdiv(rows,128),60000)",
+       "{ for (int i = blockIdx.x * 128 + threadIdx.x; i < rows; i += gridDim.x * 128) y[i] = 3.0f "
+       "- x[i]; }",
+       "run.out_of_bounds"},
+      {"blocks that take tickets", 90000, 36000, "rows",
+       "{ __shared__ int t; if (threadIdx.x == 0) t = atomicAdd((int*)y, 1); __syncthreads(); y[t] "
+       "= x[t]; }",
+       "not told"},
+  }));
+  INFO(row.name);
+  CHECK(verdict_of_blocks(row) == row.code);
+}
+
+}  // namespace
+}  // namespace cupilot
