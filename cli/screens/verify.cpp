@@ -1,6 +1,7 @@
 #include "screens/verify.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,23 @@
 namespace cupilot::cli {
 namespace {
 
+// "rows 1 to 404, cols 1 to 512"
+std::string axes_text(const Verification& v) {
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> met;
+  for (const CaseReport& done : v.cases) {
+    if (done.not_for_this_shape) continue;
+    for (const auto& [axis, size] : done.what.workload.sizes) {
+      const auto [at, fresh] = met.try_emplace(axis, size, size);
+      at->second.first = std::min(at->second.first, size);
+      at->second.second = std::max(at->second.second, size);
+    }
+  }
+  std::string text;
+  for (const auto& [axis, sizes] : met)
+    text += fmt::format("{}{} {} to {}", text.empty() ? "" : ", ", axis, sizes.first, sizes.second);
+  return text;
+}
+
 std::string cases_text(const Verification& v) {
   std::set<std::string> shapes, contents, seeds;
   for (const CaseReport& done : v.cases) {
@@ -27,10 +45,12 @@ std::string cases_text(const Verification& v) {
     contents.insert(std::string(name_of(done.what.content.kind)));
     seeds.insert(std::to_string(done.what.content.seed));
   }
-  return fmt::format("{} at {} shapes, {} with {} contents ({}); {} seed(s), battery {}",
-                     v.cases.size(), shapes.size(),
-                     v.full_size ? "full size among them," : "none at full size,", contents.size(),
-                     fmt::join(contents, ", "), seeds.size(), v.battery);
+  return fmt::format("{} at {} shapes ({}), {} with {} contents ({}); {} seed(s), battery {}",
+                     v.cases.size(), shapes.size(), axes_text(v),
+                     v.full_size ? "full size among them,"
+                     : v.sampled ? "blocks of the grid at full size,"
+                                 : "none at full size,",
+                     contents.size(), fmt::join(contents, ", "), seeds.size(), v.battery);
 }
 
 std::string gate_text(const Conditions& c) {
@@ -73,13 +93,19 @@ std::string held_text(const Conditions& c) {
                      c.screened_on.empty() ? "" : "; screen: " + c.screened_on);
 }
 
+// Nothing was found wrong: the kernel was not judged.
+bool is_not_done(const Rejected& rejected) {
+  return rejected.code == "verify.no_shape" || rejected.code == "run.unsupported";
+}
+
 }  // namespace
 
 std::string proved_screen(const OwnKernel& kernel, const Candidate& candidate,
                           const Accepted& accepted, const std::string& device,
                           const std::vector<std::string>& lacking) {
   const Verification& v = accepted.verification;
-  std::string screen = fmt::format("PROVED on {}: {} is right for task {}, class {}\n", device,
+  std::string screen = fmt::format("PROVED{} on {}: {} is right for task {}, class {}\n",
+                                   v.up_to.empty() ? "" : " up to " + v.up_to, device,
                                    file_name(kernel.path), kernel.task->name, name_of(v.proved));
   put(screen, "cases", cases_text(v), 2);
   put(screen, "gate", gate_text(accepted.conditions), 2);
@@ -100,7 +126,8 @@ std::string proved_screen(const OwnKernel& kernel, const Candidate& candidate,
 std::string refused_screen(const OwnKernel& kernel, const Rejected& rejected,
                            const std::string& device, const std::string& ptx) {
   std::string screen =
-      fmt::format("REFUSED on {} at {}: {}\n", device, name_of(rejected.stage), rejected.code);
+      fmt::format("{} on {} at {}: {}\n", is_not_done(rejected) ? "NOT DONE" : "REFUSED", device,
+                  name_of(rejected.stage), rejected.code);
   for (const RejectionCode& row : rejection_codes()) {
     if (row.code == rejected.code) put(screen, "meaning", row.meaning, 2);
   }
@@ -135,7 +162,7 @@ int say_refused(const OwnKernel& kernel, const Rejected& rejected, Backend& back
     screen.pop_back();
     say(screen);
   }
-  return static_cast<int>(ErrorCode::refused);
+  return static_cast<int>(is_not_done(rejected) ? ErrorCode::not_done : ErrorCode::refused);
 }
 
 }  // namespace cupilot::cli

@@ -9,6 +9,7 @@ namespace {
 struct NextStep {
   std::string_view of;  // a code, or a stage with its dot
   std::string_view next;
+  std::string_view says{};  // in the message
 };
 
 // The first row that fits, so codes stand before their stage.
@@ -31,12 +32,27 @@ constexpr NextStep next_steps[] = {
      "compute in the task's class, or state the class you mean in the task (precision=)"},
     {"gate.", "remove what the gate names; docs/proofs.md says why it is refused"},
     {"compile.error",
+     "give the text of the header in the file itself, or include one that NVRTC has",
+     "could not open source file"},
+    {"compile.error",
      "correct the line; only the file itself is compiled, without headers of the host"},
     {"compile.serialised", "wait for wgmma before its registers are read, as the log says"},
     {"compile.", "make the source smaller: unroll less, instantiate fewer templates"},
     {"load.failed",
      "give PTX whose .target and instructions this device runs, or CUDA, which is compiled for it"},
     {"load.", "use fewer registers or less shared memory a block"},
+    {"run.race",
+     "release what was written (a barrier of the block, then __threadfence() or st.release.gpu by "
+     "who tells) and acquire it (ld.acquire.gpu or a fence by who is told, then a barrier) before "
+     "this access; a fence alone makes no block wait",
+     "nothing orders the two"},
+    {"run.race",
+     "wait for the copy (cp.async.wait_group, or the mbarrier's phase) and then for the block",
+     "asynchronous copy"},
+    {"run.race", "read and write the word by one atomic, or order the blocks around both accesses",
+     "an update is lost"},
+    {"run.race", "read it by ld.acquire, ld.relaxed or volatile, or by an atomic",
+     "acquire or release to order them"},
     {"run.race", "put a barrier between the two accesses, or give each thread its own address"},
     {"run.out_of_bounds",
      "guard the access by the tensor's own sizes at this shape; in shared memory by the array's, "
@@ -48,6 +64,7 @@ constexpr NextStep next_steps[] = {
      "write before reading; a buffer that must begin as zeros says so in the plan"},
     {"run.divergence",
      "let all threads of the block, or of the mask, reach the barrier or warp instruction"},
+    {"run.hang", "let every arrival and byte that the barrier was told of come", "waiting for"},
     {"run.hang", "bound the loop; let every arrival and byte that a barrier was told of come"},
     {"run.state", "leave the buffer as it was found, or give it other content in the plan"},
     {"run.unsupported", "run it on a real device: --device cuda:0"},
@@ -60,6 +77,8 @@ constexpr NextStep next_steps[] = {
     {"verify.precision",
      "keep all bits of the inputs, or state the class you mean in the task (precision=)"},
     {"verify.nondeterministic", "fix the order of sums, or do not ask for determinism in the task"},
+    {"verify.", "let every lane that a shuffle takes from run it: correct the mask or the distance",
+     "undefined value"},
     {"verify.", "compare with the reference at the shape, content and seed above"},
     {"floor.",
      "nothing correct is that fast: look for work that was skipped or was done outside the launch"},
@@ -71,7 +90,8 @@ constexpr NextStep next_steps[] = {
 
 std::string next_step(const Rejected& rejected) {
   for (const NextStep& row : next_steps) {
-    if (rejected.code.starts_with(row.of)) return std::string(row.next);
+    if (rejected.code.starts_with(row.of) && rejected.message.find(row.says) != std::string::npos)
+      return std::string(row.next);
   }
   return "docs/formats/rejections.md";
 }

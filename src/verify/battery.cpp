@@ -3,6 +3,7 @@
 #include <cupilot/parts/verification.hpp>
 #include <cupilot/rng.hpp>
 
+#include "task/axes.hpp"
 #include "task/content.hpp"
 #include "verify/shapes.hpp"
 
@@ -56,7 +57,7 @@ constexpr Row candidate_rows[] = {
 constexpr Kind special_kinds[] = {Kind::special,   Kind::range_rows,    Kind::integers,
                                   Kind::hard_line, Kind::constant_rows, Kind::huge_element,
                                   Kind::sparse,    Kind::mixed,         Kind::alternating,
-                                  Kind::denormals, Kind::zeros};
+                                  Kind::denormals, Kind::zeros,         Kind::scales};
 // What a finalist meets at a time shape in full, where that fits.
 constexpr Kind full_kinds[] = {Kind::ordinary, Kind::probe, Kind::integers, Kind::special,
                                Kind::range_rows};
@@ -85,6 +86,7 @@ class Battery {
     }
     if (level_ != ProofLevel::candidate && !real_) in_full();
     if (level_ != ProofLevel::candidate) special_contents();
+    if (level_ != ProofLevel::candidate && !real_) varied_sizes();
     if (level_ != ProofLevel::candidate) variations();
     if (level_ == ProofLevel::finalist) new_seeds();
     if (level_ != ProofLevel::candidate) left_out_contents();
@@ -94,6 +96,7 @@ class Battery {
     std::stable_sort(cases_.begin(), cases_.end(),
                      [&](const Case& a, const Case& b) { return cost(a) < cost(b); });
     if (real_) full_size();
+    if (!real_ && level_ == ProofLevel::finalist) sampled_sizes();
     return std::move(cases_);
   }
 
@@ -154,7 +157,11 @@ class Battery {
   }
 
   void special_contents() {
-    for (const Kind kind : special_kinds) add(wish(Boundary::over_and_short, kind));
+    for (const Kind kind : special_kinds) {
+      if (is_met(kind)) add(wish(Boundary::over_and_short, kind));
+    }
+    if (is_met(Kind::scales))
+      add({.workload = narrow_lines(), .content = {.seed = seed_, .kind = Kind::scales}});
     for (const Kind kind : {Kind::probe, Kind::special}) add(wish(Boundary::whole_tiles, kind));
     add(wish(Boundary::many_tiles, Kind::ordinary));
     check_shapes(Kind::special);
@@ -191,7 +198,58 @@ class Battery {
     for (const Kind kind : special_kinds) {
       const bool met = std::any_of(cases_.begin(), cases_.end(),
                                    [&](const Case& run) { return run.content.kind == kind; });
-      if (!met) cases_.push_back({.workload = *shape, .content = {.seed = seed_, .kind = kind}});
+      if (!met && is_met(kind))
+        cases_.push_back({.workload = *shape, .content = {.seed = seed_, .kind = kind}});
+    }
+  }
+
+  // Many lines of two elements: there the bound of a sum of large terms still tells.
+  Workload narrow_lines() const {
+    Workload shape = boundary_.front();
+    for (const Axis& axis : task_.axes) {
+      std::int64_t& size = shape.sizes[axis.name];
+      if (axis.kind != AxisKind::fixed && !is_absent(task_, axis.name))
+        size = axis.kind == AxisKind::reduced ? 2 : 24;
+    }
+    return shape;
+  }
+
+  // Content that may fail in the contract's own type is met where the reference is run in it.
+  bool is_met(Kind kind) const { return kind != Kind::scales || !real_; }
+
+  // Axes that are looked up, as by a resize or a gather: ratios and places that only some sizes
+  // show. Odd over even ones, and ones with a common factor.
+  void varied_sizes() {
+    const auto looked_up = [&](const Axis& axis) { return is_looked_up(task_, axis.name); };
+    if (std::none_of(task_.axes.begin(), task_.axes.end(), looked_up)) return;
+    for (std::uint64_t draw = 0; draw < varied_draws; ++draw) {
+      Rng rng = Rng::of(seed_, "varied", draw);
+      Workload shape = boundary_.front();
+      const std::int64_t factor = 3 + 2 * rng.below(3);
+      for (const Axis& axis : task_.axes) {
+        if (axis.kind == AxisKind::fixed || is_absent(task_, axis.name)) continue;
+        const std::int64_t any = 2 + rng.below(most_varied);
+        std::int64_t& size = shape.sizes[axis.name];
+        if (draw % 2 == 0) {
+          size = any / 2 * 2 + (looked_up(axis) ? 0 : 1);
+        } else {
+          size = factor * (1 + any / factor);
+        }
+      }
+      add({.workload = shape, .content = {.seed = seed_ + draw}});
+    }
+  }
+
+  // Blocks of the grid of time shapes that no case runs whole.
+  void sampled_sizes() {
+    for (const Workload& shape : task_.time_shapes) {
+      const bool whole = std::any_of(cases_.begin(), cases_.end(), [&](const Case& run) {
+        return run.workload.sizes == shape.sizes;
+      });
+      if (whole || !requirements_.hold(shape)) continue;
+      for (const Kind kind : {Kind::ordinary, Kind::range_rows, Kind::integers})
+        cases_.push_back(
+            {.workload = shape, .content = {.seed = seed_, .kind = kind}, .sampled = true});
     }
   }
 
@@ -301,6 +359,8 @@ class Battery {
   }
 
   static constexpr std::int64_t alike = 37;
+  static constexpr std::uint64_t varied_draws = 20;
+  static constexpr std::int64_t most_varied = 60;
   // Of what is left of the budget, a single case at full size may take this much.
   static constexpr double full_share = 0.5;
   // Beyond the budget, each content that it left out may take this much of the whole.

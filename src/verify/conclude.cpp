@@ -18,7 +18,9 @@ std::string described(const Case& run) {
   const Content& content = run.content;
   const std::string varied =
       content.variation == Variation::none ? "" : fmt::format(" ({})", name_of(content.variation));
-  return fmt::format("{}, {} content{}, seed {}", out, name_of(content.kind), varied, content.seed);
+  return fmt::format("{}{}, {} content{}, seed {}", out,
+                     run.sampled ? " (some blocks of the grid)" : "", name_of(content.kind), varied,
+                     content.seed);
 }
 
 bool is_known(const std::string& code) {
@@ -42,12 +44,23 @@ std::string element_name(const Task& task, const std::string& name, const Worklo
   return name + out;
 }
 
+// " (and 2 more, among them run.race: …)": names a fault of another kind than the first, if any.
+std::string others_of(const CaseReport& report) {
+  if (report.faults.size() < 2) return "";
+  std::string text = fmt::format(" (and {} more", report.faults.size() - 1);
+  for (std::size_t i = 1; i < report.faults.size(); ++i) {
+    const Fault& other = report.faults[i];
+    if (other.code == report.faults[0].code) continue;
+    text += fmt::format(", among them {}: {}", other.code, other.message);
+    break;
+  }
+  return text + ")";
+}
+
 Rejected from_fault(const CaseReport& report) {
   const Fault& fault = report.faults.front();
-  const std::string more =
-      report.faults.size() > 1 ? fmt::format(" (and {} more)", report.faults.size() - 1) : "";
   const std::string message =
-      fmt::format("{}{}; shape {}", fault.message, more, described(report.what));
+      fmt::format("{}{}; shape {}", fault.message, others_of(report), described(report.what));
   if (is_known(fault.code)) return reject(fault.code, message, fault.where);
   return reject("run.crash", fmt::format("{}: {}", fault.code, message), fault.where);
 }
@@ -107,22 +120,76 @@ std::optional<Rejected> missing_output(const Task& task, const CaseReport& repor
   return std::nullopt;
 }
 
+// What is known of the cause of a wrong output: an undefined value that goes into it.
+void name_cause(const CaseReport& report, const OutputReport& output, Rejected& wrong) {
+  const auto find = [&](const char* code, const std::string& message) -> const Fault* {
+    for (const Fault& remark : report.remarks) {
+      if (remark.code == code && (message.empty() || remark.message == message)) return &remark;
+    }
+    return nullptr;
+  };
+  const Fault* taken = find("undefined_value", "");
+  if (taken == nullptr || find("spoiled_output", output.tensor) == nullptr) return;
+  wrong.message = fmt::format("an undefined value goes into {}: {}; {}", wrong.where,
+                              taken->message, wrong.message);
+  wrong.where = taken->where;
+}
+
 std::optional<Rejected> wrong_case(const Task& task, const CaseReport& report) {
   if (!report.faults.empty()) return from_fault(report);
-  if (auto missing = missing_output(task, report)) return missing;
+  if (auto missing = missing_output(task, report); missing && !report.what.sampled) return missing;
   for (const OutputReport& output : report.outputs) {
-    if (auto wrong = wrong_output(task, report, output)) return wrong;
+    if (auto wrong = wrong_output(task, report, output)) {
+      name_cause(report, output, *wrong);
+      return wrong;
+    }
   }
   return std::nullopt;
 }
 
+bool is_at(const CaseReport& report, const Workload& shape) {
+  return !report.not_for_this_shape && shape.sizes == report.what.workload.sizes;
+}
+
 bool in_full(const Task& task, const CaseReport& report) {
-  const bool timed =
-      std::any_of(task.time_shapes.begin(), task.time_shapes.end(),
-                  [&](const Workload& shape) { return shape.sizes == report.what.workload.sizes; });
-  return timed &&
+  const bool timed = std::any_of(task.time_shapes.begin(), task.time_shapes.end(),
+                                 [&](const Workload& shape) { return is_at(report, shape); });
+  return timed && !report.what.sampled &&
          std::all_of(report.outputs.begin(), report.outputs.end(),
                      [](const OutputReport& output) { return output.compared == output.elements; });
+}
+
+// "rows 1024, cols 4096": the largest sizes met.
+std::string largest_met(const Task& task, const TrialReport& report) {
+  std::string out;
+  for (const Axis& axis : task.axes) {
+    if (axis.kind == AxisKind::fixed) continue;
+    std::int64_t most = 0;
+    for (const CaseReport& done : report.cases) {
+      const auto size = done.what.workload.sizes.find(axis.name);
+      if (!done.not_for_this_shape && size != done.what.workload.sizes.end())
+        most = std::max(most, size->second);
+    }
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", axis.name, most);
+  }
+  return out;
+}
+
+// Which time shapes ran, and how.
+void say_sizes(const Task& task, const TrialReport& report, Verification& out) {
+  bool all = true;
+  for (const Workload& shape : task.time_shapes) {
+    const auto ran = [&](bool sampled) {
+      return std::any_of(report.cases.begin(), report.cases.end(), [&](const CaseReport& done) {
+        return done.what.sampled == sampled && is_at(done, shape);
+      });
+    };
+    if (ran(false)) continue;
+    all &= ran(true);
+    out.sampled |= ran(true);
+  }
+  if (!all) out.up_to = largest_met(task, report);
+  out.sampled &= all;
 }
 
 // Integer results are exact whatever floating instructions stand beside them.
@@ -189,7 +256,7 @@ Attempt<Verification> conclude(const Task& task, const CompiledKernel& kernel, P
   bool any = false;
   for (const CaseReport& done : report.cases) {
     if (done.not_for_this_shape) continue;
-    any = true;
+    any |= !done.what.sampled;  // some blocks alone are no proof
     if (auto wrong = wrong_case(task, done)) return *wrong;
     if (auto strayed = wrong_again(task, done)) return *strayed;
     for (const OutputReport& output : done.outputs) {
@@ -203,7 +270,8 @@ Attempt<Verification> conclude(const Task& task, const CompiledKernel& kernel, P
                   "the kernel's `require` holds for none of the shapes that were tried");
   if (auto lower = lower_than_shown(task, report)) return *lower;
   out.cases = report.cases;
-  say_what_was_shown(task, kernel, out);
+  say_sizes(task, report, out);
+  say_what_was_shown(task, kernel, report, out);
   return out;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "task/axes.hpp"
 #include "task/stage_plan.hpp"
 
 namespace cupilot {
@@ -11,7 +12,8 @@ std::int64_t round_up(std::int64_t value, std::int64_t step) {
   return (value + step - 1) / step * step;
 }
 
-// An axis that is 1 in every shape the task names may be built into the kernel as absent.
+}  // namespace
+
 bool is_absent(const Task& task, const std::string& axis) {
   const auto one = [&](const Workload& shape) {
     const auto size = shape.sizes.find(axis);
@@ -20,6 +22,8 @@ bool is_absent(const Task& task, const std::string& axis) {
   return std::all_of(task.time_shapes.begin(), task.time_shapes.end(), one) &&
          std::all_of(task.check_shapes.begin(), task.check_shapes.end(), one);
 }
+
+namespace {
 
 // How far a size stands from whole steps: `tiles` steps and `extra` elements; `prime`: the next
 // prime from there.
@@ -53,11 +57,41 @@ struct AxisRow {
 
 namespace {
 
-bool spans_an_output(const Task& task, const std::string& axis) {
-  return std::any_of(task.tensors.begin(), task.tensors.end(), [&](const Tensor& tensor) {
-    return tensor.role == Role::out &&
-           std::find(tensor.shape.begin(), tensor.shape.end(), Expr(axis)) != tensor.shape.end();
+bool spans(const Tensor& output, const std::string& axis) {
+  return std::find(output.shape.begin(), output.shape.end(), Expr(axis)) != output.shape.end();
+}
+
+// Whether an output's elements are made of what lies along an axis. Of several outputs each says
+// by its check's length which axes it sums over; one that says nothing may be made of any.
+bool depends_on(const Task& task, const Tensor& output, const std::string& axis) {
+  const auto is_output = [](const Tensor& one) {
+    return one.role == Role::out || one.role == Role::in_out;
+  };
+  if (std::count_if(task.tensors.begin(), task.tensors.end(), is_output) == 1) return true;
+  const auto in_shape = [&](const std::string& name) {
+    return std::any_of(output.shape.begin(), output.shape.end(),
+                       [&](const Expr& extent) { return names_axis(extent, name); });
+  };
+  const bool told = std::any_of(task.axes.begin(), task.axes.end(), [&](const Axis& one) {
+    return names_axis(output.check.length, one.name);
   });
+  return in_shape(axis) || names_axis(output.check.length, axis) ||
+         (!told && output.check.kind != CheckKind::within);
+}
+
+// The elements of the iteration space that an output's reference walks.
+double output_cost(const Task& task, const PlanSteps& steps, const Workload& workload,
+                   const Tensor& output) {
+  double cost = 1;
+  for (const Axis& axis : task.axes) {
+    const auto size = workload.sizes.find(axis.name);
+    if (size == workload.sizes.end() || !depends_on(task, output, axis.name)) continue;
+    cost *= static_cast<double>(round_up(size->second, steps.step(axis.name)));
+    // The reference sums a row anew for every element of it.
+    if (axis.kind == AxisKind::reduced && output.role == Role::out && spans(output, axis.name))
+      cost *= static_cast<double>(size->second);
+  }
+  return cost;
 }
 
 }  // namespace
@@ -68,16 +102,12 @@ double padded_cost(const Task& task, const PlanSteps& steps, const Workload& wor
     for (auto& [axis, size] : padded.sizes) size = round_up(size, steps.step(axis));
     return reference_terms(task, padded);
   }
-  double cost = 1;
-  for (const Axis& axis : task.axes) {
-    const auto size = workload.sizes.find(axis.name);
-    if (size == workload.sizes.end()) continue;
-    cost *= static_cast<double>(round_up(size->second, steps.step(axis.name)));
-    // The reference sums a row anew for every element of it.
-    if (axis.kind == AxisKind::reduced && spans_an_output(task, axis.name))
-      cost *= static_cast<double>(size->second);
+  double cost = 0;
+  for (const Tensor& output : task.tensors) {
+    if (output.role == Role::out || output.role == Role::in_out)
+      cost += output_cost(task, steps, workload, output);
   }
-  return cost;
+  return std::max(cost, 1.0);
 }
 
 namespace {

@@ -15,6 +15,9 @@ namespace cupilot {
 std::optional<Workload> fitting(const Task& task, const PlanRequirements& requirements,
                                 const PlanSteps& steps, const Workload& wanted);
 
+// An axis that is 1 in every shape that the task names: it may be built into the kernel as absent.
+bool is_absent(const Task& task, const std::string& axis);
+
 // Prices running and judging a shape, every axis rounded up to its step: the terms that stages
 // combine; for a reference of text the elements of the iteration space, or what it walks where that
 // is more.

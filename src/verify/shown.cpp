@@ -6,6 +6,7 @@
 #include <array>
 #include <limits>
 #include <optional>
+#include <vector>
 
 namespace cupilot {
 namespace {
@@ -127,17 +128,90 @@ void say_contents(const Task& task, Verification& out) {
   if (!missing.empty())
     out.unproved.push_back(fmt::format("content left out by the budget: {}", missing));
   if (!out.full_size) {
-    out.unproved.push_back(task.time_shapes.size() > 1
-                               ? "the time shapes in full: proved at smaller shapes, on each path "
-                                 "that its plan tells of"
-                               : "the time shape in full: proved at smaller shapes, on each path "
-                                 "that its plan tells of");
+    out.unproved.push_back(fmt::format(
+        "the time shape{} in full: proved at smaller shapes{}",
+        task.time_shapes.size() > 1 ? "s" : "",
+        out.sampled ? ", and there on the first, the last and drawn blocks of the grid" : ""));
   }
+}
+
+// "PTX lines 12-15, 40": those that never ran.
+std::string lines_text(std::vector<std::uint32_t> lines) {
+  constexpr std::size_t most = 8;
+  std::sort(lines.begin(), lines.end());
+  lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+  std::string out;
+  std::size_t shown = 0;
+  for (std::size_t i = 0; i < lines.size(); ++shown) {
+    std::size_t end = i + 1;
+    while (end < lines.size() && lines[end] - lines[end - 1] <= 1) ++end;
+    if (shown == most) return out + ", ...";
+    out += fmt::format("{}{}", shown == 0 ? "" : ", ", lines[i]);
+    if (end > i + 1) out += fmt::format("-{}", lines[end - 1]);
+    i = end;
+  }
+  return out;
+}
+
+void say_coverage(const TrialReport& report, Verification& out) {
+  std::size_t all = 0;
+  std::vector<std::uint32_t> missing, once;
+  for (const EntryCoverage& entry : report.coverage) {
+    all += entry.instructions.size();
+    for (const auto& part : entry.instructions) {
+      if (part.times == 0) missing.push_back(part.line);
+    }
+    for (const auto& part : entry.loops) {
+      if (part.times < 2) once.push_back(part.line);
+    }
+  }
+  if (all == 0) return;
+  const std::size_t ran = all - missing.size();
+  if (missing.empty()) {
+    out.proved_by.push_back(fmt::format("all {} instructions of its PTX ran", all));
+  } else {
+    out.unproved.push_back(
+        fmt::format("{} of {} instructions of its PTX, which no case reached: "
+                    "PTX lines {}",
+                    all - ran, all, lines_text(missing)));
+  }
+  if (!once.empty())
+    out.unproved.push_back(
+        fmt::format("a third round of loops that end at PTX lines {}: no case "
+                    "took one",
+                    lines_text(once)));
+}
+
+void say_remarks(Verification& out) {
+  for (const CaseReport& done : out.cases) {
+    for (const Fault& remark : done.remarks) {
+      if (remark.code != "same_value") continue;
+      out.unproved.push_back(
+          fmt::format("order of two stores of one value: {} ({})", remark.message, remark.where));
+      return;
+    }
+  }
+}
+
+void say_excused(Verification& out) {
+  std::int64_t excused = 0;
+  for (const CaseReport& done : out.cases) {
+    for (const OutputReport& output : done.outputs) excused += output.excused;
+  }
+  if (excused > 0)
+    out.unproved.push_back(
+        fmt::format("{} elements on denormals and extreme scales, where the "
+                    "contract's own type fails too",
+                    excused));
 }
 
 }  // namespace
 
 double one_term_error_of(const Task& task) {
+  const bool narrow = std::any_of(task.tensors.begin(), task.tensors.end(), [](const Tensor& one) {
+    return one.check.arithmetic != DType::f32;
+  });
+  if (narrow) return std::numeric_limits<double>::infinity();
   if (task.precision == Precision::fp64 || task.precision == Precision::fp32_strict) return 0;
   for (const Kept& row : kept) {
     if (row.precision == task.precision && inputs_are_wide(task)) return row.error;
@@ -145,7 +219,8 @@ double one_term_error_of(const Task& task) {
   return std::numeric_limits<double>::infinity();
 }
 
-void say_what_was_shown(const Task& task, const CompiledKernel& kernel, Verification& out) {
+void say_what_was_shown(const Task& task, const CompiledKernel& kernel, const TrialReport& report,
+                        Verification& out) {
   out.proved_by.push_back(fmt::format(
       "{} compared elements of {} cases lie within their bound, the worst at {:.2g} of it",
       out.compared, out.cases.size(), out.worst_ratio));
@@ -153,6 +228,9 @@ void say_what_was_shown(const Task& task, const CompiledKernel& kernel, Verifica
   say_determinism(out);
   say_relations(out);
   say_contents(task, out);
+  say_excused(out);
+  say_coverage(report, out);
+  say_remarks(out);
 }
 
 }  // namespace cupilot

@@ -10,7 +10,9 @@ namespace cupilot {
 // says nothing.
 double one_term_error_of(const Task& task);
 
-// Fills proved, repeats, deterministic, proved_by and unproved from out.cases.
-void say_what_was_shown(const Task& task, const CompiledKernel& kernel, Verification& out);
+// Fills proved, repeats, deterministic, proved_by and unproved from out.cases and what they
+// executed.
+void say_what_was_shown(const Task& task, const CompiledKernel& kernel, const TrialReport& report,
+                        Verification& out);
 
 }  // namespace cupilot

@@ -189,7 +189,7 @@ TEST_CASE("what cannot be profiled is answered with the reason and the next step
   }
   // More scratch memory than a host lends is no fault of the machine's.
   CHECK(run_at_root("profile tests/hostile/hostile/c08_buffer_of_most_memory.cu", scratch).exit ==
-        8);
+        9);  // not done: the buffers are larger than what a plan is lent
   CHECK(run_at_root("profile " + bare, scratch).err.find("no launch plan") != std::string::npos);
   CHECK(run_at_root("profile missing.cu", scratch).exit == 2);
   const auto object = run_at_root("profile " + bare + " --json", scratch);

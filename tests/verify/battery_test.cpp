@@ -235,13 +235,20 @@ TEST_CASE("levels add content, seeds and full size") {
   };
   const auto is_full = [&](const std::vector<Case>& cases) {
     return std::any_of(cases.begin(), cases.end(), [&](const Case& run) {
-      return run.workload.sizes == task.time_shapes[0].sizes;
+      return !run.sampled && run.workload.sizes == task.time_shapes[0].sizes;
     });
   };
   const auto candidate = of(ProofLevel::candidate, false), elite = of(ProofLevel::elite, false);
   const auto finalist = of(ProofLevel::finalist, false);
-  CHECK(kinds(elite).size() == 13);
-  CHECK(kinds(finalist).size() == 13);
+  CHECK(kinds(elite).size() == 14);
+  CHECK(kinds(finalist).size() == 14);
+  CHECK(kinds(of(ProofLevel::elite, true)).count(ContentKind::scales) == 0);
+  const auto sampled = [](const std::vector<Case>& cases) {
+    return std::count_if(cases.begin(), cases.end(), [](const Case& run) { return run.sampled; });
+  };
+  CHECK(sampled(candidate) == 0);
+  CHECK(sampled(finalist) == 3);
+  CHECK(sampled(of(ProofLevel::finalist, true)) == 0);
   CHECK_FALSE(is_full(candidate));
   CHECK_FALSE(is_full(finalist));
   CHECK(is_full(of(ProofLevel::candidate, true)));
@@ -277,7 +284,7 @@ TEST_CASE("large steps leave no content out that a small shape can show") {
     std::int64_t tile;
     std::size_t kinds;
   };
-  for (const Row& row : {Row{ProofLevel::elite, 128, 13}, Row{ProofLevel::finalist, 256, 13},
+  for (const Row& row : {Row{ProofLevel::elite, 128, 14}, Row{ProofLevel::finalist, 256, 14},
                          Row{ProofLevel::elite, 1024, 2}}) {
     const KernelSource source =
         tiled_gemm({{"BM", row.tile}, {"BN", row.tile}, {"BK", 64}, {"STAGES", 4}, {"SPLIT", 1}});
@@ -292,6 +299,52 @@ TEST_CASE("large steps leave no content out that a small shape can show") {
     INFO(row.tile << ": " << cost);
     CHECK(kinds.size() == row.kinds);
   }
+}
+
+TEST_CASE("outputs of different loops leave the battery whole") {
+  Task task;
+  task.name = task.family = "count_and_copy";
+  task.axes = {{"rows", AxisKind::free}, {"bins", AxisKind::free}, {"n", AxisKind::reduced}};
+  Tensor x{"x", Role::in, DType::i32, {"rows", "n"}, {}, {}, {}};
+  Tensor counts{"counts", Role::out, DType::i32, {"bins"}, {}, {}, {}};
+  Tensor y{"y", Role::out, DType::i32, {"rows", "n"}, {}, {}, {}};
+  counts.check.length = "n";
+  y.check.length = 1;
+  task.tensors = {x, counts, y};
+  task.time_shapes = {{{{"rows", 4096}, {"bins", 4096}, {"n", 4096}}, 1}};
+  KernelSource source;
+  source.plan.launches = {
+      {.name = "k", .entry = "k", .grid = {"cdiv(n,1024)", "cdiv(rows,32)", "cdiv(bins,256)"}}};
+  std::set<ContentKind> kinds;
+  const auto cases = battery(task, source, DeviceSpec{}, ProofLevel::finalist, 7, false);
+  for (const Case& run : cases) kinds.insert(run.content.kind);
+  CHECK(cases.size() > 15);
+  CHECK(kinds.size() == 14);
+}
+
+TEST_CASE("axes that are looked up meet many ratios") {
+  Task task;
+  task.name = task.family = "resize";
+  task.axes = {{"from", AxisKind::free}, {"to", AxisKind::free}};
+  Tensor x{"x", Role::in, DType::f32, {"from"}, {}, {}, {}};
+  Tensor y{"y", Role::out, DType::f32, {"to"}, {}, {}, {}};
+  task.tensors = {x, y};
+  task.time_shapes = {{{{"from", 256}, {"to", 512}}, 1}};
+  KernelSource source;
+  source.plan.launches = {{.name = "k", .entry = "k", .grid = {"cdiv(to,128)"}, .block = {128}}};
+  const auto ratios = [&] {
+    std::set<std::pair<std::int64_t, std::int64_t>> met;
+    for (const Case& run : battery(task, source, DeviceSpec{}, ProofLevel::finalist, 7, false)) {
+      if (!run.sampled) met.emplace(run.workload.sizes.at("from"), run.workload.sizes.at("to"));
+    }
+    return met;
+  };
+  int odd_of_even = 0;
+  for (const auto& [from, to] : ratios()) odd_of_even += from % 2 == 0 && to % 2 == 1 ? 1 : 0;
+  CHECK(odd_of_even >= 8);
+  const std::size_t looked_up = ratios().size();
+  task.tensors[1].shape = {"to", "from"};  // no longer looked up
+  CHECK(ratios().size() + 8 < looked_up);
 }
 
 TEST_CASE("the same question gives the same battery") {

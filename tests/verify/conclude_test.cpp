@@ -56,6 +56,62 @@ TEST_CASE("full size means every element of a time shape") {
       conclude(task, kernel_of(Precision::fp32_strict), ProofLevel::candidate, report)->full_size);
 }
 
+TEST_CASE("a time shape that neither ran nor was sampled is named by what was met") {
+  const Task task = gemm_of(50, 7, 11);
+  TrialReport report = good(task);
+  const auto concluded = [&] {
+    return conclude(task, kernel_of(Precision::fp32_strict), ProofLevel::finalist, report);
+  };
+  CHECK(concluded()->up_to.empty());
+  CHECK_FALSE(concluded()->sampled);
+  for (CaseReport& done : report.cases) done.what.workload.sizes["m"] = 6;
+  CHECK(concluded()->up_to == "batch 1, m 6, n 7, k 11");
+  CaseReport blocks = report.cases[0];
+  blocks.what.workload = task.time_shapes[0];
+  blocks.what.sampled = true;
+  report.cases.push_back(blocks);
+  CHECK(concluded()->up_to.empty());
+  CHECK(concluded()->sampled);
+  CHECK_FALSE(concluded()->full_size);
+  report.cases.back().not_for_this_shape = true;  // nothing was told
+  CHECK_FALSE(concluded()->up_to.empty());
+}
+
+TEST_CASE("what no case executed is named") {
+  const Task task = gemm_of(5, 7, 11);
+  TrialReport report = good(task);
+  const auto says = [&](const char* part) {
+    const auto proof = conclude(task, kernel_of(Precision::fp32_strict), ProofLevel::elite, report);
+    const auto in = [&](const std::vector<std::string>& lines) {
+      return std::any_of(lines.begin(), lines.end(), [&](const std::string& line) {
+        return line.find(part) != std::string::npos;
+      });
+    };
+    return in(proof->proved_by) || in(proof->unproved);
+  };
+  CHECK_FALSE(says("instructions of its PTX"));
+  report.coverage = {{"gemm", {{10, 1}, {11, 1}, {12, 1}}, {}}};
+  CHECK(says("all 3 instructions of its PTX ran"));
+  report.coverage = {{"gemm", {{10, 1}, {11, 0}, {12, 0}, {20, 0}, {21, 1}}, {{21, 1}}}};
+  CHECK(says("3 of 5 instructions of its PTX, which no case reached: PTX lines 11-12, 20"));
+  CHECK(says("a third round of loops that end at PTX lines 21"));
+}
+
+TEST_CASE("a wrong output names the undefined value that goes into it") {
+  const Task task = gemm_of(5, 7, 11);
+  TrialReport report = good(task);
+  report.cases[0].outputs[0].failed = 1;
+  report.cases[0].remarks = {{"undefined_value", "lane 0 takes the value of lane 16", "here"}};
+  const auto refusal = [&] {
+    return conclude(task, kernel_of(Precision::fp32_strict), ProofLevel::elite, report).rejected();
+  };
+  CHECK(refusal().where == "D[0][1][2]");
+  report.cases[0].remarks.push_back({"spoiled_output", "D", "here"});
+  CHECK(refusal().where == "here");
+  CHECK(refusal().message.starts_with(
+      "an undefined value goes into D[0][1][2]: lane 0 takes the value of lane 16; 1 of 35"));
+}
+
 TEST_CASE("the first failure is the verdict") {
   struct Case {
     const char* what;
@@ -65,7 +121,8 @@ TEST_CASE("the first failure is the verdict") {
   };
   const Case c = GENERATE(from_range(std::vector<Case>{
       {"a fault", "run.race",
-       "two writers (and 1 more); shape batch=1 k=11 m=5 n=7, ordinary content, seed 5",
+       "two writers (and 1 more, among them run.guard: g); shape batch=1 k=11 m=5 n=7, ordinary "
+       "content, seed 5",
        [](TrialReport& r) {
          r.cases[0].faults = {{"run.race", "two writers", "ptx:4"}, {"run.guard", "g", ""}};
        }},
@@ -231,7 +288,7 @@ TEST_CASE("repeats, relations and values of one term decide what is said and wha
   }
   REQUIRE(proof);
   CHECK(proof->deterministic == row.deterministic);
-  CHECK(proof->battery == "3");
+  CHECK(proof->battery == "4");
   CHECK_FALSE(proof->proved_by.empty());
   CHECK_FALSE(proof->unproved.empty());
 }

@@ -52,6 +52,9 @@ StageAnswer prove_on_device(const Pipe& pipe, const EvaluationOptions& rules, Pr
   if (!place) return place.error();
   auto report = pipe.backend->run(pipe.task, kernel, cases);
   if (!report) return report.error();
+  if (Result<void> more = reach_further(*pipe.backend, pipe.task, kernel, level, cases, *report);
+      !more)
+    return more.error();
   auto concluded = conclude(pipe.task, kernel, level, *report);
   if (concluded.is_error()) return concluded.error();
   if (concluded.is_rejected()) return std::optional(concluded.rejected());

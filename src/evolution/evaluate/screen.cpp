@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/phases.hpp"
+#include "verify/reach.hpp"
 
 namespace cupilot {
 namespace {
@@ -74,6 +75,7 @@ Result<TrialReport> run_side_by_side(Backend& screen, const TaskRef& task,
   for (std::size_t place = 0; place < cases.size() && place <= faulty; ++place) {
     Result<TrialReport>& report = *reports[place];
     if (!report) return report.error();
+    add_coverage(all.coverage, report->coverage);
     all.confinement = report->confinement;
     if (report->cases.empty()) break;
     all.cases.push_back(std::move(report->cases.front()));
@@ -87,6 +89,27 @@ bool beyond_the_screen(const Rejected& rejected) {
 }
 
 }  // namespace
+
+Result<void> reach_further(Backend& backend, const TaskRef& task, const CompiledKernel& kernel,
+                           ProofLevel level, const std::vector<Case>& met, TrialReport& report) {
+  const auto failed = [](const CaseReport& done) {
+    return !done.faults.empty() ||
+           std::any_of(done.outputs.begin(), done.outputs.end(), [](const OutputReport& output) {
+             return output.failed > 0 || output.never_written > 0;
+           });
+  };
+  if (report.coverage.empty() || std::any_of(report.cases.begin(), report.cases.end(), failed))
+    return {};
+  Reach reach(task, kernel.source, backend.device(), level, met);
+  while (const auto next = reach.next(report.coverage)) {
+    auto ran = backend.run(task, kernel, {&*next, 1});
+    if (!ran) return ran.error();
+    add_coverage(report.coverage, ran->coverage);
+    for (CaseReport& done : ran->cases) report.cases.push_back(std::move(done));
+    if (failed(report.cases.back())) return {};
+  }
+  return {};
+}
 
 Result<Screened> screen(const Pipe& pipe, const CompiledKernel& kernel, ProofLevel level,
                         std::uint64_t seed) {
@@ -105,6 +128,9 @@ Result<Screened> screen(const Pipe& pipe, const CompiledKernel& kernel, ProofLev
                              : run_side_by_side(*pipe.screen, pipe.task, kernel, cases, threads);
   if (!report)
     return std::move(report.error()).while_doing("screening on " + pipe.screen->identity());
+  if (Result<void> more = reach_further(*pipe.screen, pipe.task, kernel, level, cases, *report);
+      !more)
+    return more.error();
   auto concluded = conclude(pipe.task, kernel, level, *report);
   if (concluded.is_error()) return concluded.error();
   if (!concluded.is_rejected()) {

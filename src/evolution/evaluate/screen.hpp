@@ -14,6 +14,11 @@ struct Screened {
   std::string proved, unproved;  // a sentence each; "" when there is nothing to say
 };
 
+// Adds runs that the battery's cases, `met`, call for by what they executed; a device that does not
+// tell has none.
+Result<void> reach_further(Backend& backend, const TaskRef& task, const CompiledKernel& kernel,
+                           ProofLevel level, const std::vector<Case>& met, TrialReport& report);
+
 // Level `candidate` takes the few of its cases that tell most for their cost, higher levels take
 // all of theirs.
 Result<Screened> screen(const Pipe& pipe, const CompiledKernel& kernel, ProofLevel level,

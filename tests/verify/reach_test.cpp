@@ -1,0 +1,76 @@
+// Runs that are chosen by what the runs before them executed.
+#include "verify/reach.hpp"
+
+#include "catch.hpp"
+#include "verify/plans.hpp"
+
+namespace cupilot {
+namespace {
+
+EntryCoverage covered(std::uint32_t times, std::uint32_t rounds) {
+  return {"gemm", {{10, 1}, {11, times}}, {{12, rounds}}};
+}
+
+TEST_CASE("all is covered once every instruction ran and every loop turned back twice") {
+  CHECK(covers_all({}));
+  for (const auto& [times, rounds, all] :
+       {std::tuple{1u, 2u, true}, {0u, 2u, false}, {1u, 1u, false}, {1u, 0u, false}}) {
+    const EntryCoverage one = covered(times, rounds);
+    CHECK(covers_all({&one, 1}) == all);
+  }
+}
+
+TEST_CASE("coverage of several runs adds up") {
+  std::vector<EntryCoverage> sum;
+  const EntryCoverage first = covered(0, 2), second = covered(1, 0);
+  add_coverage(sum, {&first, 1});
+  add_coverage(sum, {&second, 1});
+  REQUIRE(sum.size() == 1);
+  CHECK(covers_all(sum));
+}
+
+std::vector<Case> run_all(Reach& reach, const EntryCoverage& seen) {
+  std::vector<Case> cases;
+  while (auto next = reach.next({&seen, 1})) {
+    cases.push_back(*next);
+    if (cases.size() > 100) break;
+  }
+  return cases;
+}
+
+TEST_CASE("sizes grow axis by axis until all is covered or paid for") {
+  const Task task = gemm_of(4096, 512, 8192);
+  const KernelSource source = tiled_gemm();
+  const std::vector<Case> met = {
+      {.workload = {{{"m", 100}, {"n", 90}, {"k", 70}, {"batch", 1}}, 1}, .content = {.seed = 9}}};
+  const auto reach_of = [&](ProofLevel level) {
+    return Reach(task, source, DeviceSpec{}, level, met);
+  };
+  Reach whole = reach_of(ProofLevel::finalist);
+  const EntryCoverage all = covered(1, 2), part = covered(0, 2);
+  CHECK_FALSE(whole.next({&all, 1}));
+  CHECK_FALSE(whole.next({}));
+  Reach some = reach_of(ProofLevel::finalist);
+  const std::vector<Case> cases = run_all(some, part);
+  REQUIRE(cases.size() >= 3);
+  CHECK(cases.size() < 30);
+  for (const Case& one : cases) {
+    int grown = 0;
+    for (const auto& [axis, size] : one.workload.sizes)
+      grown += size > met[0].workload.sizes.at(axis) ? 1 : 0;
+    CHECK(grown == 1);
+    CHECK(one.content.seed == 9);
+  }
+  const auto reaches = [&](const char* axis, std::int64_t least) {
+    return std::any_of(cases.begin(), cases.end(),
+                       [&](const Case& one) { return one.workload.sizes.at(axis) >= least; });
+  };
+  CHECK(reaches("m", 401));
+  CHECK(reaches("k", 281));
+  CHECK(reaches("n", 361));
+  Reach none = reach_of(ProofLevel::candidate);
+  CHECK_FALSE(none.next({&part, 1}));
+}
+
+}  // namespace
+}  // namespace cupilot
