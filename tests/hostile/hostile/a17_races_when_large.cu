@@ -1,4 +1,4 @@
-// cupilot: {"task": ["tests/hostile/open/tasks/sum_big.json"]}
+// cupilot: {"task": ["tests/hostile/tasks/sum_big.json"]}
 // cupilot: {"plan": {"launches": [{"entry": "k", "grid": ["rows"], "block": [256], "args": ["x", "y", {"i32": "rows"}, {"i32": "cols"}]}]}}
 // From 1000 rows the last warp does not wait for the others' sums.
 extern "C" __global__ void k(const float* x, float* y, int rows, int cols) {
