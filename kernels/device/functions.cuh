@@ -45,10 +45,14 @@ __device__ __forceinline__ float sign_(float x) {
 __device__ __forceinline__ float max_(float a, float b) { return fmaxf(a, b); }
 __device__ __forceinline__ float min_(float a, float b) { return fminf(a, b); }
 __device__ __forceinline__ float maxn_(float a, float b) {
-  return a != a ? a : b != b ? b : fmaxf(a, b);
+  float most;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(most) : "f"(a), "f"(b));
+  return most;
 }
 __device__ __forceinline__ float minn_(float a, float b) {
-  return a != a ? a : b != b ? b : fminf(a, b);
+  float least;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(least) : "f"(a), "f"(b));
+  return least;
 }
 
 __device__ __forceinline__ float infinity() { return __uint_as_float(0x7f800000u); }
@@ -88,3 +92,34 @@ struct Minn {
   static __device__ __forceinline__ float nothing() { return infinity(); }
   static __device__ __forceinline__ float of(float a, float b) { return minn_(a, b); }
 };
+
+// Neighbours that may take more than one instruction of 16 bytes. Wants: vector.cuh.
+template <class T, int N>
+__device__ __forceinline__ Vector<T, N> load_wide(const T* from) {
+  constexpr int LIMIT = 16 / static_cast<int>(sizeof(T));
+  constexpr int PIECE = N < LIMIT ? N : LIMIT;
+  Vector<T, N> out;
+#pragma unroll
+  for (int first = 0; first < N; first += PIECE) {
+    const Vector<T, PIECE> piece = load_vector<T, PIECE>(from + first);
+#pragma unroll
+    for (int i = 0; i < PIECE; ++i) out.at[first + i] = piece.at[i];
+  }
+  return out;
+}
+template <class T, int N, bool STREAMING>
+__device__ __forceinline__ void store_wide(T* to, const Vector<T, N>& values) {
+  constexpr int LIMIT = 16 / static_cast<int>(sizeof(T));
+  constexpr int PIECE = N < LIMIT ? N : LIMIT;
+#pragma unroll
+  for (int first = 0; first < N; first += PIECE) {
+    Vector<T, PIECE> piece;
+#pragma unroll
+    for (int i = 0; i < PIECE; ++i) piece.at[i] = values.at[first + i];
+    if constexpr (STREAMING) {
+      store_vector_streaming<T, PIECE>(to + first, piece);
+    } else {
+      store_vector<T, PIECE>(to + first, piece);
+    }
+  }
+}

@@ -222,7 +222,7 @@ std::vector<Tunable> templates_of(const Families& families, const Task& task) {
   bool served = false;  // by a template that was written for the family
   for (const Family& family : families) {
     for (const Tunable& tunable : family.templates) {
-      if (!tunable.anchor.empty()) continue;
+      if (!tunable.anchor.empty() && tunable.family != task.family) continue;
       served = served || serves(tunable, task);
       all.push_back(tunable);
     }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "program/call_text.hpp"
 #include "task/identifiers.hpp"
 #include "task/rules/apply.hpp"
 
@@ -19,38 +20,20 @@ std::vector<StageAxis> without_ones(const std::vector<StageAxis>& axes) {
   return out;
 }
 
-std::string trimmed(const std::string& text) {
-  const std::size_t begin = text.find_first_not_of(' ');
-  return begin == std::string::npos ? ""
-                                    : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
-}
-
-// The arguments of the call whose '(' stands at `open`; `close`: the place of its ')'.
-std::vector<std::string> arguments_at(const std::string& text, std::size_t open,
-                                      std::size_t& close) {
-  std::vector<std::string> out(1);
-  int depth = 0;
-  for (close = open; close < text.size(); ++close) {
-    const char c = text[close];
-    if (c == ')' && --depth == 0) break;
-    if (c == ',' && depth == 1)
-      out.emplace_back();
-    else if (close > open)
-      out.back() += c;
-    if (c == '(') ++depth;
-  }
-  for (std::string& one : out) one = trimmed(one);
-  return out;
-}
-
 class Sited {
  public:
   explicit Sited(const Task& task) : task_(task) {}
+  Sited(const Task& task, const Expr& rows, const Expr& cols) : task_(task), given_(true) {
+    site_.form = GraphForm::product;
+    site_.rows = rows;
+    site_.cols = cols;
+    groups_ = {{true, rows}, {false, cols}};
+  }
 
   std::optional<GraphSite> run() {
     const auto& stages = task_.reference.stages;
     if (stages.empty() || task_.time_shapes.empty()) return std::nullopt;
-    if (!find_rows()) return std::nullopt;
+    if (!(given_ ? is_of_elements() : find_rows())) return std::nullopt;
     for (std::size_t i = 0; i < stages.size(); ++i) {
       if (!add(i)) return std::nullopt;
     }
@@ -73,14 +56,20 @@ class Sited {
     return all;
   }
 
+  bool is_of_elements() const {
+    const auto& stages = task_.reference.stages;
+    return value(site_.rows) && value(site_.cols) &&
+           std::all_of(stages.begin(), stages.end(),
+                       [](const ReferenceStage& stage) { return stage.kind == StageKind::map; });
+  }
+
   // Rows and columns: those of the folds, else of the output.
   bool find_rows() {
     const auto& stages = task_.reference.stages;
     for (std::size_t i = 0; i < stages.size(); ++i) {
-      if (stages[i].kind == StageKind::scan) return false;
+      if (stages[i].kind == StageKind::scan) return find_scan(static_cast<int>(i));
       if (stages[i].kind != StageKind::fold) continue;
-      if (site_.folds.empty())
-        site_.rows = product(stages[i].free), site_.cols = product(stages[i].over);
+      if (site_.folds.empty() && !find_groups(stages[i])) return false;
       if (value(product(stages[i].free)) != value(site_.rows) ||
           value(product(stages[i].over)) != value(site_.cols))
         return false;
@@ -97,7 +86,102 @@ class Sited {
     site_.cols = axes.back().extent;
     axes.pop_back();
     site_.rows = product(axes);
+    groups_ = {{true, site_.rows}, {false, site_.cols}};
     return value(site_.rows) && value(site_.cols);
+  }
+
+  // Rows of the one scan; columns of the output, which may have others.
+  bool find_scan(int number) {
+    const auto& stages = task_.reference.stages;
+    const auto is_output = [&](const ReferenceStage& one) {
+      return find_tensor(task_, one.name) != nullptr;
+    };
+    const auto other = [&](const ReferenceStage& one) {
+      return one.kind != StageKind::map && &one != &stages[static_cast<std::size_t>(number)];
+    };
+    if (std::any_of(stages.begin(), stages.end(), other)) return false;
+    const ReferenceStage& scan = stages[static_cast<std::size_t>(number)];
+    if (!find_groups(scan) || site_.form != GraphForm::rows || without_ones(scan.over).size() != 1)
+      return false;
+    site_.scan = number;
+    site_.scan_cols = site_.cols;
+    const auto output = std::find_if(stages.begin(), stages.end(), is_output);
+    const auto axes = output == stages.end() ? scan.over : without_ones(output->free);
+    const auto rows = value(site_.rows), cols = value(site_.cols);
+    if (!rows || !cols || axes.empty() || output == stages.end()) return false;
+    if (value(product(output->free)) != *rows * *cols) {
+      site_.cols = axes.back().extent;
+      groups_ = {{true, site_.rows}, {false, site_.cols}};
+    }
+    return value(site_.cols).has_value();
+  }
+
+  // Axes of a fold's elements as they lie in memory: in the order of the first read that has them
+  // all, else the free ones first.
+  static std::vector<StageAxis> order_of(const ReferenceStage& fold) {
+    const auto all = without_ones(all_of(fold));
+    for (const StageRead& read : fold.reads) {
+      for (const auto& at : read.at.empty() ? calls_of(read.name, fold.term)
+                                            : std::vector<std::vector<std::string>>{read.at}) {
+        std::vector<StageAxis> order;
+        for (const std::string& place : at) {
+          const auto axis = std::find_if(all.begin(), all.end(),
+                                         [&](const StageAxis& one) { return one.name == place; });
+          if (axis != all.end()) order.push_back(*axis);
+        }
+        if (order.size() == all.size()) return order;
+      }
+    }
+    return all;
+  }
+
+  bool find_groups(const ReferenceStage& fold) {
+    const auto free = without_ones(fold.free);
+    std::vector<StageAxis> in_order;
+    for (const StageAxis& axis : order_of(fold)) {
+      const bool row = std::find(free.begin(), free.end(), axis) != free.end();
+      if (row) in_order.push_back(axis);
+      if (groups_.empty() || groups_.back().row != row)
+        groups_.push_back({row, axis.extent});
+      else
+        groups_.back().extent = product_of({groups_.back().extent, axis.extent});
+    }
+    site_.rows = product(fold.free);
+    site_.cols = product(fold.over);
+    if (groups_.empty() || in_order != free || groups_.size() > 3) return false;
+    site_.inner = groups_.back().extent;
+    if (groups_.back().row)
+      site_.form = GraphForm::columns;
+    else if (groups_.size() == 3)
+      site_.form = GraphForm::parted;
+    return true;
+  }
+
+  // Whether each of an element's coordinates says its row; empty: they do not fit the groups.
+  std::vector<bool> in_row(const std::vector<StageAxis>& axes) const {
+    std::vector<bool> out;
+    std::size_t group = 0;
+    std::int64_t left = value(groups_[0].extent).value_or(0);
+    for (const StageAxis& axis : axes) {
+      while (left == 1 && group + 1 < groups_.size())
+        left = value(groups_[++group].extent).value_or(0);
+      const std::int64_t extent = value(axis.extent).value_or(0);
+      if (extent <= 0 || left % extent != 0) return {};
+      left /= extent;
+      out.push_back(groups_[group].row);
+    }
+    return out;
+  }
+
+  static std::vector<StageAxis> coordinates_of(const ReferenceStage& stage) {
+    if (stage.kind == StageKind::map) return all_of(stage);
+    std::vector<StageAxis> out;
+    for (const StageAxis& axis : all_of(stage)) {
+      if (axis.extent.text == "1") out.push_back(axis);
+    }
+    const auto order = order_of(stage);
+    out.insert(out.end(), order.begin(), order.end());
+    return out;
   }
 
   int source(std::size_t reader, const std::string& name) const {
@@ -110,20 +194,34 @@ class Sited {
   bool add(std::size_t number) {
     const ReferenceStage& stage = task_.reference.stages[number];
     SiteStage out;
-    out.coordinates = all_of(stage);
+    out.coordinates = coordinates_of(stage);
     const auto elements = value(product(stage.free));
     const auto rows = *value(site_.rows), cols = *value(site_.cols);
-    if (stage.kind == StageKind::fold || (elements == rows && cols > 1))
+    if (stage.kind == StageKind::fold || (elements == rows && cols > 1 && site_.scan < 0))
       out.place = StagePlace::row;
-    else if (elements != rows * cols)
-      return false;
+    else if (stage.kind == StageKind::map && elements != rows * cols)
+      out.apart = true;
     out.term = stage.term;
     out.finish = stage.finish;
     for (const StageRead& read : stage.reads) {
-      if (!add_read(stage, number, read, out)) return false;
+      if (!out.apart && !add_read(stage, number, read, out)) out.apart = true;
     }
+    if (out.apart && (!is_pure(number, true) || find_tensor(task_, stage.name) != nullptr))
+      return false;
     site_.stages.push_back(std::move(out));
     return true;
+  }
+
+  // A map of tensors alone: it has a value anywhere. in_row: anywhere in a row, since it may read
+  // the row's scan.
+  bool is_pure(std::size_t number, bool in_row = false) const {
+    const ReferenceStage& stage = task_.reference.stages[number];
+    return stage.kind == StageKind::map &&
+           std::all_of(stage.reads.begin(), stage.reads.end(), [&](const StageRead& read) {
+             const int from = source(number, read.source);
+             return from < 0 || (in_row && from == site_.scan) ||
+                    is_pure(static_cast<std::size_t>(from), in_row);
+           });
   }
 
   bool add_read(const ReferenceStage& stage, std::size_t number, const StageRead& read,
@@ -134,13 +232,20 @@ class Sited {
       out.reads.push_back(std::move(*made));
       return true;
     }
+    misplaced_ = false;
     std::map<std::vector<std::string>, std::string> known;
     bool left = false;  // a call that stays one
     for (std::string* text : {&out.term, &out.finish})
       replace_calls(stage, number, read, *text, known, left, out);
     if (!left) return true;
-    if (source(number, read.source) >= 0) return false;
-    SiteRead called{.name = read.name, .source = read.source, .extents = read.extents};
+    const int from = source(number, read.source);
+    const bool scanned = from >= 0 && from == site_.scan;
+    if (from >= 0 && !is_pure(static_cast<std::size_t>(from)) &&
+        (misplaced_ || (!scanned && !is_pure(static_cast<std::size_t>(from), true))))
+      return false;
+    SiteRead called{
+        .name = read.name, .source = read.source, .stage = from, .extents = read.extents};
+    if (scanned) called.kind = SiteRead::Kind::scanned;
     out.called.push_back(std::move(called));
     return true;
   }
@@ -165,7 +270,8 @@ class Sited {
       auto found = known.find(arguments);
       if (found == known.end()) {
         auto made = classified(stage, number, read, name, arguments);
-        if (made && made->kind != SiteRead::Kind::other) {
+        if (!made) misplaced_ = true;
+        if (made && made->kind != SiteRead::Kind::other && made->kind != SiteRead::Kind::scanned) {
           found = known.emplace(arguments, name).first;
           out.reads.push_back(std::move(*made));
         }
@@ -188,37 +294,70 @@ class Sited {
     std::vector<StageAxis> asked;
     for (std::size_t d = 0; d < at.size(); ++d) asked.push_back({at[d], read.extents[d]});
     asked = without_ones(asked);
-    const auto all = without_ones(all_of(stage)), free = without_ones(stage.free);
+    const auto all = without_ones(coordinates_of(stage)), free = without_ones(stage.free);
     const auto rows = value(site_.rows), cols = value(site_.cols);
-    const bool here = asked == all;
     const auto size = value(product(asked));
-    if (here && size == *rows * *cols)
+    if (asked == all && size == *rows * *cols)
       out.kind = SiteRead::Kind::element;
-    else if (size == rows && is_row(stage, asked, all, free))
+    else if (size == rows && asked == of_row(stage, all, free, true))
       out.kind = SiteRead::Kind::row;
-    else if (!all.empty() && asked.size() == 1 && asked[0] == all.back() && size == cols)
+    else if (size == cols && !asked.empty() && asked == of_row(stage, all, free, false))
       out.kind = SiteRead::Kind::column;
-    if (out.stage >= 0) {
-      const bool full = site_.stages[static_cast<std::size_t>(out.stage)].place == StagePlace::full;
-      if (out.kind != (full ? SiteRead::Kind::element : SiteRead::Kind::row)) return std::nullopt;
+    if (out.stage < 0) return out;
+    const SiteStage* from = nullptr;
+    const auto at_stage = static_cast<std::size_t>(out.stage);
+    if (out.stage != site_.scan) from = &site_.stages[at_stage];
+    const bool full = from != nullptr && from->place == StagePlace::full;
+    if (from != nullptr && !from->apart &&
+        out.kind == (full ? SiteRead::Kind::element : SiteRead::Kind::row))
+      return out;
+    if (from == nullptr || !is_pure(at_stage)) {
+      // It reads the row's scan, so it must be read in the same row.
+      if (stage.kind != StageKind::map || asked.empty() ||
+          (from != nullptr && !is_pure(at_stage, true)))
+        return std::nullopt;
+      asked.pop_back();
+      if (asked != of_row(stage, all, free, true)) return std::nullopt;
+    }
+    out.kind = from == nullptr ? SiteRead::Kind::scanned : SiteRead::Kind::other;
+    return out;
+  }
+
+  // Coordinates that say an element's row, or its place in a row.
+  std::vector<StageAxis> of_row(const ReferenceStage& stage, const std::vector<StageAxis>& all,
+                                const std::vector<StageAxis>& free, bool row) const {
+    std::vector<StageAxis> out;
+    if (stage.kind == StageKind::map && value(product(stage.free)) == value(site_.rows) &&
+        *value(site_.cols) > 1)
+      return row ? all : out;
+    const auto says = in_row(all);
+    if (says.size() < all.size() && stage.kind == StageKind::map) return out;
+    for (std::size_t d = 0; d < all.size(); ++d) {
+      const bool own = stage.kind != StageKind::map
+                           ? std::find(free.begin(), free.end(), all[d]) != free.end()
+                           : says[d];
+      if (own == row) out.push_back(all[d]);
     }
     return out;
   }
 
-  // The leading coordinates of an element, or all of a stage that has one value a row.
-  bool is_row(const ReferenceStage& stage, const std::vector<StageAxis>& asked,
-              const std::vector<StageAxis>& all, const std::vector<StageAxis>& free) const {
-    if (stage.kind == StageKind::fold) return asked == free;
-    if (value(product(stage.free)) == value(site_.rows)) return asked == all;
-    return asked.size() < all.size() && std::equal(asked.begin(), asked.end(), all.begin());
-  }
-
   const Task& task_;
+  const bool given_ = false;  // rows and columns
+  bool misplaced_ = false;    // a scan is called elsewhere than in its own row
   GraphSite site_;
+  struct Group {
+    bool row;
+    Expr extent;
+  };
+  std::vector<Group> groups_{};  // of an element's coordinates, outermost first
 };
 
 }  // namespace
 
 std::optional<GraphSite> graph_site(const Task& task) { return Sited(task).run(); }
+
+std::optional<GraphSite> graph_site(const Task& task, const Expr& rows, const Expr& cols) {
+  return Sited(task, rows, cols).run();
+}
 
 }  // namespace cupilot

@@ -16,33 +16,46 @@ enum class StagePlace { full, row };
 // A value that a stage's text uses, its calls replaced by names.
 struct SiteRead {
   // element: of the same element; row: of the same row; column: of the same place of every row;
-  // other: found by coordinates.
-  enum class Kind { element, row, column, other };
+  // scanned: of the same row's scan, at the last coordinate; other: found by coordinates.
+  enum class Kind { element, row, column, scanned, other };
   Kind kind = Kind::other;
   std::string name{};           // in the text
   std::string source{};         // a tensor or a stage
   int stage = -1;               // of the source; -1: a tensor
-  std::vector<Expr> extents{};  // other
+  std::vector<Expr> extents{};  // of the source
   std::vector<std::string> at{};
 };
 
 struct SiteStage {
   StagePlace place = StagePlace::full;
+  bool apart = false;  // a map that has no place: its readers compute it at their coordinates
   std::vector<StageAxis> coordinates{};  // of an element; of a fold with those it runs over
   std::string term{}, finish{};
   std::vector<SiteRead> reads{};
-  std::vector<SiteRead> called{};  // names that the text still calls: tensors by coordinates
+  std::vector<SiteRead> called{};  // names that the text still calls, by coordinates
 };
 
+// How elements lie in memory. rows: row after row. parted: every row's elements in equal parts,
+// part after part, row after row within each. columns: `inner` neighbours belong to as many rows.
+// product: rows of a matrix product.
+enum class GraphForm { rows, parted, columns, product };
+
 struct GraphSite {
+  GraphForm form = GraphForm::rows;
   Expr rows = 1, cols = 1;
+  Expr inner = 1;                   // parted: of a part; columns: neighbouring rows
   bool flat = false;                // one row: every read is of the same element
   std::vector<SiteStage> stages{};  // as in the reference
   std::vector<int> folds{};         // in order
+  int scan = -1;                    // the one scan; its graph has no folds
+  Expr scan_cols = 1;               // terms of a row's scan
 };
 
-// nullopt: the graph has scans, folds of other rows, several shapes of outputs, or a stage that
-// reads another one elsewhere than at its own element or row.
+// nullopt: the graph has folds of several kinds of rows, several scans, several shapes of outputs,
+// or a stage that reads a fold elsewhere than at its own row.
 std::optional<GraphSite> graph_site(const Task& task);
+
+// What follows a product of so many rows and columns: a graph of maps alone.
+std::optional<GraphSite> graph_site(const Task& task, const Expr& rows, const Expr& cols);
 
 }  // namespace cupilot

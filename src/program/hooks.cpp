@@ -1,377 +1,36 @@
 #include "program/hooks.hpp"
 
 #include <algorithm>
-#include <array>
+#include <map>
+#include <memory>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "program/graph_site.hpp"
+#include "program/graph_text.hpp"
+#include "program/product.hpp"
 #include "task/identifiers.hpp"
 #include "task/rules/apply.hpp"
 
 namespace cupilot {
 namespace {
 
-constexpr std::array<const char*, 6> combiners = {"Sum", "Prod", "Max", "Min", "Maxn", "Minn"};
-
-bool is_output(const Tensor& tensor) { return tensor.role == Role::out; }
-
-// Text of `struct Graph` for one task.
-class GraphText {
- public:
-  GraphText(const Task& task, const GraphSite& site) : task_(task), site_(site) {}
-
-  std::string text() const {
-    std::string out = parameters() + "struct Graph {\n";
-    out += members();
-    out += row_struct() + values_struct() + load();
-    out += folds();
-    out += finish();
-    out += store();
-    out += store_row();
-    out += extents();
-    out += "};\n" + fmt::format("constexpr int FOLDS = {};\n", site_.folds.size());
-    return out + combiners_text();
-  }
-
- private:
-  using Kind = SiteRead::Kind;
-
-  std::string parameters() const {
-    std::string list, names;
-    for (const Tensor& tensor : task_.tensors) {
-      list += fmt::format("{}{}T_{}* {}", list.empty() ? "" : ", ",
-                          is_output(tensor) ? "" : "const ", tensor.name, tensor.name);
-      names += (names.empty() ? "" : ", ") + tensor.name;
-    }
-    for (const Axis& axis : task_.axes) {
-      list += fmt::format(", long long {}", axis.name);
-      names += ", " + axis.name;
-    }
-    return fmt::format("#define GRAPH_PARAMETERS {}\n#define GRAPH_ARGUMENTS {}\n", list, names);
-  }
-
-  std::string members() const {
-    std::string out;
-    for (const Tensor& tensor : task_.tensors)
-      out += fmt::format("  {}T_{}* {};\n", is_output(tensor) ? "" : "const ", tensor.name,
-                         tensor.name);
-    for (const Axis& axis : task_.axes) out += fmt::format("  long long {};\n", axis.name);
-    out +=
-        fmt::format("  __device__ long long all_rows() const {{ return {}; }}\n", site_.rows.text);
-    return out + fmt::format("  __device__ long long all_columns() const {{ return {}; }}\n",
-                             site_.cols.text);
-  }
-
-  // Declares `Row`: what its elements share.
-  std::string row_struct() const {
-    std::string out = "  struct Row {\n    long long row;\n";
-    for (const int fold : site_.folds) out += fmt::format("    float fold_{};\n", stage(fold).name);
-    return out + "  };\n";
-  }
-
-  // Tensors that are read at the element itself, by name.
-  std::set<std::string> held() const {
-    std::set<std::string> names;
-    for (const SiteStage& one : site_.stages) {
-      for (const SiteRead& read : one.reads) {
-        if (read.kind == Kind::element && read.stage < 0) names.insert(read.source);
-      }
-    }
-    return names;
-  }
-
-  std::string values_struct() const {
-    std::string out =
-        "  // N elements of a row as they are stored.\n  template <int N>\n  struct Values {\n";
-    for (const std::string& name : held()) out += fmt::format("    Vector<T_{0}, N> {0};\n", name);
-    return out + "  };\n";
-  }
-
-  std::string load() const {
-    std::string out =
-        "  template <int N>\n  __device__ __forceinline__ Values<N> load(const Row& at, long long "
-        "column) const {\n    Values<N> values;\n    const long long first = at.row * "
-        "all_columns() + column;\n";
-    for (const std::string& name : held()) {
-      out += fmt::format(
-          "    values.{0} = LOAD_HINT ? load_vector_streaming<T_{0}, N>(this->{0} + first)\n"
-          "                           : load_vector<T_{0}, N>(this->{0} + first);\n",
-          name);
-    }
-    return out + "    return values;\n  }\n";
-  }
-
-  const ReferenceStage& stage(int number) const {
-    return task_.reference.stages[static_cast<std::size_t>(number)];
-  }
-  const SiteStage& sited(int number) const {
-    return site_.stages[static_cast<std::size_t>(number)];
-  }
-
-  // Stages that are computed where they are read: all but folds, in order, with `number` last.
-  void needed(int number, std::vector<int>& order) const {
-    for (const SiteRead& read : sited(number).reads) {
-      if (read.stage >= 0 && stage(read.stage).kind == StageKind::map) needed(read.stage, order);
-    }
-    if (std::find(order.begin(), order.end(), number) == order.end()) order.push_back(number);
-  }
-
-  std::string converted(const std::string& tensor, const std::string& element) const {
-    const Tensor* what = find_tensor(task_, tensor);
-    const bool real = what == nullptr || what->type <= DType::e5m2;
-    return real ? fmt::format("to_float({})", element)
-                : fmt::format("static_cast<long long>({})", element);
-  }
-
-  // Extents by functions: coordinates in scope may have the names of axes.
-  std::string index_text(const SiteRead& read) const {
-    std::string index = read.at.empty() ? "0" : "(" + read.at[0] + ")";
-    for (std::size_t d = 1; d < read.at.size(); ++d)
-      index = fmt::format("({} * extent_{}() + ({}))", index, extent_number(read.extents[d].text),
-                          read.at[d]);
-    return index;
-  }
-
-  std::string value(const SiteRead& read) const {
-    if (read.stage >= 0) {
-      const bool fold = stage(read.stage).kind == StageKind::fold;
-      return (fold ? "at.fold_" : "value_") + stage(read.stage).name;
-    }
-    switch (read.kind) {
-      case Kind::element:
-        return converted(read.source, fmt::format("values.{}.at[i]", read.source));
-      case Kind::row:
-        return converted(read.source, fmt::format("this->{}[at.row]", read.source));
-      case Kind::column:
-        return converted(read.source, fmt::format("columns_{}.at[i]", read.source));
-      default:
-        return converted(read.source, fmt::format("this->{}[{}]", read.source, index_text(read)));
-    }
-  }
-
-  // `text` with what it needs: places of its reads, constants, what these need in turn.
-  std::string with_needs(const SiteStage& one, const ReferenceStage& what,
-                         const std::string& text) const {
-    std::string all = text;
-    for (const SiteRead& read : one.reads) {
-      if (!uses(text, read.name) || read.kind != Kind::other) continue;
-      for (const std::string& at : read.at) all += " " + at;
-    }
-    for (auto constant = what.constants.rbegin(); constant != what.constants.rend(); ++constant) {
-      if (uses(all, constant->first)) all += " " + constant->second;
-    }
-    return all;
-  }
-
-  // Coordinates of element `first + i`, or of the row where the stage has one value a row.
-  std::string coordinates(const SiteStage& one, const ReferenceStage& what, bool per_row) const {
-    std::string out, rest = per_row ? "at.row" : "(first + i)";
-    const auto& axes = per_row ? what.free : one.coordinates;
-    for (std::size_t d = axes.size(); d-- > 0;) {
-      const std::string& extent = axes[d].extent.text;
-      if (extent == "1") {
-        out += fmt::format("      const long long {} = 0;\n", axes[d].name);
-        continue;
-      }
-      if (!per_row && rest == "(first + i)" && axes[d].extent == site_.cols && !site_.flat) {
-        out += fmt::format("      const long long {} = column + i;\n", axes[d].name);
-        rest = "at.row";
-        continue;
-      }
-      const std::string size = fmt::format("size_of_{}_{}", axes[d].name, d);
-      out += fmt::format("      const long long {} = extent_{}();\n", size, extent_number(extent));
-      out += fmt::format("      const long long {} = {}{};\n", axes[d].name, rest,
-                         d == 0 ? "" : " % " + size);
-      rest = fmt::format("({} / {})", rest, size);
-    }
-    return out;
-  }
-
-  std::size_t extent_number(const std::string& extent) const {
-    const auto known = std::find(extents_.begin(), extents_.end(), extent);
-    if (known != extents_.end()) return static_cast<std::size_t>(known - extents_.begin());
-    extents_.push_back(extent);
-    return extents_.size() - 1;
-  }
-
-  // `text` over a stage's reads, as the value of a new constant.
-  std::string computed(int number, const std::string& text, const std::string& name,
-                       bool per_row) const {
-    const SiteStage& one = sited(number);
-    const ReferenceStage& what = stage(number);
-    std::string out = fmt::format("    float {};\n    {{\n", name);
-    const std::string all = with_needs(one, what, text);
-    const bool placed = std::any_of(one.coordinates.begin(), one.coordinates.end(),
-                                    [&](const StageAxis& axis) { return uses(all, axis.name); });
-    if (placed) out += coordinates(one, what, per_row);
-    for (const StageAxis& size : what.sizes) {
-      if (uses(all, size.name))
-        out += fmt::format("      const long long {} = extent_{}();\n", size.name,
-                           extent_number(size.extent.text));
-    }
-    for (const auto& [constant, value] : what.constants) {
-      if (uses(all, constant)) out += fmt::format("      const auto {} = {};\n", constant, value);
-    }
-    for (const SiteRead& read : one.reads) {
-      if (uses(text, read.name))
-        out += fmt::format("      const auto {} = {};\n", read.name, value(read));
-    }
-    for (const SiteRead& read : one.called) out += called(read);
-    return out + fmt::format("      {} = {};\n    }}\n", name, text);
-  }
-
-  std::string called(const SiteRead& read) const {
-    SiteRead at = read;
-    std::string list;
-    for (std::size_t d = 0; d < read.extents.size(); ++d) {
-      at.at.push_back(fmt::format("i{}", d));
-      list += fmt::format("{}long long i{}", d == 0 ? "" : ", ", d);
-    }
-    return fmt::format(
-        "      const auto {} = [&]({}) {{ return {}; }};\n", read.name, list,
-        converted(read.source, fmt::format("this->{}[{}]", read.source, index_text(at))));
-  }
-
-  // Columns that stages of `order` read: loaded once for N elements.
-  std::string columns(const std::vector<int>& order) const {
-    std::set<std::string> names;
-    for (const int number : order) {
-      for (const SiteRead& read : sited(number).reads) {
-        if (read.kind == Kind::column && read.stage < 0) names.insert(read.source);
-      }
-    }
-    std::string out;
-    for (const std::string& name : names)
-      out += fmt::format(
-          "    const auto columns_{0} = load_vector<T_{0}, N>(this->{0} + column);\n", name);
-    return out;
-  }
-
-  std::string stages_before(const std::vector<int>& order, int last) const {
-    std::string out;
-    for (const int number : order) {
-      if (number == last) continue;
-      out += computed(number, sited(number).term, "value_" + stage(number).name,
-                      sited(number).place == StagePlace::row);
-    }
-    return out;
-  }
-
-  std::string folds() const {
-    if (site_.folds.empty()) return "";
-    std::string out =
-        "  // `acc` with N further terms of fold K.\n  template <int K, int N>\n  __device__ "
-        "__forceinline__ float fold(const Row& at, long long column, const Values<N>& values,\n"
-        "                                        float acc) const {\n"
-        "    const long long first = at.row * all_columns() + column;\n";
-    for (std::size_t k = 0; k < site_.folds.size(); ++k) {
-      const int number = site_.folds[k];
-      std::vector<int> order;
-      needed(number, order);
-      out += fmt::format("    if constexpr (K == {}) {{\n", k) + columns(order) +
-             "#pragma unroll\n    for (int i = 0; i < N; ++i) {\n" + stages_before(order, number) +
-             computed(number, sited(number).term, "term", false) +
-             fmt::format("    acc = {}::of(acc, term);\n    }}\n    }}\n", combiner(number));
-    }
-    return out + "    return acc;\n  }\n";
-  }
-
-  std::string finish() const {
-    if (site_.folds.empty()) return "";
-    std::string out =
-        "  // Keeps the combined terms of fold K.\n  template <int K>\n  __device__ "
-        "__forceinline__ void finish(Row& at, float acc) const {\n";
-    for (std::size_t k = 0; k < site_.folds.size(); ++k) {
-      const int number = site_.folds[k];
-      const std::string& text = sited(number).finish;
-      out += fmt::format("    if constexpr (K == {}) {{\n", k);
-      if (!text.empty()) out += computed(number, text, "finished", true);
-      out += fmt::format("    at.fold_{} = {};\n    }}\n", stage(number).name,
-                         text.empty() ? "acc" : "finished");
-    }
-    return out + "  }\n";
-  }
-
-  std::vector<int> outputs(StagePlace place) const {
-    std::vector<int> out;
-    for (int i = 0; i < static_cast<int>(site_.stages.size()); ++i) {
-      const Tensor* tensor = find_tensor(task_, stage(i).name);
-      if (tensor != nullptr && is_output(*tensor) && sited(i).place == place) out.push_back(i);
-    }
-    return out;
-  }
-
-  std::string store() const {
-    std::string out =
-        "  // Outputs of N elements.\n  template <int N>\n  __device__ __forceinline__ void "
-        "store(const Row& at, long long column, const Values<N>& values) const {\n"
-        "    const long long first = at.row * all_columns() + column;\n";
-    std::vector<int> order;
-    const auto all = outputs(StagePlace::full);
-    for (const int output : all) needed(output, order);
-    out += columns(order);
-    for (const int output : all)
-      out += fmt::format("    Vector<T_{0}, N> out_{0};\n", stage(output).name);
-    out += "#pragma unroll\n    for (int i = 0; i < N; ++i) {\n" + stages_before(order, -1);
-    for (const int output : all)
-      out += fmt::format("    out_{0}.at[i] = from_float<T_{0}>(value_{0});\n", stage(output).name);
-    out += "    }\n";
-    for (const int output : all) {
-      out += fmt::format(
-          "    if (STORE_HINT) store_vector_streaming<T_{0}, N>(this->{0} + first, out_{0});\n"
-          "    else store_vector<T_{0}, N>(this->{0} + first, out_{0});\n",
-          stage(output).name);
-    }
-    return out + "  }\n";
-  }
-
-  std::string store_row() const {
-    std::string out =
-        "  // Outputs that have one value a row.\n  __device__ __forceinline__ void "
-        "store_row(const Row& at) const {\n";
-    for (const int output : outputs(StagePlace::row)) {
-      const bool fold = stage(output).kind == StageKind::fold;
-      std::vector<int> order;
-      if (!fold) needed(output, order);
-      out += "    {\n" + stages_before(order, -1) +
-             fmt::format("    {0}[at.row] = from_float<T_{0}>({1}{0});\n    }}\n",
-                         stage(output).name, fold ? "at.fold_" : "value_");
-    }
-    return out + "  }\n";
-  }
-
-  std::string extents() const {
-    std::string out;
-    for (std::size_t i = 0; i < extents_.size(); ++i)
-      out += fmt::format("  __device__ long long extent_{}() const {{ return {}; }}\n", i,
-                         extents_[i]);
-    return out;
-  }
-
-  const char* combiner(int number) const {
-    return combiners[static_cast<std::size_t>(stage(number).combine)];
-  }
-
-  // Combiner<K>: how fold K combines.
-  std::string combiners_text() const {
-    std::string out = "template <int K>\nstruct Combiner {\n  using type = Sum;\n};\n";
-    for (std::size_t k = 0; k < site_.folds.size(); ++k) {
-      out += fmt::format("template <>\nstruct Combiner<{}> {{\n  using type = {};\n}};\n", k,
-                         combiner(site_.folds[k]));
-    }
-    return out;
-  }
-
-  const Task& task_;
-  const GraphSite& site_;
-  mutable std::vector<std::string> extents_;
-};
+// An input that is written anew: only its new value's own stage may read it, as one value a row.
+bool owns(const Task& task, const Tensor& tensor) {
+  const auto& stages = task.reference.stages;
+  return tensor.type == DType::f32 && tensor.shape.size() == 1 &&
+         std::all_of(stages.begin(), stages.end(), [&](const ReferenceStage& stage) {
+           return stage.name == tensor.name ||
+                  std::none_of(stage.reads.begin(), stage.reads.end(),
+                               [&](const StageRead& read) { return read.source == tensor.name; });
+         });
+}
 
 bool is_float_task(const Task& task) {
-  const auto fits = [](const Tensor& tensor) {
+  const auto fits = [&](const Tensor& tensor) {
     return tensor.role == Role::in || tensor.role == Role::constant ||
+           (tensor.role == Role::in_out && owns(task, tensor)) ||
            (tensor.role == Role::out && tensor.type != DType::f64);
   };
   return task.precision != Precision::fp64 && task.precision != Precision::integer &&
@@ -391,40 +50,163 @@ NamedExprs sizes_of(const Task& task, const GraphSite& site) {
                          size_of(tensor.type));
   }
   std::int64_t inputs = 0;
-  for (const Tensor& tensor : task.tensors) inputs += is_output(tensor) ? 0 : 1;
+  for (const Tensor& tensor : task.tensors) inputs += tensor.role == Role::out ? 0 : 1;
   for (const SiteStage& stage : site.stages)
     operations += 2 + static_cast<std::int64_t>(stage.term.size() / 12);
   return {{"graph_rows", site.rows},
           {"graph_cols", site.cols},
+          {"graph_run", site.form == GraphForm::rows ? site.cols : site.inner},
           {"graph_bytes", bytes},
           {"graph_widest", widest},
           {"graph_inputs", inputs},
           {"graph_folds", static_cast<std::int64_t>(site.folds.size())},
+          {"graph_scan", site.scan_cols},
+          {"graph_elements", static_cast<std::int64_t>(outputs_of(task, site).full.size())},
           {"graph_operations", operations}};
+}
+
+std::vector<PlanArgument> graph_arguments(const Task& task) {
+  std::vector<PlanArgument> out;
+  for (const Tensor& tensor : task.tensors) out.push_back({.name = tensor.name});
+  for (const Axis& axis : task.axes)
+    out.push_back({.kind = PlanArgument::Kind::i64, .value = axis.name});
+  return out;
 }
 
 // "graph" among a launch's arguments stands for the tensors and the sizes.
 std::vector<PlanArgument> arguments_of(const Task& task, const std::vector<PlanArgument>& given) {
   std::vector<PlanArgument> out;
   for (const PlanArgument& argument : given) {
-    if (argument.kind != PlanArgument::Kind::name || argument.name != "graph") {
+    if (argument.kind == PlanArgument::Kind::name && argument.name == "graph") {
+      const auto all = graph_arguments(task);
+      out.insert(out.end(), all.begin(), all.end());
+    } else {
       out.push_back(argument);
-      continue;
     }
-    for (const Tensor& tensor : task.tensors) out.push_back({.name = tensor.name});
-    for (const Axis& axis : task.axes)
-      out.push_back({.kind = PlanArgument::Kind::i64, .value = axis.name});
   }
   return out;
 }
 
-}  // namespace
+// A launch that names {FOLD} stands for one of each fold; `elements` is left out where no output
+// has a value for each element.
+std::vector<PlanLaunch> launches_of(const Task& task, const GraphSite& site,
+                                    const std::vector<PlanLaunch>& given) {
+  const bool stores = !outputs_of(task, site).full.empty();
+  std::vector<PlanLaunch> out;
+  for (PlanLaunch launch : given) {
+    launch.args = arguments_of(task, launch.args);
+    if (launch.name == "elements" && !stores) continue;
+    const bool each = launch.entry.find("{FOLD}") != std::string::npos;
+    for (std::size_t fold = 0; fold < (each ? site.folds.size() : 1); ++fold) {
+      PlanLaunch one = launch;
+      if (each) {
+        one.name += std::to_string(fold);
+        one.entry.replace(one.entry.find("{FOLD}"), 6, std::to_string(fold));
+      }
+      out.push_back(std::move(one));
+    }
+  }
+  return out;
+}
 
-std::optional<Tunable> with_hooks(const Tunable& tunable, const Task& task) {
-  if (!is_float_task(task)) return std::nullopt;
+constexpr const char* row_headers =
+    "#include \"cupilot/vector.cuh\"\n#include \"cupilot/functions.cuh\"\n";
+
+bool fits(const std::string& anchor, const GraphSite& site) {
+  if (site.scan >= 0) return anchor == "scan";
+  if (anchor == "map" || anchor == "scan") return anchor == "map" && site.folds.empty();
+  if (site.folds.empty()) return false;
+  return (anchor == "column_reduction") == (site.form == GraphForm::columns);
+}
+
+// Elements of the largest tensor.
+Expr largest_of(const Task& task) {
+  std::string largest;
+  for (const Tensor& tensor : task.tensors) {
+    const std::string elements = product_of(tensor.shape).text;
+    largest = largest.empty() ? elements : fmt::format("max({}, {})", largest, elements);
+  }
+  return largest;
+}
+
+std::int64_t value_at_time(const Task& task, const Expr& expr) {
+  const auto number = evaluate_or_error(expr, task_scope(task, task.time_shapes.front()));
+  return number ? *number : 0;
+}
+
+// True for products of matrices that templates of products may serve: a row of them is no unit of
+// work, its operands are read again by others.
+bool is_product(const Task& task) {
+  const auto product = graph_product(task);
+  if (!product || find_tensor(task, product->a)->type != find_tensor(task, product->b)->type)
+    return false;
+  return value_at_time(task, product->m) > 1 && value_at_time(task, product->n) > 1;
+}
+
+// Sizes and text of a graph before a template.
+Tunable given_graph(const Tunable& tunable, const Task& task, const GraphSite& site,
+                    const std::string& text, const NamedExprs& more) {
+  Tunable out = tunable;
+  out.text = row_headers + text + tunable.text;
+  NamedExprs sizes = sizes_of(task, site);
+  sizes.insert(sizes.end(), more.begin(), more.end());
+  out.let.insert(out.let.begin(), sizes.begin(), sizes.end());
+  out.plan.let.insert(out.plan.let.begin(), sizes.begin(), sizes.end());
+  out.plan.launches = launches_of(task, site, tunable.plan.launches);
+  return out;
+}
+
+std::optional<Tunable> as_contraction(const Tunable& tunable, const Task& task) {
+  const auto site = graph_site(task);
+  if (!site || is_product(task)) return std::nullopt;
+  const auto found = contraction_of(task, *site);
+  if (!found) return std::nullopt;
+  return given_graph(tunable, task, *site, contraction_text(task, *site),
+                     {{"graph_batch", found->batch},
+                      {"graph_m", found->m},
+                      {"graph_n", found->n},
+                      {"graph_k", found->k},
+                      {"graph_largest", largest_of(task)}});
+}
+
+// Graphs that no other form serves: a row of theirs is a block's.
+std::optional<Tunable> in_blocks(const Tunable& tunable, const Task& task) {
+  if (task.reference.stages.empty() || task.time_shapes.empty() || graph_site(task) ||
+      graph_product(task))
+    return std::nullopt;
+  const auto local = local_of(task);
+  if (!local) return std::nullopt;
+  GraphSite site;
+  site.rows = local->rows;
+  return given_graph(tunable, task, site, local_text(task),
+                     {{"graph_kept", local->kept}, {"graph_terms", local->terms}});
+}
+
+std::optional<Tunable> in_tiles(const Tunable& tunable, const Task& task) {
+  const auto site = graph_site(task);
+  if (!site || is_product(task)) return std::nullopt;
+  const auto tiles = tiles_of(task, *site);
+  if (!tiles) return std::nullopt;
+  return given_graph(tunable, task, *site, tile_text(task, *site),
+                     {{"graph_lane", tiles->lane},
+                      {"graph_second", tiles->second},
+                      {"graph_largest", largest_of(task)}});
+}
+
+std::optional<Tunable> over_rows(const Tunable& tunable, const Task& task) {
   auto site = graph_site(task);
-  if (!site || (tunable.anchor == "map") != site->folds.empty()) return std::nullopt;
-  if (site->folds.empty()) {
+  if (!site || !fits(tunable.anchor, *site) || is_product(task)) return std::nullopt;
+  // A team for each result of a convolution, or of a small window, finds too many coordinates.
+  if (contraction_of(task, *site) ||
+      (tiles_of(task, *site) && value_at_time(task, site->cols) < 1024))
+    return std::nullopt;
+  for (const Tensor& tensor : task.tensors) {
+    const auto full = outputs_of(task, *site).full;
+    if (tensor.role == Role::in_out &&
+        std::find(full.begin(), full.end(), tensor.name) != full.end())
+      return std::nullopt;
+  }
+  if (site->folds.empty() && site->scan < 0) {
     const bool same = std::all_of(site->stages.begin(), site->stages.end(), [](const SiteStage& s) {
       return s.called.empty() && std::all_of(s.reads.begin(), s.reads.end(), [](const SiteRead& r) {
                return r.kind == SiteRead::Kind::element;
@@ -436,15 +218,204 @@ std::optional<Tunable> with_hooks(const Tunable& tunable, const Task& task) {
       site->rows = 1;
     }
   }
+  return given_graph(tunable, task, *site, graph_text(task, *site), {});
+}
+
+// Names of a product's template, and what they are in a task. An expression's names are dotted.
+class Renaming {
+ public:
+  Renaming(const Task& task, const GraphProduct& product, const std::string& output, int beside) {
+    tensors_ = {{"A", product.a}, {"B", product.b}, {"D", output}};
+    names_ = {{"m", "graph_m"}, {"n", "graph_n"}, {"k", "graph_k"}, {"batch", "graph_batch"}};
+    constants_ = {{"TRANS_A", product.turned_a},
+                  {"TRANS_B", product.turned_b},
+                  {"BATCHED", product.batch.text != "1"},
+                  {"HAS_C", beside > 0},
+                  {"HAS_BIAS", beside > 1},
+                  {"HAS_ALPHA", 0},
+                  {"ACT", 2},
+                  {"SCALE", 0}};
+    for (const auto& [name, value] : constants_) names_[name] = std::to_string(value);
+    for (const Tensor& tensor : task.tensors) taken_.insert(tensor.name);
+    for (const Axis& axis : task.axes) taken_.insert(axis.name);
+  }
+
+  // Of a template whose own names are the task's too: they get another one.
+  void keep_apart(const Tunable& tunable) {
+    const auto apart = [&](const std::string& name) {
+      if (taken_.contains(name)) names_[name] = name + "_of_template";
+    };
+    for (const auto& [name, value] : tunable.let) apart(name);
+    for (const auto& [name, value] : tunable.plan.let) apart(name);
+    for (const PlanBuffer& buffer : tunable.plan.buffers) apart(buffer.name);
+    for (const PlanTensorMap& map : tunable.plan.maps) apart(map.name);
+    if (!tunable.model) return;
+    for (const auto& [name, value] : tunable.model->let) apart(name);
+  }
+
+  std::string name(const std::string& given) const {
+    const auto found = names_.find(given);
+    return found == names_.end() ? given : found->second;
+  }
+  // Of a tensor, a buffer or a map.
+  std::string source(const std::string& given) const {
+    const auto found = tensors_.find(given);
+    return found == tensors_.end() ? name(given) : found->second;
+  }
+  Expr expr(const Expr& given) const {
+    std::string out, text = given.text;
+    for (std::size_t at = 0; at < text.size();) {
+      std::size_t end = at;
+      while (end < text.size() && (is_identifier_character(text[end]) || text[end] == '.')) ++end;
+      if (end == at) {
+        out += text[at++];
+        continue;
+      }
+      const std::string word = text.substr(at, end - at);
+      out += word.starts_with("elem.") ? "elem." + source(word.substr(5)) : name(word);
+      at = end;
+    }
+    return out;
+  }
+  std::string constants_text() const {
+    std::string out;
+    for (const auto& [name, value] : constants_)
+      out += fmt::format("constexpr int {} = {};\n", name, value);
+    for (const auto& [name, tensor] : tensors_)
+      out += fmt::format("using T_{} = type_{};\n", name, tensor);
+    return out;
+  }
+
+  void apply(std::vector<Expr>& all) const {
+    for (Expr& one : all) one = expr(one);
+  }
+  void apply(NamedExprs& all) const {
+    for (auto& [own, value] : all) own = name(own), value = expr(value);
+  }
+
+ private:
+  std::map<std::string, std::string> tensors_{}, names_{};
+  std::map<std::string, int> constants_{};
+  std::set<std::string> taken_{};
+};
+
+// The epilogue's arguments are those of a launch with D that name neither operands nor buffers nor
+// maps; the graph's tensors and sizes take their place at the end.
+std::vector<PlanArgument> product_arguments(const Tunable& tunable, const PlanLaunch& launch,
+                                            const Task& task, const Renaming& renaming) {
+  const bool stores = std::any_of(launch.args.begin(), launch.args.end(),
+                                  [](const PlanArgument& one) { return one.name == "D"; });
+  const auto stays = [&](const std::string& name) {
+    const auto& [require, let, buffers, maps, launches] = tunable.plan;
+    return name == "A" || name == "B" ||
+           std::any_of(buffers.begin(), buffers.end(),
+                       [&](const PlanBuffer& one) { return one.name == name; }) ||
+           std::any_of(maps.begin(), maps.end(),
+                       [&](const PlanTensorMap& one) { return one.name == name; });
+  };
+  std::vector<PlanArgument> out;
+  for (PlanArgument argument : launch.args) {
+    argument.value = renaming.expr(argument.value);
+    if (argument.kind == PlanArgument::Kind::name) {
+      if (!stays(argument.name)) continue;
+      argument.name = renaming.source(argument.name);
+    }
+    out.push_back(std::move(argument));
+  }
+  if (!stores) return out;
+  const auto all = graph_arguments(task);
+  out.insert(out.end(), all.begin(), all.end());
+  return out;
+}
+
+void rename_plan(const Tunable& tunable, const Task& task, const Renaming& renaming,
+                 LaunchPlan& plan) {
+  renaming.apply(plan.require);
+  renaming.apply(plan.let);
+  for (PlanBuffer& buffer : plan.buffers) {
+    buffer.name = renaming.name(buffer.name);
+    buffer.bytes = renaming.expr(buffer.bytes);
+  }
+  for (PlanTensorMap& map : plan.maps) {
+    map.name = renaming.name(map.name);
+    map.of = renaming.source(map.of);
+    for (auto* all : {&map.dims, &map.pitch, &map.box}) renaming.apply(*all);
+  }
+  for (PlanLaunch& launch : plan.launches) {
+    launch.args = product_arguments(tunable, launch, task, renaming);
+    for (auto* all : {&launch.grid, &launch.block, &launch.cluster}) renaming.apply(*all);
+    launch.shared = renaming.expr(launch.shared);
+  }
+}
+
+void rename_model(const Renaming& renaming, TunableModel& model) {
+  renaming.apply(model.let);
+  for (auto& term : model.terms) {
+    if (term) term = renaming.expr(*term);
+  }
+  for (auto& [trait, value] : model.traits) value = renaming.expr(value);
+}
+
+// Number of tensors that are read beside the product.
+int tensors_beside(const GraphSite& site) {
+  std::set<std::string> names;
+  for (const SiteStage& stage : site.stages) {
+    for (const SiteRead& read : stage.reads) {
+      if (read.stage < 0) names.insert(read.source);
+    }
+  }
+  return static_cast<int>(names.size());
+}
+
+std::optional<Tunable> after_product(const Tunable& tunable, const Task& task) {
+  const auto product = graph_product(task);
+  if (!product) return std::nullopt;
+  const auto site = graph_site(product->rest, product_of({product->batch, product->m}), product->n);
+  if (!site) return std::nullopt;
+  const auto outputs = outputs_of(product->rest, *site);
+  const bool maps_output = std::any_of(tunable.plan.maps.begin(), tunable.plan.maps.end(),
+                                       [](const PlanTensorMap& map) { return map.of == "D"; });
+  if (outputs.full.empty() || !outputs.per_row.empty() || (maps_output && outputs.full.size() > 1))
+    return std::nullopt;
+  Renaming renaming(task, *product, outputs.full[0], tensors_beside(*site));
+  renaming.keep_apart(tunable);
   Tunable out = tunable;
-  out.family = task.family;
-  out.anchor.clear();
-  out.text = "#include \"cupilot/vector.cuh\"\n#include \"cupilot/functions.cuh\"\n" +
-             GraphText(task, *site).text() + tunable.text;
-  const NamedExprs sizes = sizes_of(task, *site);
-  out.let.insert(out.let.begin(), sizes.begin(), sizes.end());
+  const NamedExprs sizes = {{"graph_m", product->m},
+                            {"graph_n", product->n},
+                            {"graph_k", product->k},
+                            {"graph_batch", product->batch}};
+  renaming.apply(out.when);
+  renaming.apply(out.let);
+  renaming.apply(out.restrictions);
+  out.registers = renaming.expr(out.registers);
+  rename_plan(tunable, task, renaming, out.plan);
   out.plan.let.insert(out.plan.let.begin(), sizes.begin(), sizes.end());
-  for (PlanLaunch& launch : out.plan.launches) launch.args = arguments_of(task, launch.args);
+  if (out.model) rename_model(renaming, *out.model);
+  // Names of the template stay apart from the task's types of tensors.
+  out.text.clear();
+  for (const Tensor& tensor : task.tensors)
+    out.text += fmt::format("using type_{0} = T_{0};\n", tensor.name);
+  out.text += "\nnamespace of_graph {\n" + renaming.constants_text() + tunable.text +
+              "}  // namespace of_graph\n";
+  auto headers =
+      std::make_shared<DeviceHeaders>(tunable.headers ? *tunable.headers : DeviceHeaders());
+  (*headers)["graph.cuh"] = row_headers + product_text(product->rest, *site);
+  out.headers = std::move(headers);
+  return out;
+}
+
+}  // namespace
+
+std::optional<Tunable> with_hooks(const Tunable& tunable, const Task& task) {
+  if (!is_float_task(task)) return std::nullopt;
+  auto out = tunable.anchor == "matmul"        ? after_product(tunable, task)
+             : tunable.anchor == "gather"      ? in_tiles(tunable, task)
+             : tunable.anchor == "contraction" ? as_contraction(tunable, task)
+             : tunable.anchor == "local"       ? in_blocks(tunable, task)
+                                               : over_rows(tunable, task);
+  if (!out) return std::nullopt;
+  out->family = task.family;
+  out->anchor.clear();
   return out;
 }
 

@@ -1,7 +1,8 @@
-/* cupilot tunable 1
+/* cupilot tunable 2
 {
   "name": "gemm_mma",
   "family": "gemm",
+  "anchor": "matmul",
   "summary": "GEMM on tensor cores by mma.sync: bf16, fp16 and tf32 operands, fp32 sums",
   "provides": ["mma_core"],
   "requires": ["mma_core"],
@@ -67,7 +68,7 @@
     "launches": [
       {"name": "main", "entry": "gemm_mma", "grid": ["tiles * batch", "split"], "block": ["warps * 32"],
        "shared": "max(STAGES * (slab_a + slab_b) * elem.A, STAGED * warps * 16 * (WARP_N + 8) * 4)",
-       "args": ["A", "B", "C?", "bias?", "D", "parts", "arrived", "alpha", "beta", {"i32": "m"}, {"i32": "n"}, {"i32": "k"}, {"i32": "chunk * BLOCK_K"}]}
+       "args": ["A", "B", "parts", "arrived", {"i32": "m"}, {"i32": "n"}, {"i32": "k"}, {"i32": "chunk * BLOCK_K"}, "C?", "bias?", "D", "alpha", "beta"]}
     ]
   },
   "model": {
@@ -500,8 +501,8 @@ __device__ __forceinline__ void store_staged(const Math& math, const Epilogue& e
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
-    gemm_mma(const T_A* A, const T_B* B, const T_C* C, const T_bias* bias, T_D* D, float* parts,
-             unsigned* arrived, float alpha, float beta, int m, int n, int k, int chunk) {
+    gemm_mma(const T_A* A, const T_B* B, float* parts, unsigned* arrived, int m, int n, int k,
+             int chunk, GRAPH_PARAMETERS) {
   extern __shared__ __align__(128) unsigned char ring[];
   const int tiles_m = (m + BLOCK_M - 1) / BLOCK_M;
   const int tiles_n = (n + BLOCK_N - 1) / BLOCK_N;
@@ -540,11 +541,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     }
   }
 
-  const long long output = static_cast<long long>(batch) * m * n;
-  const Epilogue epilogue{D + output, HAS_C != 0 ? C + output : C,
-                          bias,       alpha,
-                          beta,       m,
-                          n,          rows_aligned(D + output, n, STORE_VECTOR)};
+  const Epilogue epilogue = Epilogue(Graph{GRAPH_ARGUMENTS}, m, n).of_batch(batch);
   const int row = tile.m * BLOCK_M + math.row;
   const int column = tile.n * BLOCK_N + math.column;
   if constexpr (STAGED != 0) {

@@ -1,7 +1,8 @@
-/* cupilot tunable 1
+/* cupilot tunable 2
 {
   "name": "gemm_simt",
   "family": "gemm",
+  "anchor": "matmul",
   "summary": "GEMM by fp32 multiply-adds: block, warp and thread tiles over slabs of K in shared memory",
   "provides": ["simt_core"],
   "requires": ["simt_core"],
@@ -67,7 +68,7 @@
     "launches": [
       {"name": "main", "entry": "gemm_simt", "grid": ["tiles * batch", "split"], "block": ["threads"],
        "shared": "STAGES * BLOCK_K * (BLOCK_M + BLOCK_N + 2 * PAD) * 4",
-       "args": ["A", "B", "C?", "bias?", "D", "parts", "arrived", "alpha", "beta", {"i32": "m"}, {"i32": "n"}, {"i32": "k"}, {"i32": "chunk * BLOCK_K"}]}
+       "args": ["A", "B", "parts", "arrived", {"i32": "m"}, {"i32": "n"}, {"i32": "k"}, {"i32": "chunk * BLOCK_K"}, "C?", "bias?", "D", "alpha", "beta"]}
     ]
   },
   "model": {
@@ -430,8 +431,8 @@ struct Source {
 };
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
-    gemm_simt(const T_A* A, const T_B* B, const T_C* C, const T_bias* bias, T_D* D, float* parts,
-              unsigned* arrived, float alpha, float beta, int m, int n, int k, int chunk) {
+    gemm_simt(const T_A* A, const T_B* B, float* parts, unsigned* arrived, int m, int n, int k,
+              int chunk, GRAPH_PARAMETERS) {
   extern __shared__ __align__(16) unsigned char ring[];
   const int tiles_m = (m + BLOCK_M - 1) / BLOCK_M;
   const int tiles_n = (n + BLOCK_N - 1) / BLOCK_N;
@@ -463,11 +464,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     }
   }
 
-  const long long output = static_cast<long long>(batch) * m * n;
-  const Epilogue epilogue{D + output, HAS_C != 0 ? C + output : C,
-                          bias,       alpha,
-                          beta,       m,
-                          n,          rows_aligned(D + output, n, STORE_VECTOR)};
+  const Epilogue epilogue = Epilogue(Graph{GRAPH_ARGUMENTS}, m, n).of_batch(batch);
 #pragma unroll
   for (int i = 0; i < THREAD_M; ++i) {
     const int row = tile.m * BLOCK_M + lane.row + RowPieces::at(i / RowPieces::WIDTH, lane.m) +

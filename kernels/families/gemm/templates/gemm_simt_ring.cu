@@ -1,7 +1,8 @@
-/* cupilot tunable 1
+/* cupilot tunable 2
 {
   "name": "gemm_simt_ring",
   "family": "gemm",
+  "anchor": "matmul",
   "summary": "fp32 GEMM for sm_90a: a producer turns and brings operands into a ring of stages, consumers only read them and multiply-add",
   "provides": ["streamed_simt_core", "warp_specialisation", "persistent", "transpose_on_load", "fragment_double_buffer"],
   "requires": ["streamed_simt_core"],
@@ -44,7 +45,7 @@
     "launches": [
       {"name": "main", "entry": "gemm_simt_ring", "grid": ["min(tiles * batch, dev.sms * 2 / consumers)"], "block": ["(consumers + 1) * 128"],
        "shared": "STAGES * (BLOCK_K * (BLOCK_M + BLOCK_N) * 4 + 16)",
-       "args": ["map_a", "map_b", "A", "B", "C?", "bias?", "D", "alpha", "beta", {"i32": "m"}, {"i32": "n"}, {"i32": "k"}, {"i32": "batch"}]}
+       "args": ["map_a", "map_b", "A", "B", {"i32": "m"}, {"i32": "n"}, {"i32": "k"}, {"i32": "batch"}, "C?", "bias?", "D", "alpha", "beta"]}
     ]
   },
   "model": {
@@ -372,8 +373,7 @@ __device__ __forceinline__ void prepare_barriers(const Memory& memory) {
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     gemm_simt_ring(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
-                   const T_A* A, const T_B* B, const T_C* C, const T_bias* bias, T_D* D,
-                   float alpha, float beta, int m, int n, int k, int batches) {
+                   const T_A* A, const T_B* B, int m, int n, int k, int batches, GRAPH_PARAMETERS) {
   extern __shared__ __align__(128) unsigned char shared[];
   const Memory memory{shared};
   const int slabs = (k + BLOCK_K - 1) / BLOCK_K;
@@ -389,13 +389,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
   } else {
     take_registers<CONSUMER_REGISTERS, true>();
     Consumer consumer(memory);
-    const Epilogue first_matrix{D, C, bias, alpha, beta, m, n, rows_aligned(D, n, STORE_VECTOR)};
+    const Epilogue first_matrix(Graph{GRAPH_ARGUMENTS}, m, n);
 #pragma unroll 1
     for (int item = static_cast<int>(blockIdx.x); item < list.count();
          item += static_cast<int>(gridDim.x)) {
       const Work work = list.at(item, GROUP_M);
       consumer.multiply_tile(work.slabs);
-      consumer.store(BATCHED != 0 ? first_matrix.of_batch(work.batch) : first_matrix, work.tile);
+      consumer.store(first_matrix.of_batch(work.batch), work.tile);
     }
   }
 }

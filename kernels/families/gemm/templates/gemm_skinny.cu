@@ -1,7 +1,8 @@
-/* cupilot tunable 1
+/* cupilot tunable 2
 {
   "name": "gemm_skinny",
   "family": "gemm",
+  "anchor": "matmul",
   "summary": "GEMM of few rows: B streams once from memory into the registers that multiply it; bf16 and fp16 by mma.sync, fp32 by fma",
   "provides": ["gemv"],
   "requires": ["gemv"],
@@ -43,7 +44,7 @@
     "launches": [
       {"name": "main", "entry": "gemm_skinny", "grid": ["tiles * batch", "split"], "block": ["WARPS * 32"],
        "shared": "WARPS * TILE_M * (WARP_N + 4) * 4",
-       "args": ["A", "B", "C?", "bias?", "D", "parts", "arrived", "alpha", "beta", {"i32": "m"}, {"i32": "n"}, {"i32": "k"}, {"i32": "chunk * step_k"}]}
+       "args": ["A", "B", "parts", "arrived", {"i32": "m"}, {"i32": "n"}, {"i32": "k"}, {"i32": "chunk * step_k"}, "C?", "bias?", "D", "alpha", "beta"]}
     ]
   },
   "model": {
@@ -213,8 +214,8 @@ __device__ __forceinline__ void add_warps(float (&sum)[EACH * 2], const float* t
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
-    gemm_skinny(const T_A* A, const T_B* B, const T_C* C, const T_bias* bias, T_D* D, float* parts,
-                unsigned* arrived, float alpha, float beta, int m, int n, int k, int chunk) {
+    gemm_skinny(const T_A* A, const T_B* B, float* parts, unsigned* arrived, int m, int n, int k,
+                int chunk, GRAPH_PARAMETERS) {
   extern __shared__ __align__(16) float tiles[];  // one of each warp
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -251,8 +252,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
                                             static_cast<int>(blockIdx.y), split))
       return;
   }
-  Epilogue epilogue{D, C, bias, alpha, beta, m, n, rows_aligned(D, n, STORE_VECTOR)};
-  if constexpr (BATCHED != 0) epilogue = epilogue.of_batch(matrix);
+  const Epilogue epilogue = Epilogue(Graph{GRAPH_ARGUMENTS}, m, n).of_batch(matrix);
 #pragma unroll
   for (int i = 0; i < EACH; ++i) {
     const Pair pair(i);

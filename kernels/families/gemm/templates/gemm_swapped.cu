@@ -1,7 +1,8 @@
-/* cupilot tunable 1
+/* cupilot tunable 2
 {
   "name": "gemm_swapped",
   "family": "gemm",
+  "anchor": "matmul",
   "summary": "GEMM of few rows for sm_90a: the transposed product by wgmma, so that columns fill its long side; K split over a cluster",
   "provides": ["swap_operands", "tensor_map_copy", "warp_specialisation", "shared_swizzle"],
   "requires": ["swap_operands"],
@@ -37,7 +38,7 @@
     "launches": [
       {"name": "main", "entry": "gemm_swapped", "grid": ["tiles * batch * split"], "block": ["CONSUMERS * 128 + 32"], "cluster": ["split"],
        "shared": "STAGES * (stage + 16)",
-       "args": ["map_a", "map_b", "C?", "bias?", "D", "alpha", "beta", {"i32": "m"}, {"i32": "n"}, {"i32": "slabs"}, {"i32": "chunk"}]}
+       "args": ["map_a", "map_b", {"i32": "m"}, {"i32": "n"}, {"i32": "slabs"}, {"i32": "chunk"}, "C?", "bias?", "D", "alpha", "beta"]}
     ]
   },
   "model": {
@@ -246,8 +247,7 @@ __device__ __forceinline__ void everyone_waits() {
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     gemm_swapped(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
-                 const T_C* C, const T_bias* bias, T_D* D, float alpha, float beta, int m, int n,
-                 int slabs, int chunk) {
+                 int m, int n, int slabs, int chunk, GRAPH_PARAMETERS) {
   extern __shared__ __align__(1024) unsigned char shared[];
   const Memory memory{shared_address(shared)};
   if (threadIdx.x == 0) {
@@ -279,8 +279,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     leave(sums, warpgroup, sum);
   }
   everyone_waits();
-  Epilogue epilogue{D, C, bias, alpha, beta, m, n, rows_aligned(D, n, STORE_VECTOR)};
-  if constexpr (BATCHED != 0) epilogue = epilogue.of_batch(part.matrix);
+  const Epilogue epilogue = Epilogue(Graph{GRAPH_ARGUMENTS}, m, n).of_batch(part.matrix);
   add_and_store(epilogue, part, sums, rank, split);
   // Nobody leaves while others read its shared memory.
   if constexpr (SPLIT > 1) cluster_wait();

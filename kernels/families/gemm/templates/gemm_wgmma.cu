@@ -1,7 +1,8 @@
-/* cupilot tunable 1
+/* cupilot tunable 2
 {
   "name": "gemm_wgmma",
   "family": "gemm",
+  "anchor": "matmul",
   "summary": "GEMM for sm_90a: tensor maps feed a ring of stages, warpgroups multiply by wgmma; bf16, fp16, tf32 and fp8",
   "provides": ["wgmma_core", "tensor_map_copy", "warp_specialisation", "persistent", "shared_swizzle"],
   "requires": ["wgmma_core"],
@@ -77,8 +78,8 @@
       {"name": "main", "entry": "gemm_wgmma", "grid": ["clusters * cluster"],
        "block": ["(CONSUMERS + 1) * 128"], "cluster": ["cluster"],
        "shared": "STAGES * (stage + 16) + STRIPS * CONSUMERS * 1024 * strip + 16",
-       "args": ["map_a", "map_b", "map_d", "map_d_narrow", "C?", "bias?", "D", "parts", "arrived", "alpha", "beta", {"i32": "m"}, {"i32": "n"}, {"i32": "k"},
-                {"i32": "batch"}, {"i32": "chunk"}, {"i32": "streamed"}]}
+       "args": ["map_a", "map_b", "map_d", "map_d_narrow", "parts", "arrived", {"i32": "m"}, {"i32": "n"}, {"i32": "k"},
+                {"i32": "batch"}, {"i32": "chunk"}, {"i32": "streamed"}, "C?", "bias?", "D", "alpha", "beta"]}
     ]
   },
   "model": {
@@ -265,7 +266,7 @@ __device__ __forceinline__ void consume(Consumer& consumer, const Place& place, 
     if constexpr (SPLIT > 1 || STREAM > 0) {
       if (work.parts > 1 && !meeting.join(consumer, work, consumer.sum)) continue;
     }
-    const Epilogue epilogue = BATCHED != 0 ? first_matrix.of_batch(work.batch) : first_matrix;
+    const Epilogue epilogue = first_matrix.of_batch(work.batch);
     const int row = (work.tile.m * CLUSTER_M + place.m) * BLOCK_M +
                     (PING_PONG != 0 ? 0 : consumer.index * TILE_M);
     const int column = (work.tile.n * CLUSTER_N + place.n) * TILE_N;
@@ -284,9 +285,8 @@ __device__ __forceinline__ void consume(Consumer& consumer, const Place& place, 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     gemm_wgmma(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
                const __grid_constant__ TensorMap map_d,
-               const __grid_constant__ TensorMap map_d_narrow, const T_C* C, const T_bias* bias,
-               T_D* D, float* parts, unsigned* arrived, float alpha, float beta, int m, int n,
-               int k, int batches, int chunk, int streamed) {
+               const __grid_constant__ TensorMap map_d_narrow, float* parts, unsigned* arrived,
+               int m, int n, int k, int batches, int chunk, int streamed, GRAPH_PARAMETERS) {
   extern __shared__ __align__(1024) unsigned char shared[];
   const Memory memory{shared_address(shared)};
   const Place place;
@@ -312,7 +312,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   } else {
     begin_consuming();
     Consumer consumer(memory, place, warpgroup);
-    const Epilogue first_matrix{D, C, bias, alpha, beta, m, n, rows_aligned(D, n, STORE_VECTOR)};
+    const Epilogue first_matrix(Graph{GRAPH_ARGUMENTS}, m, n);
     const Meeting meeting{list, place, parts, arrived, reinterpret_cast<bool*>(shared + LAST_AT)};
     consume(consumer, place, route, STRIP_UNITS == 8 ? map_d : map_d_narrow, first_matrix, meeting);
     end_consuming();

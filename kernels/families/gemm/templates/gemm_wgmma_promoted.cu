@@ -1,7 +1,8 @@
-/* cupilot tunable 1
+/* cupilot tunable 2
 {
   "name": "gemm_wgmma_promoted",
   "family": "gemm",
+  "anchor": "matmul",
   "summary": "8-bit GEMM for sm_90a by wgmma, whose sums fp32 additions take over every 128 of K",
   "provides": ["wgmma_core", "tensor_map_copy", "warp_specialisation", "persistent", "shared_swizzle", "accumulator_flush"],
   "requires": ["wgmma_core"],
@@ -50,7 +51,7 @@
       {"name": "main", "entry": "gemm_wgmma_promoted", "grid": ["clusters * cluster"],
        "block": ["(CONSUMERS + 1) * 128"], "cluster": ["cluster"],
        "shared": "STAGES * (stage + 16) + STRIPS * CONSUMERS * 8192",
-       "args": ["map_a", "map_b", "map_d", "C?", "bias?", "D", "alpha", "beta", {"i32": "m"}, {"i32": "n"}, {"i32": "k"}, {"i32": "batch"}]}
+       "args": ["map_a", "map_b", "map_d", {"i32": "m"}, {"i32": "n"}, {"i32": "k"}, {"i32": "batch"}, "C?", "bias?", "D", "alpha", "beta"]}
     ]
   },
   "model": {
@@ -126,14 +127,13 @@ constexpr int STREAM_STORE = 0;
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     gemm_wgmma_promoted(const __grid_constant__ TensorMap map_a,
                         const __grid_constant__ TensorMap map_b,
-                        const __grid_constant__ TensorMap map_d, const T_C* C, const T_bias* bias,
-                        T_D* D, float alpha, float beta, int m, int n, int k, int batches) {
+                        const __grid_constant__ TensorMap map_d, int m, int n, int k, int batches,
+                        GRAPH_PARAMETERS) {
   extern __shared__ __align__(1024) unsigned char shared[];
-  const Epilogue first{D, C, bias, alpha, beta, m, n, rows_aligned(D, n, STORE_VECTOR)};
+  const Epilogue first(Graph{GRAPH_ARGUMENTS}, m, n);
   run_block(shared, work_list(m, n, k, batches), map_a, map_b,
             [&](Consumer& consumer, const Work& work, int row, int column) {
               consumer.multiply_promoted(work.slabs, NoFactors{});
-              consumer.store(BATCHED != 0 ? first.of_batch(work.batch) : first, map_d, work.batch,
-                             row, column);
+              consumer.store(first.of_batch(work.batch), map_d, work.batch, row, column);
             });
 }

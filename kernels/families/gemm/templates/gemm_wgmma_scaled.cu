@@ -54,7 +54,7 @@
       {"name": "main", "entry": "gemm_wgmma_scaled", "grid": ["clusters * cluster"],
        "block": ["(CONSUMERS + 1) * 128"], "cluster": ["cluster"],
        "shared": "STAGES * (stage + 16) + STRIPS * CONSUMERS * 8192",
-       "args": ["map_a", "map_b", "map_d", "scale_a", "scale_b", "C?", "bias?", "D", "alpha", "beta", {"i32": "m"}, {"i32": "n"}, {"i32": "k"}, {"i32": "batch"}]}
+       "args": ["map_a", "map_b", "map_d", "scale_a", "scale_b", {"i32": "m"}, {"i32": "n"}, {"i32": "k"}, {"i32": "batch"}, "C?", "bias?", "D", "alpha", "beta"]}
     ]
   },
   "model": {
@@ -190,10 +190,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     gemm_wgmma_scaled(const __grid_constant__ TensorMap map_a,
                       const __grid_constant__ TensorMap map_b,
                       const __grid_constant__ TensorMap map_d, const float* scale_a,
-                      const float* scale_b, const T_C* C, const T_bias* bias, T_D* D, float alpha,
-                      float beta, int m, int n, int k, int batches) {
+                      const float* scale_b, int m, int n, int k, int batches, GRAPH_PARAMETERS) {
   extern __shared__ __align__(1024) unsigned char shared[];
-  const Epilogue first{D, C, bias, alpha, beta, m, n, rows_aligned(D, n, STORE_VECTOR)};
+  const Epilogue first(Graph{GRAPH_ARGUMENTS}, m, n);
   run_block(shared, work_list(m, n, k, batches), map_a, map_b,
             [&](Consumer& consumer, const Work& work, int row, int column) {
               if constexpr (SCALE == 2) {
@@ -211,7 +210,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                 consumer.multiply(work.slabs);
               }
               if constexpr (SCALE == 1) consumer.scale(scale_a[0] * scale_b[0]);
-              consumer.store(BATCHED != 0 ? first.of_batch(work.batch) : first, map_d, work.batch,
-                             row, column);
+              consumer.store(first.of_batch(work.batch), map_d, work.batch, row, column);
             });
 }

@@ -1,7 +1,8 @@
-/* cupilot tunable 1
+/* cupilot tunable 2
 {
   "name": "gemm_wgmma_split",
   "family": "gemm",
+  "anchor": "matmul",
   "summary": "fp32 GEMM for sm_90a on tensor cores: operands are split into planes, whose products wgmma sums",
   "provides": ["wgmma_core", "operand_split", "accumulator_flush", "tensor_map_copy", "warp_specialisation", "persistent", "shared_swizzle"],
   "requires": ["wgmma_core", "operand_split"],
@@ -78,8 +79,7 @@
       {"name": "main", "entry": "gemm_wgmma_split", "grid": ["clusters * cluster"],
        "block": ["(CONSUMERS + 1) * 128"], "cluster": ["cluster"],
        "shared": "STAGES * (stage + 16) + STRIPS * CONSUMERS * 8192 + 16",
-       "args": ["map_rows", "map_raw_a", "map_raw_b", "map_columns", "map_d", "C?", "bias?", "D", "parts", "arrived", "alpha", "beta",
-                {"i32": "m"}, {"i32": "n"}, {"i32": "k"}, {"i32": "batch"}, {"i32": "chunk"}, {"i32": "streamed"}]}
+       "args": ["map_rows", "map_raw_a", "map_raw_b", "map_columns", "map_d", "parts", "arrived", {"i32": "m"}, {"i32": "n"}, {"i32": "k"}, {"i32": "batch"}, {"i32": "chunk"}, {"i32": "streamed"}, "C?", "bias?", "D", "alpha", "beta"]}
     ]
   },
   "model": {
@@ -212,7 +212,7 @@ __device__ __forceinline__ void consume(Consumer& consumer, const Place& place, 
     if constexpr (SPLIT > 1 || STREAM > 0) {
       if (work.parts > 1 && !meeting.join(consumer, work, consumer.total)) continue;
     }
-    const Epilogue epilogue = BATCHED != 0 ? first_matrix.of_batch(work.batch) : first_matrix;
+    const Epilogue epilogue = first_matrix.of_batch(work.batch);
     const int row = (work.tile.m * CLUSTER_M + place.m) * BLOCK_M + consumer.index * TILE_M;
     const int column = (work.tile.n * CLUSTER_N + place.n) * TILE_N;
     if constexpr (STRIPS != 0) {
@@ -231,9 +231,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                      const __grid_constant__ TensorMap map_raw_a,
                      const __grid_constant__ TensorMap map_raw_b,
                      const __grid_constant__ TensorMap map_columns,
-                     const __grid_constant__ TensorMap map_d, const T_C* C, const T_bias* bias,
-                     T_D* D, float* parts, unsigned* arrived, float alpha, float beta, int m, int n,
-                     int k, int batches, int chunk, int streamed) {
+                     const __grid_constant__ TensorMap map_d, float* parts, unsigned* arrived,
+                     int m, int n, int k, int batches, int chunk, int streamed, GRAPH_PARAMETERS) {
   extern __shared__ __align__(1024) unsigned char shared[];
   const Memory memory{shared_address(shared)};
   const Place place;
@@ -260,7 +259,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   } else {
     begin_consuming();
     Consumer consumer(memory, place, warpgroup);
-    const Epilogue first_matrix{D, C, bias, alpha, beta, m, n, rows_aligned(D, n, STORE_VECTOR)};
+    const Epilogue first_matrix(Graph{GRAPH_ARGUMENTS}, m, n);
     const Meeting meeting{list, place, parts, arrived, reinterpret_cast<bool*>(shared + LAST_AT)};
     consume(consumer, place, route, map_d, first_matrix, meeting);
     end_consuming();

@@ -1,7 +1,8 @@
-/* cupilot tunable 1
+/* cupilot tunable 2
 {
   "name": "gemm_wgmma_turned",
   "family": "gemm",
+  "anchor": "matmul",
   "summary": "GEMM for sm_90a of types whose wgmma wants K innermost, in other layouts: operands are turned first",
   "provides": ["wgmma_core", "tensor_map_copy", "warp_specialisation", "persistent", "shared_swizzle", "operand_turn"],
   "requires": ["wgmma_core"],
@@ -69,8 +70,8 @@
       {"name": "main", "entry": "gemm_wgmma_turned", "grid": ["clusters * cluster"],
        "block": ["(CONSUMERS + 1) * 128"], "cluster": ["cluster"],
        "shared": "STAGES * (stage + 16) + STRIPS * CONSUMERS * 8192",
-       "args": ["map_a", "map_b", "map_turned_a", "map_turned_b", "map_d", "C?", "bias?", "D", "alpha", "beta", {"i32": "m"}, {"i32": "n"}, {"i32": "k"},
-                {"i32": "batch"}]}
+       "args": ["map_a", "map_b", "map_turned_a", "map_turned_b", "map_d", {"i32": "m"}, {"i32": "n"}, {"i32": "k"},
+                {"i32": "batch"}, "C?", "bias?", "D", "alpha", "beta"]}
     ]
   },
   "model": {
@@ -166,23 +167,19 @@ extern "C" __global__ void __launch_bounds__(TURN_THREADS)
   turn.square(own % squares_k * SIDE, own / squares_k * SIDE);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    gemm_wgmma_turned(const __grid_constant__ TensorMap map_a,
-                      const __grid_constant__ TensorMap map_b,
-                      const __grid_constant__ TensorMap map_turned_a,
-                      const __grid_constant__ TensorMap map_turned_b,
-                      const __grid_constant__ TensorMap map_d, const T_C* C, const T_bias* bias,
-                      T_D* D, float alpha, float beta, int m, int n, int k, int batches) {
+extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm_wgmma_turned(
+    const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
+    const __grid_constant__ TensorMap map_turned_a, const __grid_constant__ TensorMap map_turned_b,
+    const __grid_constant__ TensorMap map_d, int m, int n, int k, int batches, GRAPH_PARAMETERS) {
   extern __shared__ __align__(1024) unsigned char shared[];
-  const Epilogue first{D, C, bias, alpha, beta, m, n, rows_aligned(D, n, STORE_VECTOR)};
+  const Epilogue first(Graph{GRAPH_ARGUMENTS}, m, n);
   const auto one_tile = [&](Consumer& consumer, const Work& work, int row, int column) {
     if constexpr (PROMOTED != 0) {
       consumer.multiply_promoted(work.slabs, NoFactors{});
     } else {
       consumer.multiply(work.slabs);
     }
-    consumer.store(BATCHED != 0 ? first.of_batch(work.batch) : first, map_d, work.batch, row,
-                   column);
+    consumer.store(first.of_batch(work.batch), map_d, work.batch, row, column);
   };
   run_block(shared, work_list(m, n, k, batches), TRANS_A != 0 ? map_turned_a : map_a,
             TRANS_B != 0 ? map_b : map_turned_b, one_tile);

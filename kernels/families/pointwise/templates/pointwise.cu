@@ -20,7 +20,7 @@
     "(ITEMS * VECTOR * graph_inputs * graph_widest / 4 + 30) * MIN_BLOCKS * THREADS <= dev.registers"
   ],
   "plan": {
-    "require": ["graph_cols % VECTOR == 0"],
+    "require": ["graph_run % VECTOR == 0"],
     "let": {
       "vectors": "graph_rows * (graph_cols / VECTOR)",
       "groups": "cdiv(vectors, THREADS * ITEMS)"

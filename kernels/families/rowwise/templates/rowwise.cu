@@ -25,7 +25,7 @@
     "(ITEMS * VECTOR * graph_inputs * graph_widest / 4 + 36) * MIN_BLOCKS * threads <= dev.registers"
   ],
   "plan": {
-    "require": ["graph_cols % VECTOR == 0"],
+    "require": ["graph_run % VECTOR == 0"],
     "let": {
       "groups": "cdiv(graph_rows, threads / TEAM)"
     },
@@ -124,15 +124,17 @@ __device__ __forceinline__ void reduce_rows(const Graph& graph) {
     }
     fold_all<0>(graph, at, member, valid, held, shared);
     if (!valid) continue;
+    if constexpr (STORES_ELEMENTS) {
 #pragma unroll
-    for (int k = 0; k < ITEMS; ++k) {
-      const long long column = (static_cast<long long>(k) * TEAM + member) * VECTOR;
-      if (column < columns) graph.store<VECTOR>(at, column, held[k]);
-    }
+      for (int k = 0; k < ITEMS; ++k) {
+        const long long column = (static_cast<long long>(k) * TEAM + member) * VECTOR;
+        if (column < columns) graph.store<VECTOR>(at, column, held[k]);
+      }
 #pragma unroll 1
-    for (long long column = (static_cast<long long>(ITEMS) * TEAM + member) * VECTOR;
-         column < columns; column += TEAM * VECTOR)
-      graph.store<VECTOR>(at, column, graph.load<VECTOR>(at, column));
+      for (long long column = (static_cast<long long>(ITEMS) * TEAM + member) * VECTOR;
+           column < columns; column += TEAM * VECTOR)
+        graph.store<VECTOR>(at, column, graph.load<VECTOR>(at, column));
+    }
     if (member == 0) graph.store_row(at);
   }
 }

@@ -1,0 +1,115 @@
+/* cupilot tunable 2
+{
+  "name": "row_in_block",
+  "family": "local",
+  "anchor": "local",
+  "summary": "a block a row: reductions of its parts one after another, their results in shared memory",
+  "provides": ["row_per_block"],
+  "parameters": {
+    "THREADS": {"name": "block_threads", "technique": "row_per_block", "domain": [32, 64, 128, 256, 512], "plain": 128},
+    "TEAM": {"name": "team", "domain": [1, 4, 8, 16, 32, 64, 128, 256, 512], "plain": 32},
+    "MIN_BLOCKS": {"name": "min_blocks", "technique": "launch_bounds", "domain": [1, 2, 3, 4, 6, 8], "plain": 1}
+  },
+  "restrict": [
+    "TEAM <= THREADS",
+    "MIN_BLOCKS * THREADS <= 2048",
+    "64 * MIN_BLOCKS * THREADS <= dev.registers"
+  ],
+  "plan": {
+    "require": ["kept_bytes + 1280 <= dev.shared"],
+    "let": {"kept_bytes": "up(graph_kept, 4) * 4"},
+    "launches": [
+      {"name": "main", "entry": "row_in_block", "grid": ["graph_rows"], "block": ["THREADS"], "shared": "kept_bytes",
+       "args": ["graph"]}
+    ]
+  },
+  "model": {
+    "let": {
+      "each": "cdiv(graph_terms, THREADS)",
+      "instructions": "each * (graph_operations + 60) + graph_kept * TEAM / THREADS * 30 + 200"
+    },
+    "blocks": "graph_rows",
+    "threads": "THREADS",
+    "registers": "48",
+    "shared_bytes": "kept_bytes",
+    "issue": "256 * THREADS / 32 * instructions / 4",
+    "fill": "256 * graph_terms * graph_widest / 64",
+    "latency": "256 * 800",
+    "chain": "256 * (each * 40 + 600)",
+    "start": "256 * 1500",
+    "l2": "graph_bytes + graph_rows * graph_terms * graph_widest",
+    "dram": "graph_bytes",
+    "traits": {"team": "256 * TEAM"}
+  }
+}
+*/
+// A block takes a row. Each fold's results are kept in shared memory before the next fold, which
+// may read any of them; TEAM threads share a result's terms.
+constexpr int TEAMS = THREADS / TEAM;
+constexpr int WARPS = THREADS < 32 ? 1 : THREADS / 32;
+
+// The combination of a team's values, in every thread of it. The order does not depend on timing.
+template <class How>
+__device__ __forceinline__ float of_team(float value, float* shared) {
+#pragma unroll
+  for (int step = (TEAM < 32 ? TEAM : 32) / 2; step > 0; step /= 2)
+    value = How::of(value, __shfl_xor_sync(0xffffffffu, value, step));
+  if constexpr (TEAM > 32) {
+    constexpr int MEMBERS = TEAM / 32;
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    if (threadIdx.x % 32 == 0) shared[warp] = value;
+    __syncthreads();
+    const int first = warp / MEMBERS * MEMBERS;
+    value = shared[first];
+#pragma unroll
+    for (int other = 1; other < MEMBERS; ++other) value = How::of(value, shared[first + other]);
+    __syncthreads();
+  }
+  return value;
+}
+
+// Fold K and those after it.
+template <int K>
+__device__ __forceinline__ void fold_all(const Graph& graph, float* shared) {
+  if constexpr (K < FOLDS) {
+    using How = typename Combiner<K>::type;
+    const long long cells = graph.cells<K>(), length = graph.length<K>();
+    const int team = static_cast<int>(threadIdx.x) / TEAM;
+    const int member = static_cast<int>(threadIdx.x) % TEAM;
+#pragma unroll 1
+    for (long long top = 0; top < cells; top += TEAMS) {
+      const long long cell = top + team;
+      float value = How::nothing();
+      if (cell < cells) {
+#pragma unroll 1
+        for (long long i = member; i < length; i += TEAM)
+          value = How::of(value, graph.term<K>(cell, i));
+      }
+      value = of_team<How>(value, shared);
+      if (cell < cells && member == 0)
+        graph.kept[graph.first_of<K>() + cell] = graph.finish<K>(cell, value);
+    }
+    __syncthreads();
+    fold_all<K + 1>(graph, shared);
+  }
+}
+
+template <int O>
+__device__ __forceinline__ void store_all(const Graph& graph) {
+  if constexpr (O < OUTPUTS) {
+#pragma unroll 1
+    for (long long element = threadIdx.x; element < graph.elements<O>(); element += THREADS)
+      graph.store<O>(element);
+    store_all<O + 1>(graph);
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) row_in_block(GRAPH_PARAMETERS) {
+  extern __shared__ __align__(16) float kept[];
+  __shared__ float shared[WARPS];
+  Graph graph{GRAPH_ARGUMENTS};
+  graph.kept = kept;
+  graph.row = blockIdx.x;
+  fold_all<0>(graph, shared);
+  store_all<0>(graph);
+}

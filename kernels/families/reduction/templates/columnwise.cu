@@ -1,0 +1,156 @@
+/* cupilot tunable 2
+{
+  "name": "columnwise",
+  "family": "reduction",
+  "anchor": "column_reduction",
+  "summary": "an inner dimension reduced: threads side by side take neighbouring results, others above them a share of the terms each",
+  "provides": ["register_rows"],
+  "parameters": {
+    "LANES": {"name": "lanes", "domain": [8, 16, 32, 64, 128, 256], "plain": 32},
+    "DEPTH": {"name": "depth", "domain": [1, 2, 4, 8, 16, 32], "plain": 8},
+    "VECTOR": {"name": "vector", "technique": "vector_load", "domain": [1, 2, 4, 8], "plain": 1},
+    "ITEMS": {"name": "items", "technique": "items_per_thread", "domain": [1, 2, 4, 8, 16], "plain": 4},
+    "MIN_BLOCKS": {"name": "min_blocks", "technique": "launch_bounds", "domain": [1, 2, 3, 4, 6, 8], "plain": 1},
+    "LOAD_HINT": {"name": "cache_hint", "technique": "cache_hint", "domain": [0, 1], "plain": 0},
+    "STORE_HINT": {"name": "evict_first_store", "technique": "evict_first_store", "domain": [0, 1], "plain": 0}
+  },
+  "let": {
+    "threads": "LANES * DEPTH",
+    "held": "ITEMS * DEPTH"
+  },
+  "restrict": [
+    "VECTOR * graph_widest <= 16",
+    "ITEMS * VECTOR <= 64",
+    "threads >= 64 && threads <= 1024",
+    "MIN_BLOCKS * threads <= 2048",
+    "DEPTH == 1 || threads * VECTOR * 4 * MIN_BLOCKS <= dev.shared",
+    "threads * VECTOR * 4 <= 32768",
+    "(ITEMS * VECTOR * graph_inputs * graph_widest / 4 + VECTOR * (graph_folds + 1) + 36) * MIN_BLOCKS * threads <= dev.registers"
+  ],
+  "plan": {
+    "require": ["graph_run % VECTOR == 0"],
+    "let": {
+      "groups": "cdiv(graph_rows, LANES * VECTOR)"
+    },
+    "launches": [
+      {"name": "main", "entry": "columnwise", "grid": ["groups"], "block": ["threads"], "args": ["graph"]}
+    ]
+  },
+  "model": {
+    "let": {
+      "passes_more": "graph_cols > held ? graph_folds : 0",
+      "elements": "cdiv(graph_cols, DEPTH) * VECTOR",
+      "instructions": "elements * (graph_operations + 2) + cdiv(graph_cols, DEPTH) * 6 + graph_folds * VECTOR * (3 * DEPTH + 20) + 80",
+      "again": "passes_more * graph_rows * max(0, graph_cols - held) * graph_widest"
+    },
+    "blocks": "groups",
+    "threads": "threads",
+    "registers": "min(36 + VECTOR * (graph_folds + 1) + ITEMS * VECTOR * graph_inputs * graph_widest / 4, 65536 / (threads * MIN_BLOCKS))",
+    "shared_bytes": "threads * VECTOR * 4",
+    "issue": "256 * threads / 32 * instructions / 4",
+    "math": "256 * threads / 32 * elements * graph_operations / 4",
+    "fill": "256 * LANES * VECTOR * graph_cols * graph_widest / 64",
+    "latency": "256 * 800",
+    "chain": "256 * (200 + graph_folds * (8 * DEPTH + 100) + cdiv(graph_cols, held) * (1 + passes_more) * 700)",
+    "start": "256 * 2000",
+    "l2": "graph_bytes + again",
+    "dram": "graph_bytes + again",
+    "traits": {"width": "256 * LANES * VECTOR * graph_widest", "idle": "256 * held / graph_cols"}
+  }
+}
+*/
+// LANES threads side by side take VECTOR neighbouring rows each, so that a warp reads what lies
+// together; DEPTH of them one above the other share each row's terms. The first ITEMS terms of a
+// thread stay in registers, what is longer is read again by each pass, ITEMS at a time.
+constexpr int BLOCK = LANES * DEPTH;
+constexpr int WIDTH = LANES * VECTOR;  // rows of a block
+
+using Held = Graph::Values<VECTOR>[ITEMS];
+
+// The next ITEMS terms of a thread's share; the first is `column`.
+__device__ __forceinline__ void load_items(const Graph& graph, const Graph::Rows<VECTOR>& at,
+                                           long long column, Held& to) {
+#pragma unroll
+  for (int k = 0; k < ITEMS; ++k) {
+    if (column + k * DEPTH < graph.all_columns())
+      to[k] = graph.load<VECTOR>(at, column + k * DEPTH);
+  }
+}
+
+// Calls `each(column, values)` for every term of a thread's share.
+template <class Each>
+__device__ __forceinline__ void for_share(const Graph& graph, const Graph::Rows<VECTOR>& at,
+                                          int depth, const Held& held, Each each) {
+#pragma unroll
+  for (int k = 0; k < ITEMS; ++k) {
+    if (depth + k * DEPTH < graph.all_columns()) each(depth + k * DEPTH, held[k]);
+  }
+#pragma unroll 1
+  for (long long column = ITEMS * DEPTH + depth; column < graph.all_columns();
+       column += ITEMS * DEPTH) {
+    Held more;
+    load_items(graph, at, column, more);
+#pragma unroll
+    for (int k = 0; k < ITEMS; ++k) {
+      if (column + k * DEPTH < graph.all_columns()) each(column + k * DEPTH, more[k]);
+    }
+  }
+}
+
+// Combines what the DEPTH threads of each row have, in an order that does not depend on timing.
+template <class How>
+__device__ __forceinline__ void combine_depth(float (&sums)[VECTOR], int lane, int depth,
+                                              float* shared) {
+  if constexpr (DEPTH > 1) {
+#pragma unroll
+    for (int i = 0; i < VECTOR; ++i) shared[depth * WIDTH + i * LANES + lane] = sums[i];
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < VECTOR; ++i) {
+      sums[i] = shared[i * LANES + lane];
+#pragma unroll
+      for (int other = 1; other < DEPTH; ++other)
+        sums[i] = How::of(sums[i], shared[other * WIDTH + i * LANES + lane]);
+    }
+    __syncthreads();
+  }
+}
+
+// Fold K and those after it.
+template <int K>
+__device__ __forceinline__ void fold_all(const Graph& graph, Graph::Rows<VECTOR>& at, int lane,
+                                         int depth, const Held& held, float* shared) {
+  if constexpr (K < FOLDS) {
+    using How = typename Combiner<K>::type;
+    float sums[VECTOR];
+#pragma unroll
+    for (int i = 0; i < VECTOR; ++i) sums[i] = How::nothing();
+    for_share(graph, at, depth, held, [&](long long column, const Graph::Values<VECTOR>& values) {
+      graph.fold<K, VECTOR>(at, column, values, sums);
+    });
+    combine_depth<How>(sums, lane, depth, shared);
+    graph.finish<K, VECTOR>(at, sums);
+    fold_all<K + 1>(graph, at, lane, depth, held, shared);
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK, MIN_BLOCKS) columnwise(GRAPH_PARAMETERS) {
+  __shared__ float shared[DEPTH > 1 ? BLOCK * VECTOR : 1];
+  const Graph graph{GRAPH_ARGUMENTS};
+  const int lane = static_cast<int>(threadIdx.x) % LANES;
+  const int depth = static_cast<int>(threadIdx.x) / LANES;
+  const long long row = static_cast<long long>(blockIdx.x) * WIDTH + lane * VECTOR;
+  // A thread without rows works on the last ones and keeps its results to itself.
+  const bool valid = row < graph.all_rows();
+  Graph::Rows<VECTOR> at = {valid ? row : graph.all_rows() - VECTOR};
+  Held held;
+  load_items(graph, at, depth, held);
+  fold_all<0>(graph, at, lane, depth, held, shared);
+  if (!valid) return;
+  if constexpr (STORES_ELEMENTS) {
+    for_share(graph, at, depth, held, [&](long long column, const Graph::Values<VECTOR>& values) {
+      graph.store<VECTOR>(at, column, values);
+    });
+  }
+  if (depth == 0) graph.store_row<VECTOR>(at);
+}

@@ -1,0 +1,171 @@
+/* cupilot tunable 2
+{
+  "name": "rows_in_parts",
+  "family": "reduction",
+  "anchor": "row_reduction",
+  "summary": "long rows reduced by several blocks each: a launch a fold, whose last block finishes it, and one for the elements",
+  "provides": ["rows_in_parts"],
+  "requires": ["rows_in_parts"],
+  "parameters": {
+    "PARTS": {"name": "parts", "technique": "rows_in_parts", "domain": [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024], "plain": 16},
+    "THREADS": {"name": "threads", "domain": [128, 256, 512, 1024], "plain": 256},
+    "VECTOR": {"name": "vector", "technique": "vector_load", "domain": [1, 2, 4, 8], "plain": 1},
+    "ITEMS": {"name": "items", "technique": "items_per_thread", "domain": [1, 2, 4, 8], "plain": 4},
+    "MIN_BLOCKS": {"name": "min_blocks", "technique": "launch_bounds", "domain": [1, 2, 3, 4, 6, 8], "plain": 1},
+    "LOAD_HINT": {"name": "cache_hint", "technique": "cache_hint", "domain": [0, 1], "plain": 0},
+    "STORE_HINT": {"name": "evict_first_store", "technique": "evict_first_store", "domain": [0, 1], "plain": 0}
+  },
+  "restrict": [
+    "VECTOR * graph_widest <= 16",
+    "ITEMS * VECTOR <= 64",
+    "MIN_BLOCKS * THREADS <= 2048",
+    "(ITEMS * VECTOR * graph_inputs * graph_widest / 4 + 36) * MIN_BLOCKS * THREADS <= dev.registers"
+  ],
+  "plan": {
+    "require": ["graph_run % VECTOR == 0"],
+    "let": {
+      "chunk": "up(cdiv(graph_cols, PARTS), VECTOR)",
+      "parts_used": "cdiv(graph_cols, chunk)"
+    },
+    "buffers": [
+      {"name": "partial", "bytes": "graph_rows * PARTS * 4"},
+      {"name": "folded", "bytes": "graph_rows * graph_folds * 4"},
+      {"name": "arrived", "bytes": "graph_rows * 4", "content": "restored"}
+    ],
+    "launches": [
+      {"name": "fold", "entry": "fold_part<{FOLD}>", "grid": ["parts_used * graph_rows"], "block": ["THREADS"],
+       "args": ["graph", "partial", "folded", "arrived", {"i64": "chunk"}, {"i32": "parts_used"}]},
+      {"name": "elements", "entry": "store_part<1>", "grid": ["parts_used * graph_rows"], "block": ["THREADS"],
+       "args": ["graph", "folded", {"i64": "chunk"}, {"i32": "parts_used"}]}
+    ]
+  },
+  "model": {
+    "let": {
+      "passes": "graph_folds + (graph_elements > 0)",
+      "elements": "cdiv(chunk, THREADS)",
+      "instructions": "elements * (graph_operations + 4) + 400"
+    },
+    "blocks": "parts_used * graph_rows",
+    "threads": "THREADS",
+    "registers": "min(36 + ITEMS * VECTOR * graph_inputs * graph_widest / 4, 65536 / (THREADS * MIN_BLOCKS))",
+    "rounds": "256 * passes",
+    "issue": "256 * THREADS / 32 * instructions / 4",
+    "math": "256 * THREADS / 32 * elements * graph_operations / 4",
+    "fill": "256 * chunk * graph_widest / 64",
+    "latency": "256 * 800",
+    "chain": "256 * (900 + cdiv(chunk, THREADS * VECTOR * ITEMS) * 700 + PARTS)",
+    "start": "256 * 1500",
+    "launches": "passes",
+    "l2": "graph_bytes + (passes - 1) * graph_rows * graph_cols * graph_widest",
+    "dram": "graph_bytes + (graph_bytes > dev.l2 ? (passes - 1) * graph_rows * graph_cols * graph_widest : 0)",
+    "traits": {"width": "256 * VECTOR * graph_widest", "split": "256 * PARTS"}
+  }
+}
+*/
+// A row is cut into parts of `chunk` terms, a block each. The last block of a row to arrive
+// combines the parts of all in their order and keeps the fold's result for the launches that
+// follow.
+constexpr int WARPS = THREADS / 32;
+
+// Calls `each(column, values)` for every term of a thread's share, ITEMS loads at a time.
+template <class Each>
+__device__ __forceinline__ void for_share(const Graph& graph, const Graph::Row& at, long long begin,
+                                          long long end, Each each) {
+  constexpr int STEP = THREADS * VECTOR;
+#pragma unroll 1
+  for (long long top = begin + static_cast<int>(threadIdx.x) * VECTOR; top < end;
+       top += ITEMS * STEP) {
+    Graph::Values<VECTOR> values[ITEMS];
+#pragma unroll
+    for (int k = 0; k < ITEMS; ++k) {
+      if (top + k * STEP < end) values[k] = graph.load<VECTOR>(at, top + k * STEP);
+    }
+#pragma unroll
+    for (int k = 0; k < ITEMS; ++k) {
+      if (top + k * STEP < end) each(top + k * STEP, values[k]);
+    }
+  }
+}
+
+// The combination of a block's values, in every thread of it.
+template <class How>
+__device__ __forceinline__ float of_block(float value, float* shared) {
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2)
+    value = How::of(value, __shfl_xor_sync(0xffffffffu, value, step));
+  if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = value;
+  __syncthreads();
+  value = shared[0];
+#pragma unroll
+  for (int warp = 1; warp < WARPS; ++warp) value = How::of(value, shared[warp]);
+  __syncthreads();
+  return value;
+}
+
+// Results of folds before K.
+template <int K, int ALL>
+__device__ __forceinline__ void read_folds(const Graph& graph, Graph::Row& at,
+                                           const float* folded) {
+  if constexpr (K < ALL) {
+    graph.keep<K>(at, folded[K * graph.all_rows() + at.row]);
+    read_folds<K + 1, ALL>(graph, at, folded);
+  }
+}
+
+template <int K>
+__global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
+    fold_part(GRAPH_PARAMETERS, float* partial, float* folded, unsigned* arrived, long long chunk,
+              int parts) {
+  using How = typename Combiner<K>::type;
+  __shared__ float shared[WARPS];
+  __shared__ bool last;
+  const Graph graph{GRAPH_ARGUMENTS};
+  Graph::Row at = {static_cast<long long>(blockIdx.x) / parts};
+  const int own = static_cast<int>(blockIdx.x % parts);
+  read_folds<0, K>(graph, at, folded);
+  const long long begin = own * chunk;
+  float value = How::nothing();
+  for_share(graph, at, begin, min(begin + chunk, graph.all_columns()),
+            [&](long long column, const Graph::Values<VECTOR>& values) {
+              value = graph.fold<K, VECTOR>(at, column, values, value);
+            });
+  value = of_block<How>(value, shared);
+  if (threadIdx.x == 0) {
+    partial[at.row * PARTS + own] = value;
+    __threadfence();  // the part is visible before the arrival is
+    last = atomicAdd(arrived + at.row, 1u) == static_cast<unsigned>(parts - 1);
+    if (last) atomicExch(arrived + at.row, 0u);
+  }
+  __syncthreads();
+  if (!last) return;
+  __threadfence();
+  value = How::nothing();
+  for (int part = static_cast<int>(threadIdx.x); part < parts; part += THREADS) {
+    float other;  // .cg: past L1, which other blocks' stores do not reach
+    asm volatile("ld.global.cg.f32 %0, [%1];"
+                 : "=f"(other)
+                 : "l"(partial + at.row * PARTS + part)
+                 : "memory");
+    value = How::of(value, other);
+  }
+  value = of_block<How>(value, shared);
+  graph.finish<K>(at, value);
+  if (threadIdx.x != 0) return;
+  folded[K * graph.all_rows() + at.row] = graph.kept<K>(at);
+  if constexpr (K == FOLDS - 1) graph.store_row(at);
+}
+
+// A template, so that it is there only where a launch names it.
+template <int>
+__global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
+    store_part(GRAPH_PARAMETERS, const float* folded, long long chunk, int parts) {
+  const Graph graph{GRAPH_ARGUMENTS};
+  Graph::Row at = {static_cast<long long>(blockIdx.x) / parts};
+  const int own = static_cast<int>(blockIdx.x % parts);
+  read_folds<0, FOLDS>(graph, at, folded);
+  const long long begin = own * chunk;
+  for_share(graph, at, begin, min(begin + chunk, graph.all_columns()),
+            [&](long long column, const Graph::Values<VECTOR>& values) {
+              graph.store<VECTOR>(at, column, values);
+            });
+}

@@ -1,0 +1,355 @@
+#include "program/graph_text.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "program/contraction_text.hpp"
+#include "program/local_text.hpp"
+#include "program/stage_text.hpp"
+#include "program/tile_text.hpp"
+#include "task/identifiers.hpp"
+
+namespace cupilot {
+namespace {
+
+// Text of `struct Graph` for one task.
+class GraphText : public StageText {
+ public:
+  using StageText::StageText;
+
+  std::string of_rows() const {
+    std::string out = opening() + row_struct() + values_struct() + place() + functions() + load();
+    out += folds() + finish() + kept() + terms() + store() + store_row() + extents() + "};\n";
+    out += fmt::format("constexpr int FOLDS = {};\nconstexpr bool STORES_ELEMENTS = {};\n",
+                       site_.folds.size(), !outputs(StagePlace::full).empty());
+    return out + combiners_text();
+  }
+
+  std::string of_product() const {
+    return opening() + row_struct() + values_struct() + functions() + load_at() + results() +
+           finish_sum() + store_sums() + extents() + "};\n";
+  }
+
+ private:
+  // Declares `Row`: what its elements share. Down: N neighbouring rows.
+  std::string row_struct() const {
+    std::string out = down() ? "  template <int N>\n  struct Rows {\n    long long row;\n"
+                             : "  struct Row {\n    long long row;\n";
+    for (const int fold : site_.folds)
+      out += fmt::format("    float fold_{}{};\n", stage(fold).name, down() ? "[N]" : "");
+    return out + "  };\n";
+  }
+  const char* row_type() const { return down() ? "Rows<N>" : "Row"; }
+
+  // Tensors that are read at the element itself, by name.
+  std::set<std::string> held() const {
+    std::set<std::string> names;
+    for (const SiteStage& one : site_.stages) {
+      for (const SiteRead& read : one.reads) {
+        if (read.kind == Kind::element && read.stage < 0) names.insert(read.source);
+      }
+    }
+    return names;
+  }
+
+  std::string values_struct() const {
+    std::string out = fmt::format(
+        "  // N elements of {} as they are stored.\n  template <int N>\n  struct Values {{\n",
+        down() ? "neighbouring rows" : "a row");
+    for (const std::string& name : held()) out += fmt::format("    Vector<T_{0}, N> {0};\n", name);
+    return out + "  };\n";
+  }
+
+  // The index of an element among all.
+  std::string place() const {
+    std::string text = "row * all_columns() + column";
+    if (down())
+      text = "(row / inner_rows() * all_columns() + column) * inner_rows() + row % inner_rows()";
+    if (site_.form == GraphForm::parted)
+      text = fmt::format(
+          "(column / extent_{0}() * all_rows() + row) * extent_{0}() + column % extent_{0}()",
+          extent_number(site_.inner.text));
+    return "  __device__ __forceinline__ long long place(long long row, long long column) const {\n"
+           "    return " +
+           text + ";\n  }\n";
+  }
+  static std::string first() { return "    const long long first = place(at.row, column);\n"; }
+
+  std::string load() const {
+    std::string out = fmt::format(
+        "  template <int N>\n  __device__ __forceinline__ Values<N> load(const {}& at, long long "
+        "column) const {{\n    Values<N> values;\n{}",
+        row_type(), first());
+    for (const std::string& name : held()) {
+      out += fmt::format(
+          "    values.{0} = LOAD_HINT ? load_vector_streaming<T_{0}, N>(this->{0} + first)\n"
+          "                           : load_vector<T_{0}, N>(this->{0} + first);\n",
+          name);
+    }
+    return out + "    return values;\n  }\n";
+  }
+
+  std::string folds() const {
+    if (site_.folds.empty()) return "";
+    std::string out = fmt::format(
+        "  // `acc` with N further terms of fold K.\n  template <int K, int N>\n  __device__ "
+        "__forceinline__ {} fold(const {}& at, long long column, const Values<N>& values,\n"
+        "                                        float {}) const {{\n{}",
+        down() ? "void" : "float", row_type(), down() ? "(&sums)[N]" : "acc", first());
+    for (std::size_t k = 0; k < site_.folds.size(); ++k) {
+      const int number = site_.folds[k];
+      std::vector<int> order;
+      needed(number, order);
+      const std::string acc = down() ? "sums[each_]" : "acc";
+      out += fmt::format("    if constexpr (K == {}) {{\n", k) + columns(order) +
+             "#pragma unroll\n    for (int each_ = 0; each_ < N; ++each_) {\n" +
+             stages_before(order, number) + computed(number, sited(number).term, "term", false) +
+             fmt::format("    {0} = {1}::of({0}, term);\n    }}\n    }}\n", acc, combiner(number));
+    }
+    return out + (down() ? "  }\n" : "    return acc;\n  }\n");
+  }
+
+  std::string finish() const {
+    if (site_.folds.empty()) return "";
+    std::string out = fmt::format(
+        "  // Keeps the combined terms of fold K.\n  template <int K{}>\n  __device__ "
+        "__forceinline__ void finish({}& at, {}) const {{\n",
+        down() ? ", int N" : "", row_type(), down() ? "const float (&sums)[N]" : "float acc");
+    if (down())
+      out +=
+          "#pragma unroll\n    for (int each_ = 0; each_ < N; ++each_) {\n    const float acc = "
+          "sums[each_];\n";
+    for (std::size_t k = 0; k < site_.folds.size(); ++k) {
+      const int number = site_.folds[k];
+      const std::string& text = sited(number).finish;
+      out += fmt::format("    if constexpr (K == {}) {{\n", k);
+      if (!text.empty()) out += computed(number, text, "finished", true);
+      out += fmt::format("    at.fold_{}{} = {};\n    }}\n", stage(number).name,
+                         down() ? "[each_]" : "", text.empty() ? "acc" : "finished");
+    }
+    return out + (down() ? "    }\n  }\n" : "  }\n");
+  }
+
+  // Terms of the scan.
+  std::string terms() const {
+    if (site_.scan < 0) return "";
+    std::vector<int> order;
+    needed(site_.scan, order);
+    return "  // N terms of a row's scan.\n  template <int N>\n  __device__ __forceinline__ void "
+           "terms(const Row& at, long long column, const Values<N>& values,\n"
+           "                                        float (&out)[N]) const {\n"
+           "    const float* scanned = nullptr;  // not yet\n" +
+           first() + columns(order) +
+           "#pragma unroll\n    for (int each_ = 0; each_ < N; ++each_) {\n" +
+           stages_before(order, site_.scan) +
+           computed(site_.scan, sited(site_.scan).term, "term", false) +
+           "    out[each_] = term;\n    }\n  }\n";
+  }
+
+  // Access to what finish() kept.
+  std::string kept() const {
+    if (site_.folds.empty() || down()) return "";
+    std::string get, set;
+    for (std::size_t k = 0; k < site_.folds.size(); ++k) {
+      const std::string& name = stage(site_.folds[k]).name;
+      get += fmt::format("    if constexpr (K == {}) return at.fold_{};\n", k, name);
+      set += fmt::format("    if constexpr (K == {}) at.fold_{} = value;\n", k, name);
+    }
+    return "  template <int K>\n  __device__ __forceinline__ float kept(const Row& at) const {\n" +
+           get +
+           "  }\n  template <int K>\n  __device__ __forceinline__ void keep(Row& at, float value) "
+           "const {\n" +
+           set + "  }\n";
+  }
+
+  std::string store() const {
+    std::string out = fmt::format(
+        "  // Outputs of N elements.\n  template <int N>\n  __device__ __forceinline__ void "
+        "store(const {}& at, long long column, const Values<N>& values{}) const {{\n{}",
+        row_type(), site_.scan < 0 ? "" : ",\n      const float* scanned", first());
+    std::vector<int> order;
+    const auto all = outputs(StagePlace::full);
+    for (const int output : all) needed(output, order);
+    out += columns(order);
+    for (const int output : all)
+      out += fmt::format("    Vector<T_{0}, N> out_{0};\n", stage(output).name);
+    out += "#pragma unroll\n    for (int each_ = 0; each_ < N; ++each_) {\n" +
+           stages_before(order, -1);
+    for (const int output : all)
+      out += fmt::format("    out_{0}.at[each_] = from_float<T_{0}>(value_{0});\n",
+                         stage(output).name);
+    out += "    }\n";
+    for (const int output : all) {
+      out += fmt::format(
+          "    if (STORE_HINT) store_vector_streaming<T_{0}, N>(this->{0} + first, out_{0});\n"
+          "    else store_vector<T_{0}, N>(this->{0} + first, out_{0});\n",
+          stage(output).name);
+    }
+    return out + "  }\n";
+  }
+
+  std::string store_row() const {
+    std::string out = fmt::format(
+        "  // Outputs that have one value a row.\n{}  __device__ __forceinline__ void "
+        "store_row(const {}& at) const {{\n",
+        down() ? "  template <int N>\n" : "", row_type());
+    if (down()) out += "#pragma unroll\n    for (int each_ = 0; each_ < N; ++each_) {\n";
+    for (const int output : outputs(StagePlace::row)) {
+      const bool fold = stage(output).kind == StageKind::fold;
+      std::vector<int> order;
+      if (!fold) needed(output, order);
+      out += "    {\n" + stages_before(order, -1) +
+             fmt::format("    {0}[at.row{3}] = from_float<T_{0}>({1}{0}{2});\n    }}\n",
+                         stage(output).name, fold ? "at.fold_" : "value_",
+                         fold && down() ? "[each_]" : "", down() ? " + each_" : "");
+    }
+    return out + (down() ? "    }\n  }\n" : "  }\n");
+  }
+
+  // Of a product: elements that lie beside N sums, loaded where they are needed.
+  std::string load_at() const {
+    std::string out =
+        "  template <int N>\n  __device__ __forceinline__ Values<N> load(long long first) const "
+        "{\n    Values<N> values;\n";
+    for (const std::string& name : held())
+      out += fmt::format("    values.{0} = load_wide<T_{0}, N>(this->{0} + first);\n", name);
+    return out + "    return values;\n  }\n";
+  }
+
+  std::string results() const {
+    const auto all = outputs(StagePlace::full);
+    std::string out = "  template <int N>\n  struct Results {\n", first_output = stage(all[0]).name;
+    std::vector<int> order;
+    for (const int output : all) {
+      out += fmt::format("    float {}[N];\n", stage(output).name);
+      needed(output, order);
+    }
+    const bool reads = std::any_of(order.begin(), order.end(), [&](int number) {
+      return std::any_of(sited(number).reads.begin(), sited(number).reads.end(),
+                         [](const SiteRead& read) { return read.stage < 0; }) ||
+             !sited(number).called.empty();
+    });
+    out += fmt::format(
+        "  }};\n  static constexpr bool READS = {};  // tensors beside the product\n"
+        "  __device__ __forceinline__ T_{}* output() const {{ return this->{}; }}\n"
+        "  // Outputs of N neighbours from their sums.\n  template <int N>\n  __device__ "
+        "__forceinline__ Results<N> results(long long row, long long first, int column,\n"
+        "                                                const float (&sum)[N]) const {{\n"
+        "    const Row at = {{row}};\n    const Values<N> values = load<N>(first);\n"
+        "    Results<N> result;\n",
+        reads, first_output, first_output);
+    out += columns(order, "load_wide");
+    out +=
+        "#pragma unroll\n    for (int each_ = 0; each_ < N; ++each_) {\n    const float acc = "
+        "sum[each_];\n" +
+        stages_before(order, -1);
+    for (const int output : all)
+      out += fmt::format("    result.{0}[each_] = value_{0};\n", stage(output).name);
+    return out + "    }\n    return result;\n  }\n";
+  }
+
+  std::string finish_sum() const {
+    return fmt::format(
+        "  // The first output at one element.\n  __device__ __forceinline__ float finish(long "
+        "long row, long long at, int column, float sum) const {{\n    const float one[1] = {{sum}};"
+        "\n    return results<1>(row, at, column, one).{}[0];\n  }}\n",
+        stage(outputs(StagePlace::full)[0]).name);
+  }
+
+  std::string store_sums() const {
+    std::string out =
+        "  // N neighbours of a row; N > 1: at a multiple of N elements.\n  template <int N>\n"
+        "  __device__ __forceinline__ void store(long long row, long long at, int column,\n"
+        "                                        const float (&sum)[N]) const {\n"
+        "    const Results<N> result = results<N>(row, at, column, sum);\n";
+    for (const int output : outputs(StagePlace::full)) {
+      out += fmt::format(
+          "    {{\n    Vector<T_{0}, N> out;\n#pragma unroll\n"
+          "    for (int each_ = 0; each_ < N; ++each_) out.at[each_] = "
+          "from_float<T_{0}>(result.{0}[each_]);\n"
+          "    store_wide<T_{0}, N, STREAM_STORE != 0 && (N > 1)>(this->{0} + at, out);\n    }}\n",
+          stage(output).name);
+    }
+    return out + "  }\n";
+  }
+
+  // Combiner<K>: how fold K combines.
+  std::string combiners_text() const {
+    std::string out = "template <int K>\nstruct Combiner {\n  using type = Sum;\n};\n";
+    const auto folds = site_.scan < 0 ? site_.folds : std::vector<int>{site_.scan};
+    for (std::size_t k = 0; k < folds.size(); ++k) {
+      out += fmt::format("template <>\nstruct Combiner<{}> {{\n  using type = {};\n}};\n", k,
+                         combiner(folds[k]));
+    }
+    return out;
+  }
+};
+
+}  // namespace
+
+SiteOutputs outputs_of(const Task& task, const GraphSite& site) {
+  const GraphText text(task, site);
+  SiteOutputs out;
+  const auto names = [&](StagePlace place, std::vector<std::string>& to) {
+    for (const int stage : text.outputs(place))
+      to.push_back(task.reference.stages[static_cast<std::size_t>(stage)].name);
+  };
+  names(StagePlace::full, out.full);
+  names(StagePlace::row, out.per_row);
+  return out;
+}
+
+std::optional<SiteTiles> tiles_of(const Task& task, const GraphSite& site) {
+  return TileText(task, site).tiles();
+}
+
+std::string tile_text(const Task& task, const GraphSite& site) {
+  return TileText(task, site).text();
+}
+
+std::optional<SiteContraction> contraction_of(const Task& task, const GraphSite& site) {
+  return ContractionText(task, site).contraction();
+}
+
+std::string contraction_text(const Task& task, const GraphSite& site) {
+  return ContractionText(task, site).text();
+}
+
+namespace {
+
+GraphSite of_folds(const Task& task) {
+  GraphSite site;
+  for (std::size_t i = 0; i < task.reference.stages.size(); ++i) {
+    if (task.reference.stages[i].kind == StageKind::fold) site.folds.push_back(static_cast<int>(i));
+  }
+  return site;
+}
+
+}  // namespace
+
+std::optional<SiteLocal> local_of(const Task& task) {
+  const GraphSite site = of_folds(task);
+  return LocalText(task, site).local();
+}
+
+std::string local_text(const Task& task) {
+  const GraphSite site = of_folds(task);
+  return LocalText(task, site).text();
+}
+
+std::string graph_text(const Task& task, const GraphSite& site) {
+  return GraphText(task, site).of_rows();
+}
+
+std::string product_text(const Task& task, const GraphSite& site) {
+  // The template's own names of types hide those of tensors.
+  return renamed(GraphText(task, site).of_product(),
+                 [&](const std::string& word) -> std::optional<std::string> {
+                   const bool type = word.starts_with("T_") && find_tensor(task, word.substr(2));
+                   return type ? std::optional("type_" + word.substr(2)) : std::nullopt;
+                 });
+}
+
+}  // namespace cupilot

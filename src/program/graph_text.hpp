@@ -1,0 +1,54 @@
+// The functions that a template with hooks calls, as CUDA text (docs/formats/tunable.md, `anchor`).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <cupilot/task.hpp>
+
+#include "program/graph_site.hpp"
+
+namespace cupilot {
+
+// Outputs with a value for each element, and for each row.
+struct SiteOutputs {
+  std::vector<std::string> full{}, per_row{};
+};
+SiteOutputs outputs_of(const Task& task, const GraphSite& site);
+
+// `struct Graph` of a graph laid out in rows.
+std::string graph_text(const Task& task, const GraphSite& site);
+
+// A graph whose one fold finds its terms by coordinates: its results in tiles.
+struct SiteTiles {
+  Expr lane = 1;    // extent of the last coordinate of results
+  Expr second = 1;  // extent of another, which some operand does not depend on; 1: there is none
+};
+std::optional<SiteTiles> tiles_of(const Task& task, const GraphSite& site);
+
+// `struct Graph` of such a graph.
+std::string tile_text(const Task& task, const GraphSite& site);
+
+// A sum of products of two factors that are found by coordinates: extents of what both depend on,
+// each alone, and of the sum.
+struct SiteContraction {
+  Expr batch = 1, m = 1, n = 1, k = 1;
+};
+std::optional<SiteContraction> contraction_of(const Task& task, const GraphSite& site);
+
+// `struct Graph` of such a graph.
+std::string contraction_text(const Task& task, const GraphSite& site);
+
+// A graph that falls into rows: how many, and what a row keeps and computes.
+struct SiteLocal {
+  Expr rows = 1, kept = 1, terms = 1;
+};
+std::optional<SiteLocal> local_of(const Task& task);
+std::string local_text(const Task& task);
+
+// `struct Graph` of what follows a product; stages name the finished sum `acc`. Its first full
+// output is the product's.
+std::string product_text(const Task& task, const GraphSite& site);
+
+}  // namespace cupilot

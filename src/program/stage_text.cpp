@@ -1,0 +1,381 @@
+#include "program/stage_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <regex>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "task/identifiers.hpp"
+
+namespace cupilot {
+namespace {
+
+bool is_written(const Tensor& tensor) {
+  return tensor.role == Role::out || tensor.role == Role::in_out;
+}
+
+constexpr std::array<const char*, 6> combiners = {"Sum", "Prod", "Max", "Min", "Maxn", "Minn"};
+
+}  // namespace
+
+// The text with whole numbers of 32 bits.
+std::string narrowed(const std::string& text) {
+  static const std::regex wide("\\b([0-9]+)ll\\b");
+  return std::regex_replace(text, wide, "$1");
+}
+
+std::vector<int> StageText::outputs(StagePlace place) const {
+  std::vector<int> out;
+  for (int i = 0; i < static_cast<int>(site_.stages.size()); ++i) {
+    const Tensor* tensor = find_tensor(task_, stage(i).name);
+    if (tensor != nullptr && is_written(*tensor) && sited(i).place == place) out.push_back(i);
+  }
+  return out;
+}
+
+bool StageText::down() const { return site_.form == GraphForm::columns; }
+
+std::string StageText::opening() const { return parameters() + "struct Graph {\n" + members(); }
+
+std::string StageText::parameters() const {
+  std::string list, names;
+  for (const Tensor& tensor : task_.tensors) {
+    list += fmt::format("{}{}T_{}* graph_{}", list.empty() ? "" : ", ",
+                        is_written(tensor) ? "" : "const ", tensor.name, tensor.name);
+    names += (names.empty() ? "graph_" : ", graph_") + tensor.name;
+  }
+  for (const Axis& axis : task_.axes) {
+    list += fmt::format(", long long graph_{}", axis.name);
+    names += ", graph_" + axis.name;
+  }
+  return fmt::format("#define GRAPH_PARAMETERS {}\n#define GRAPH_ARGUMENTS {}\n", list, names);
+}
+
+std::string StageText::members() const {
+  std::string out;
+  for (const Tensor& tensor : task_.tensors)
+    out += fmt::format("  {}T_{}* {};\n", is_written(tensor) ? "" : "const ", tensor.name,
+                       tensor.name);
+  for (const Axis& axis : task_.axes) out += fmt::format("  long long {};\n", axis.name);
+  const auto function = [&](const char* name, const Expr& value) {
+    out += fmt::format("  __device__ long long {}() const {{ return {}; }}\n", name, value.text);
+  };
+  function("all_rows", site_.rows);
+  function("all_columns", site_.cols);
+  if (down()) function("inner_rows", site_.inner);
+  if (site_.scan >= 0) function("scan_columns", site_.scan_cols);
+  return out;
+}
+
+const ReferenceStage& StageText::stage(int number) const {
+  return task_.reference.stages[static_cast<std::size_t>(number)];
+}
+
+const SiteStage& StageText::sited(int number) const {
+  return site_.stages[static_cast<std::size_t>(number)];
+}
+
+std::string StageText::functions() const {
+  std::vector<int> order;
+  for (int i = 0; i < static_cast<int>(site_.stages.size()); ++i) {
+    if (!sited(i).apart) functions_read(sited(i), order);
+  }
+  std::string out;
+  for (const int number : order) out += function(number);
+  return out;
+}
+
+void StageText::functions_read(const SiteStage& one, std::vector<int>& order) const {
+  for (const auto* reads : {&one.reads, &one.called}) {
+    for (const SiteRead& read : *reads) {
+      if (read.stage >= 0 && read.kind == Kind::other) add_function(read.stage, order);
+    }
+  }
+}
+
+void StageText::add_function(int number, std::vector<int>& order) const {
+  if (number == site_.scan) return;
+  for (const StageRead& read : stage(number).reads) {
+    for (int from = 0; from < number; ++from) {
+      if (stage(from).name == read.source) add_function(from, order);
+    }
+  }
+  if (std::find(order.begin(), order.end(), number) == order.end()) order.push_back(number);
+}
+
+std::string StageText::reads_by_coordinates(int number, const std::string& text) const {
+  const ReferenceStage& what = stage(number);
+  std::string body;
+  for (const StageRead& read : what.reads) {
+    if (!text.empty() && !uses(text, read.name)) continue;
+    SiteRead from{.name = read.name, .source = read.source, .extents = read.extents};
+    from.at = read.at;
+    for (int other = 0; other < number; ++other) {
+      if (stage(other).name == read.source) from.stage = other;
+    }
+    body += read.at.empty()
+                ? called(from)
+                : fmt::format("      const auto {} = {};\n", read.name, by_coordinates(from));
+  }
+  return body;
+}
+
+std::string StageText::function(int number) const {
+  const ReferenceStage& what = stage(number);
+  std::string parameters, ones, taken, names;
+  for (std::size_t d = what.free.size(); d-- > 0;) {
+    const StageAxis& axis = what.free[d];
+    if (axis.extent.text == "1") {
+      ones += fmt::format("      const long long {} = 0;\n", axis.name);
+      continue;
+    }
+    const std::string comma = names.empty() ? "" : ", ";
+    parameters = fmt::format("long long {}{}", axis.name, comma) + parameters;
+    names = fmt::format("at_{}{}", axis.name, comma) + names;
+    taken += fmt::format(
+        "      const long long at_{0} = index % extent_{1}();\n"
+        "      index /= extent_{1}();\n",
+        axis.name, extent_number(axis.extent.text));
+  }
+  const char* row = site_.scan < 0 ? "" : "const float* scanned, ";
+  const char* given = site_.scan < 0 ? "" : "scanned, ";
+  return fmt::format(
+      "  __device__ __forceinline__ float stage_{0}({8}{1}) const {{\n{2}{3}{4}      return {5};\n"
+      "  }}\n  __device__ __forceinline__ float stage_{0}_at({8}long long index) const {{\n{6}"
+      "      return stage_{0}({9}{7});\n  }}\n",
+      what.name, parameters, ones, sizes_and_constants(what, "", true, true),
+      reads_by_coordinates(number), what.term, taken, names, row, given);
+}
+
+void StageText::needed(int number, std::vector<int>& order) const {
+  for (const SiteRead& read : sited(number).reads) {
+    const bool inlined = read.kind == Kind::element || read.kind == Kind::row;
+    if (read.stage >= 0 && inlined && stage(read.stage).kind == StageKind::map)
+      needed(read.stage, order);
+  }
+  if (std::find(order.begin(), order.end(), number) == order.end()) order.push_back(number);
+}
+
+std::string StageText::converted(const std::string& tensor, const std::string& element) const {
+  const Tensor* what = find_tensor(task_, tensor);
+  const bool real = what == nullptr || what->type <= DType::e5m2;
+  return real ? fmt::format("to_float({})", element)
+              : fmt::format("static_cast<long long>({})", element);
+}
+
+std::string StageText::index_text(const SiteRead& read) const {
+  std::string index = read.at.empty() ? "0" : "(" + read.at[0] + ")";
+  for (std::size_t d = 1; d < read.at.size(); ++d)
+    index = fmt::format("({} * {} + ({}))", index, extent_call(read.extents[d].text), read.at[d]);
+  return index;
+}
+
+std::string StageText::by_coordinates(const SiteRead& read) const {
+  if (read.stage < 0)
+    return converted(read.source, fmt::format("this->{}[{}]", read.source, index_text(read)));
+  if (read.stage == site_.scan) return fmt::format("scanned[{}]", read.at.back());
+  std::vector<std::string> given, extents, wanted;
+  for (std::size_t d = 0; d < read.at.size(); ++d) {
+    if (read.extents[d].text == "1") continue;
+    given.push_back(read.at[d]);
+    extents.push_back(read.extents[d].text);
+  }
+  for (const StageAxis& axis : stage(read.stage).free) {
+    if (axis.extent.text != "1") wanted.push_back(axis.extent.text);
+  }
+  const std::string& name = stage(read.stage).name;
+  const char* row = site_.scan < 0 ? "" : "scanned, ";
+  if (extents == wanted) return fmt::format("stage_{}({}{})", name, row, fmt::join(given, ", "));
+  return fmt::format("stage_{}_at({}{})", name, row, index_text(read));
+}
+
+std::string StageText::value(const SiteRead& read) const {
+  if (read.stage >= 0 && (read.kind == Kind::other || read.kind == Kind::scanned))
+    return by_coordinates(read);
+  if (read.stage >= 0) {
+    const bool fold = stage(read.stage).kind == StageKind::fold;
+    return (fold ? "at.fold_" : "value_") + stage(read.stage).name +
+           (fold && down() ? "[each_]" : "");
+  }
+  switch (read.kind) {
+    case Kind::element:
+      return converted(read.source, fmt::format("values.{}.at[each_]", read.source));
+    case Kind::row:
+      return converted(read.source,
+                       fmt::format("this->{}[at.row{}]", read.source, down() ? " + each_" : ""));
+    case Kind::column:
+      return converted(read.source, down() ? fmt::format("this->{}[column]", read.source)
+                                           : fmt::format("columns_{}.at[each_]", read.source));
+    default:
+      return by_coordinates(read);
+  }
+}
+
+std::string StageText::with_needs(const SiteStage& one, const ReferenceStage& what,
+                                  const std::string& text) const {
+  std::string all = text;
+  for (const SiteRead& read : one.reads) {
+    const bool placed = read.kind == Kind::other || read.kind == Kind::scanned;
+    if (!uses(text, read.name) || !placed) continue;
+    for (const std::string& at : read.at) all += " " + at;
+  }
+  for (auto constant = what.constants.rbegin(); constant != what.constants.rend(); ++constant) {
+    if (uses(all, constant->first)) all += " " + constant->second;
+  }
+  return all;
+}
+
+std::string StageText::coordinates(const SiteStage& one, const ReferenceStage& what,
+                                   bool per_row) const {
+  std::string out, rest = !per_row ? "(first + each_)" : down() ? "(at.row + each_)" : "at.row";
+  const bool in_rows = site_.form == GraphForm::rows || site_.form == GraphForm::product;
+  const auto& axes = per_row ? what.free : one.coordinates;
+  for (std::size_t d = axes.size(); d-- > 0;) {
+    const std::string& extent = axes[d].extent.text;
+    if (extent == "1") {
+      out += fmt::format("      const long long {} = 0;\n", axes[d].name);
+      continue;
+    }
+    const bool along = axes[d].extent == site_.cols || what.kind == StageKind::scan;
+    if (!per_row && rest == "(first + each_)" && along && in_rows && !site_.flat) {
+      out += fmt::format("      const long long {} = column + each_;\n", axes[d].name);
+      rest = "at.row";
+      continue;
+    }
+    const std::string size = fmt::format("size_of_{}_{}", axes[d].name, d);
+    out += fmt::format("      const long long {} = extent_{}();\n", size, extent_number(extent));
+    out += fmt::format("      const long long {} = {}{};\n", axes[d].name, rest,
+                       d == 0 ? "" : " % " + size);
+    rest = fmt::format("({} / {})", rest, size);
+  }
+  return out;
+}
+
+const char* StageText::whole() const { return narrow_ ? "int" : "long long"; }
+
+std::string StageText::extent_call(const std::string& extent) const {
+  return fmt::format("{}extent_{}()", narrow_ ? "narrow_" : "", extent_number(extent));
+}
+
+std::size_t StageText::extent_number(const std::string& extent) const {
+  const auto known = std::find(extents_.begin(), extents_.end(), extent);
+  if (known != extents_.end()) return static_cast<std::size_t>(known - extents_.begin());
+  extents_.push_back(extent);
+  return extents_.size() - 1;
+}
+
+std::string StageText::computed(int number, const std::string& text, const std::string& name,
+                                bool per_row) const {
+  const SiteStage& one = sited(number);
+  const ReferenceStage& what = stage(number);
+  std::string out = fmt::format("    float {};\n    {{\n", name);
+  const std::string all = with_needs(one, what, text);
+  const auto& axes = per_row ? what.free : one.coordinates;
+  const bool placed = std::any_of(axes.begin(), axes.end(),
+                                  [&](const StageAxis& axis) { return uses(all, axis.name); });
+  if (placed) out += coordinates(one, what, per_row);
+  out += sizes_and_constants(what, all, false, true);
+  for (const SiteRead& read : one.reads) {
+    if (uses(text, read.name))
+      out += fmt::format("      const auto {} = {};\n", read.name, value(read));
+  }
+  for (const SiteRead& read : one.called) out += called(read);
+  return out + fmt::format("      {} = {};\n    }}\n", name, text);
+}
+
+std::string StageText::sizes_and_constants(const ReferenceStage& what, const std::string& text,
+                                           bool all, bool wide) const {
+  std::string out;
+  for (const StageAxis& size : what.sizes) {
+    if (all || uses(text, size.name))
+      out += fmt::format("      const {} {} = {};\n", wide ? "long long" : whole(), size.name,
+                         extent_call(size.extent.text));
+  }
+  for (const auto& [constant, value] : what.constants) {
+    if (all || uses(text, constant))
+      out += fmt::format("      const auto {} = {};\n", constant, value);
+  }
+  return out;
+}
+
+std::string StageText::called(const SiteRead& read) const {
+  SiteRead at = read;
+  std::string list;
+  for (std::size_t d = 0; d < read.extents.size(); ++d) {
+    at.at.push_back(fmt::format("i{}", d));
+    list += fmt::format("{}{} i{}", d == 0 ? "" : ", ", whole(), d);
+  }
+  return fmt::format("      const auto {} = [&]({}) {{ return {}; }};\n", read.name, list,
+                     by_coordinates(at));
+}
+
+std::string StageText::columns(const std::vector<int>& order, const char* load) const {
+  std::set<std::string> names;
+  for (const int number : order) {
+    for (const SiteRead& read : sited(number).reads) {
+      if (read.kind == Kind::column && read.stage < 0) names.insert(read.source);
+    }
+  }
+  std::string out;
+  for (const std::string& name : names) {
+    if (!down())
+      out += fmt::format("    const auto columns_{0} = {1}<T_{0}, N>(this->{0} + column);\n", name,
+                         load);
+  }
+  return out;
+}
+
+std::string StageText::stages_before(const std::vector<int>& order, int last) const {
+  std::string out;
+  for (const int number : order) {
+    if (number == last) continue;
+    out += computed(number, sited(number).term, "value_" + stage(number).name,
+                    sited(number).place == StagePlace::row);
+  }
+  return out;
+}
+
+std::string StageText::extents() const {
+  std::string out;
+  for (std::size_t i = 0; i < extents_.size(); ++i) {
+    out +=
+        fmt::format("  __device__ long long extent_{}() const {{ return {}; }}\n", i, extents_[i]);
+    if (narrow_)
+      out += fmt::format(
+          "  __device__ int narrow_extent_{0}() const {{ return static_cast<int>(extent_{0}()); "
+          "}}\n",
+          i);
+  }
+  return out;
+}
+
+const char* StageText::combiner(int number) const {
+  return combiners[static_cast<std::size_t>(stage(number).combine)];
+}
+
+std::string StageText::folded_row_struct() const {
+  return fmt::format("  struct Row {{\n    long long row;\n    float fold_{};\n  }};\n",
+                     fold().name);
+}
+
+std::string StageText::store_folded() const {
+  const int number = site_.folds[0];
+  const std::string& text = sited(number).finish;
+  std::string out = "  __device__ __forceinline__ void store_row(Row at, float acc) const {\n";
+  if (!text.empty()) out += computed(number, text, "finished", true);
+  out += fmt::format("    at.fold_{} = {};\n", fold().name, text.empty() ? "acc" : "finished");
+  for (const int output : outputs(StagePlace::row)) {
+    const bool folded = stage(output).kind == StageKind::fold;
+    std::vector<int> order;
+    if (!folded) needed(output, order);
+    out += "    {\n" + stages_before(order, -1) +
+           fmt::format("    this->{0}[at.row] = from_float<T_{0}>({1}{0});\n    }}\n",
+                       stage(output).name, folded ? "at.fold_" : "value_");
+  }
+  return out + "  }\n";
+}
+
+}  // namespace cupilot

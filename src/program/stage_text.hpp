@@ -1,0 +1,84 @@
+// Stages of a reference as text of a kernel's `struct Graph`: what all forms of it share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <cupilot/task.hpp>
+
+#include "program/graph_site.hpp"
+
+namespace cupilot {
+
+// The text with whole numbers of 32 bits.
+std::string narrowed(const std::string& text);
+
+class StageText {
+ public:
+  // narrow: coordinates are of 32 bits.
+  StageText(const Task& task, const GraphSite& site, bool narrow = false)
+      : task_(task), site_(site), narrow_(narrow) {}
+
+  // Stages that are outputs with such a place.
+  std::vector<int> outputs(StagePlace place) const;
+
+ protected:
+  using Kind = SiteRead::Kind;
+
+  // Neighbours are of several rows.
+  bool down() const;
+  std::string opening() const;
+  std::string parameters() const;
+  std::string members() const;
+  const ReferenceStage& stage(int number) const;
+  const SiteStage& sited(int number) const;
+  // Stages that readers compute by coordinates: each a function.
+  std::string functions() const;
+  void functions_read(const SiteStage& one, std::vector<int>& order) const;
+  void add_function(int number, std::vector<int>& order) const;
+  std::string function(int number) const;
+  // Names that a stage's own text uses, as values and functions of coordinates in scope.
+  // `text`: those that it uses; empty: all.
+  std::string reads_by_coordinates(int number, const std::string& text = "") const;
+  // Stages that are computed where they are read: all but folds, in order, with `number` last.
+  void needed(int number, std::vector<int>& order) const;
+  std::string converted(const std::string& tensor, const std::string& element) const;
+  // Extents by functions: coordinates in scope may have the names of axes.
+  std::string index_text(const SiteRead& read) const;
+  // A tensor's element or a stage's value at the coordinates of a read.
+  std::string by_coordinates(const SiteRead& read) const;
+  std::string value(const SiteRead& read) const;
+  // `text` with what it needs: places of its reads, constants, what these need in turn.
+  std::string with_needs(const SiteStage& one, const ReferenceStage& what,
+                         const std::string& text) const;
+  // Coordinates of element `first + i`, or of the row where the stage has one value a row.
+  std::string coordinates(const SiteStage& one, const ReferenceStage& what, bool per_row) const;
+  const char* whole() const;  // type of coordinates
+  std::string extent_call(const std::string& extent) const;
+  std::size_t extent_number(const std::string& extent) const;
+  // `text` over a stage's reads, as the value of a new constant.
+  std::string computed(int number, const std::string& text, const std::string& name,
+                       bool per_row) const;
+  // Those that `text` uses, or all.
+  // Sizes are of coordinates' type unless `wide`.
+  std::string sizes_and_constants(const ReferenceStage& what, const std::string& text, bool all,
+                                  bool wide = false) const;
+  std::string called(const SiteRead& read) const;
+  // Columns that stages of `order` read: loaded once for N elements.
+  std::string columns(const std::vector<int>& order, const char* load = "load_vector") const;
+  std::string stages_before(const std::vector<int>& order, int last) const;
+  // Of graphs with one fold.
+  const ReferenceStage& fold() const { return stage(site_.folds[0]); }
+  std::string folded_row_struct() const;
+  // store_row(row, acc): finishes the fold, computes and stores what follows.
+  std::string store_folded() const;
+  std::string extents() const;
+  const char* combiner(int number) const;
+
+  const Task& task_;
+  const GraphSite& site_;
+  const bool narrow_;
+  mutable std::vector<std::string> extents_;
+};
+
+}  // namespace cupilot

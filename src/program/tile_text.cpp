@@ -1,0 +1,198 @@
+#include "program/tile_text.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "program/call_text.hpp"
+#include "task/identifiers.hpp"
+#include "task/rules/apply.hpp"
+
+namespace cupilot {
+namespace {
+
+constexpr std::int64_t most_unrolled = 32;  // turns of all inner loops together
+
+std::int64_t number_of(const Expr& extent) {
+  const bool plain =
+      !extent.text.empty() && extent.text.find_first_not_of("0123456789") == std::string::npos;
+  return plain ? std::strtoll(extent.text.c_str(), nullptr, 10) : 0;
+}
+
+}  // namespace
+
+TileText::TileText(const Task& task, const GraphSite& site) : StageText(task, site, true) {
+  if (site.folds.size() == 1) find_axes();
+}
+
+bool TileText::depends(const StageRead& read, const std::string& axis) const {
+  std::string places;
+  for (const std::string& at : read.at) places += " " + at;
+  if (read.at.empty()) {
+    for (const auto& call : calls_of(read.name, fold().term)) {
+      for (const std::string& at : call) places += " " + at;
+    }
+  }
+  for (auto constant = fold().constants.rbegin(); constant != fold().constants.rend(); ++constant) {
+    if (uses(places, constant->first)) places += " " + constant->second;
+  }
+  return uses(places, axis);
+}
+
+void TileText::find_axes() {
+  for (const StageAxis& axis : fold().free) {
+    if (axis.extent.text != "1") free_.push_back(axis);
+  }
+  if (free_.empty()) return;
+  lane_ = static_cast<int>(free_.size()) - 1;
+  for (int d = lane_; d-- > 0;) {
+    const std::string& axis = free_[static_cast<std::size_t>(d)].name;
+    int read = 0, dependent = 0;
+    for (const StageRead& one : fold().reads) {
+      if (!uses(fold().term, one.name)) continue;
+      ++read;
+      dependent += depends(one, axis) ? 1 : 0;
+    }
+    if (second_ < 0 && dependent > 0 && dependent < read) second_ = d;
+  }
+}
+
+std::optional<SiteTiles> TileText::tiles() const {
+  if (site_.folds.size() != 1 || lane_ < 0 || site_.form == GraphForm::product) return std::nullopt;
+  const SiteStage& one = sited(site_.folds[0]);
+  const bool found = std::any_of(one.called.begin(), one.called.end(),
+                                 [&](const SiteRead& read) { return uses(one.term, read.name); }) ||
+                     std::any_of(one.reads.begin(), one.reads.end(), [&](const SiteRead& read) {
+                       return read.kind == Kind::other && uses(one.term, read.name);
+                     });
+  const bool of_folds = std::any_of(one.reads.begin(), one.reads.end(), [&](const SiteRead& read) {
+    return read.stage >= 0 && stage(read.stage).kind == StageKind::fold;
+  });
+  if (!found || of_folds || !outputs(StagePlace::full).empty()) return std::nullopt;
+  SiteTiles out{.lane = free_.back().extent};
+  if (second_ >= 0) out.second = free_[static_cast<std::size_t>(second_)].extent;
+  return out;
+}
+
+std::string TileText::text() const {
+  std::vector<int> order;
+  const int number = site_.folds[0];
+  for (const StageRead& read : fold().reads) {
+    for (int from = 0; from < number; ++from) {
+      if (stage(from).name == read.source) add_function(from, order);
+    }
+  }
+  for (const SiteStage& one : site_.stages) {
+    if (!one.apart) functions_read(one, order);
+  }
+  std::string out = opening() + folded_row_struct() + tile_struct();
+  for (const int one : order) out += function(one);
+  out += fold_tile() + store_folded() + store_tile() + extents() + "};\n";
+  return out + fmt::format("using How = {};\n", combiner(number));
+}
+
+// Coordinates of a tile's first result; tiles are counted along the last coordinate first.
+std::string TileText::tile_struct() const {
+  std::string members = "  struct Tile {\n", taken, all = "1";
+  for (std::size_t d = 0; d < free_.size(); ++d) {
+    members += fmt::format("    int {};\n", free_[d].name);
+    const std::string extent = extent_call(free_[d].extent.text);
+    const int at = static_cast<int>(d);
+    const std::string count = at == lane_     ? fmt::format("(({} + N - 1) / N)", extent)
+                              : at == second_ ? fmt::format("(({} + M - 1) / M)", extent)
+                                              : extent;
+    all += fmt::format(" * static_cast<long long>({})", count);
+    const char* scale = at == lane_ ? " * N" : at == second_ ? " * M" : "";
+    taken = fmt::format("    at.{0} = static_cast<int>(index % {1}){2};\n    index /= {1};\n",
+                        free_[d].name, count, scale) +
+            taken;
+  }
+  return members +
+         "  };\n  template <int M, int N>\n  __device__ __forceinline__ long long tiles() "
+         "const {\n    return " +
+         all +
+         ";\n  }\n  template <int M, int N>\n  __device__ __forceinline__ Tile tile(long long "
+         "index) const {\n    Tile at;\n" +
+         taken + "    return at;\n  }\n";
+}
+
+std::string TileText::loops(std::string& closing) const {
+  std::string out;
+  std::int64_t unrolled = 1;
+  std::vector<std::string> opened;
+  for (std::size_t d = fold().over.size(); d-- > 0;) {
+    const StageAxis& axis = fold().over[d];
+    if (axis.extent.text == "1") {
+      opened.push_back(fmt::format("    constexpr int {} = 0;\n", axis.name));
+      continue;
+    }
+    const std::int64_t extent = number_of(axis.extent);
+    const bool whole = extent > 0 && unrolled * extent <= most_unrolled;
+    unrolled = whole ? unrolled * extent : most_unrolled + 1;
+    opened.push_back(fmt::format(
+        "#pragma unroll{2}\n    for (int {0} = 0; {0} < {1}; ++{0}) {{\n", axis.name,
+        extent > 0 ? axis.extent.text : extent_call(axis.extent.text), whole ? "" : " 1"));
+    closing += "    }\n";
+  }
+  for (auto text = opened.rbegin(); text != opened.rend(); ++text) out += *text;
+  return out;
+}
+
+std::string TileText::fold_tile() const {
+  const int number = site_.folds[0];
+  std::string out =
+      "  // `acc` with the terms of M results along one coordinate by N along the last.\n"
+      "  template <int M, int N>\n  __device__ __forceinline__ void fold_tile(const Tile& tile, "
+      "float (&acc)[M][N]) const {\n";
+  std::string inner, outer, closing;
+  for (const StageAxis& axis : fold().free) {
+    if (axis.extent.text == "1") out += fmt::format("    constexpr int {} = 0;\n", axis.name);
+  }
+  for (std::size_t d = 0; d < free_.size(); ++d) {
+    const std::string& name = free_[d].name;
+    const int at = static_cast<int>(d);
+    const std::string last = fmt::format("{} - 1", extent_call(free_[d].extent.text));
+    if (at == lane_)
+      inner = fmt::format("      const int {0} = min(tile.{0} + along_, {1});\n", name, last);
+    else if (at == second_)
+      outer = fmt::format("      const int {0} = min(tile.{0} + down_, {1});\n", name, last);
+    else
+      out += fmt::format("    const int {0} = tile.{0};\n", name);
+  }
+  ReferenceStage narrow = fold();
+  for (auto& [name, value] : narrow.constants) value = narrowed(value);
+  ReferenceStage sizes = narrow, constants = narrow;
+  sizes.constants.clear();
+  constants.sizes.clear();
+  out += sizes_and_constants(sizes, "", true) + loops(closing);
+  out += "#pragma unroll\n    for (int down_ = 0; down_ < M; ++down_) {\n" + outer +
+         "#pragma unroll\n    for (int along_ = 0; along_ < N; ++along_) {\n" + inner +
+         sizes_and_constants(constants, "", true) + reads_by_coordinates(number);
+  return out +
+         fmt::format("      acc[down_][along_] = {}::of(acc[down_][along_], {});\n    }}\n    }}\n",
+                     combiner(number), narrowed(fold().term)) +
+         closing + "  }\n";
+}
+
+std::string TileText::store_tile() const {
+  std::string row = "0ll", inside = "true";
+  for (std::size_t d = 0; d < free_.size(); ++d) {
+    const int at = static_cast<int>(d);
+    const char* more = at == lane_ ? " + along_" : at == second_ ? " + down_" : "";
+    const std::string place = fmt::format("tile.{}{}", free_[d].name, more);
+    row = fmt::format("({} * {} + {})", row, extent_call(free_[d].extent.text), place);
+    if (*more != '\0')
+      inside += fmt::format(" && {} < {}", place, extent_call(free_[d].extent.text));
+  }
+  return fmt::format(
+      "  template <int M, int N>\n  __device__ __forceinline__ void store_tile(const Tile& tile, "
+      "const float (&acc)[M][N]) const {{\n#pragma unroll\n    for (int down_ = 0; down_ < M; "
+      "++down_) {{\n"
+      "#pragma unroll\n    for (int along_ = 0; along_ < N; ++along_) {{\n      if ({}) "
+      "store_row(Row{{{}}}, "
+      "acc[down_][along_]);\n    }}\n    }}\n  }}\n",
+      inside, row);
+}
+
+}  // namespace cupilot

@@ -1,0 +1,33 @@
+// `struct Graph` of a graph whose one fold finds its terms by coordinates: its results in tiles.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "program/graph_text.hpp"
+#include "program/stage_text.hpp"
+
+namespace cupilot {
+
+class TileText : public StageText {
+ public:
+  TileText(const Task& task, const GraphSite& site);
+
+  std::optional<SiteTiles> tiles() const;
+  std::string text() const;
+
+ private:
+  // Whether a read of the fold depends on a coordinate, through constants too.
+  bool depends(const StageRead& read, const std::string& axis) const;
+  void find_axes();
+  std::string tile_struct() const;
+  std::string loops(std::string& closing) const;
+  std::string fold_tile() const;
+  std::string store_tile() const;
+
+  std::vector<StageAxis> free_{};  // with more than one place
+  int lane_ = -1, second_ = -1;    // of these
+};
+
+}  // namespace cupilot
