@@ -48,6 +48,16 @@ Result<std::map<std::string, std::int64_t>> settings_from(const std::vector<std:
   return settings;
 }
 
+// The tunable in a file, or else the task's template of that name, with its hooks.
+Result<Tunable> tunable_named(const std::string& path, const Families& families, const Task& task) {
+  if (!real_host().exists(path)) {
+    for (Tunable& one : templates_of(families, task)) {
+      if (one.name == path && serves(one, task)) return std::move(one);
+    }
+  }
+  return load_tunable(path);
+}
+
 // The task is stated by --task: a tunable's file states a family.
 Result<OwnKernel> open_tunable(const std::string& path, const KernelFlags& flags,
                                const DeviceSpec& device) {
@@ -61,7 +71,7 @@ Result<OwnKernel> open_tunable(const std::string& path, const KernelFlags& flags
   if (!task) return task.error();
   const auto settings = settings_from(flags.set);
   if (!settings) return settings.error();
-  const Result<Tunable> tunable = load_tunable(path);
+  const Result<Tunable> tunable = tunable_named(path, *families, *task);
   if (!tunable) return tunable.error();
   if (!serves(*tunable, *task))
     return Error{ErrorCode::usage,
@@ -84,7 +94,9 @@ Result<OwnKernel> open_tunable(const std::string& path, const KernelFlags& flags
 
 Result<OwnKernel> open_kernel(const std::string& path, const KernelFlags& flags,
                               const DeviceSpec& device) {
-  if (is_tunable(path)) return open_tunable(path, flags, device);
+  const bool named = !flags.task.empty() && path.find_first_of("./") == std::string::npos &&
+                     !real_host().exists(path);
+  if (named || is_tunable(path)) return open_tunable(path, flags, device);
   if (!flags.set.empty())
     return Error{ErrorCode::usage, path + ": --set: the file is a kernel, which has no parameters",
                  "give a tunable (docs/formats/tunable.md), or leave --set out"};

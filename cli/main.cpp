@@ -104,7 +104,7 @@ struct Verbs {
   WisdomFlags wisdom;
   RunFlags resume, report, show;
   ExplainFlags explain;
-  KernelFlags verify, profile, bench;
+  KernelFlags verify, profile, bench, write;
   PeaksFlags peaks;
   RecordFlags record;
   TaskFlags task_check, task_new;
@@ -482,6 +482,20 @@ void add_tunable_verbs(CLI::App& app, Verbs& verbs) {
       "import", "says which script makes one from another tuner's parameter lists and a kernel");
   from_lists->allow_extras();
   from_lists->callback([&verbs] { verbs.chosen = [] { return tunable_import_command(); }; });
+  CLI::App* write = tunable->add_subcommand(
+      "write", "a tunable's kernel at one setting, as a kernel file on standard output");
+  write
+      ->add_option("file", verbs.write.files,
+                   "a tunable .cu file, or the name of a built-in template of the task")
+      ->required()
+      ->expected(1);
+  add_settings(*write, verbs.write);
+  write->add_option("--task", verbs.write.task, "FAMILY key=value …, or a task file")->required();
+  verbs.write.common.device = "virtual:h200";
+  add_common(*write, verbs.write.common, true);
+  add_families(*write, verbs.write.common);
+  write->callback(
+      [&verbs] { verbs.chosen = [&verbs] { return tunable_write_command(verbs.write); }; });
 }
 
 bool asks_json(int argc, char** argv) {

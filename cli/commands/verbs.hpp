@@ -166,6 +166,7 @@ int record_command(const RecordFlags& flags);
 int task_check_command(const TaskFlags& flags);
 int task_new_command(const TaskFlags& flags);
 int tunable_import_command();
+int tunable_write_command(const KernelFlags& flags);
 int tasks_command(const TasksFlags& flags);
 int techniques_command(const CommonFlags& flags);
 int operators_command(const CommonFlags& flags);
