@@ -22,7 +22,7 @@ TASK = {"TRANS_A": 0, "TRANS_B": 0, "BATCHED": 0, "HAS_C": 0, "HAS_BIAS": 0, "HA
 
 def parse(template):
     text = open(f"{ROOT}/kernels/families/gemm/templates/{template}.cu").read()
-    match = re.match(r"/\* cupilot tunable 1\n(.*?)\n\*/\n", text, re.S)
+    match = re.match(r"/\* cupilot tunable [12]\n(.*?)\n\*/\n", text, re.S)
     return json.loads(match.group(1)), text[match.end():]
 
 
