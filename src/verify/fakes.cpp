@@ -146,7 +146,7 @@ Result<std::vector<double>> fake_values(const Fake& fake, const TaskRef& task, s
     }
     case Fake::Kind::negated:
       // The other truth value; minus one is the same.
-      if (task.tensors[output].type == DType::boolean) {
+      if (task->tensors[output].type == DType::boolean) {
         for (double& x : out) x = x == 0.0 ? 1.0 : 0.0;
         break;
       }

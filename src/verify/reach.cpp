@@ -8,7 +8,7 @@ namespace {
 // What runs that reach nothing new may cost, in padded multiply-adds.
 constexpr double idle_budget = 12e6;
 constexpr std::uint32_t rounds_wanted = 2;  // turns back of a loop: its second and third rounds
-constexpr std::int64_t few = 37;            // elements of an axis that does not grow
+constexpr std::int64_t kept_extent = 37;    // elements of an axis that does not grow
 
 std::int64_t largest_asked(const Task& task, const std::string& axis) {
   std::int64_t most = 1;
@@ -86,7 +86,7 @@ std::optional<Reach::Step> Reach::step_of(const std::string& axis, std::int64_t 
     const std::int64_t usual =
         one.kind == AxisKind::fixed
             ? (task_.time_shapes.empty() ? 1 : task_.time_shapes.front().sizes.at(one.name))
-        : one.kind == AxisKind::reduced ? few
+        : one.kind == AxisKind::reduced ? kept_extent
                                         : 1;
     wanted.sizes[one.name] = one.name == axis ? size : std::min(usual, most);
   }
