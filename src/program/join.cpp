@@ -287,7 +287,7 @@ class Joiner {
       filled += "{" + here(part, Expr(entry.substr(at + 1, close - at - 1))).text + "}";
       at = close;
     }
-    return fmt::format("part_{}::{}", part + 1, filled);
+    return part_namespace(part) + "::" + filled;
   }
 
   Result<void> add_plan(std::size_t part) {
@@ -394,6 +394,8 @@ class Joiner {
 }  // namespace
 
 std::string part_prefix(std::size_t part) { return fmt::format("p{}_", part + 1); }
+
+std::string part_namespace(std::size_t part) { return fmt::format("part_{}", part + 1); }
 
 SharedBuffers share_buffers(std::vector<Lifetime> lifetimes) {
   std::stable_sort(lifetimes.begin(), lifetimes.end(),

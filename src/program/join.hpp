@@ -20,6 +20,8 @@ struct PartKernel {
 
 // What names of a part's launches begin with, `part` from 0: "p1_".
 std::string part_prefix(std::size_t part);
+// The namespace of a part's text.
+std::string part_namespace(std::size_t part);
 
 // A buffer's use: from the launches of part `first` to those of part `last`, both included.
 struct Lifetime {

@@ -53,7 +53,10 @@ Result<std::vector<Tunable>> load_tunables(const Task& task, const DeviceSpec& d
     auto tunable = load_tunable(path);
     if (!tunable) return tunable.error();
     if (auto fits = check_tunable(*tunable, task, device); !fits) return fits.error();
-    for (const Tunable& other : all) {
+    std::vector<Tunable> known = all;
+    for (const Family& family : families)
+      known.insert(known.end(), family.templates.begin(), family.templates.end());
+    for (const Tunable& other : known) {
       if (other.name != tunable->name) continue;
       return Error{ErrorCode::usage,
                    path + ": name: '" + other.name + "' is already the name of " + other.file,

@@ -157,7 +157,12 @@ std::vector<Worker> run_blocks(LaunchContext& context) {
   context.program->constants.watch_readers(false);
   if (!context.conflict && context.faults.empty() && context.budget > 0) return workers;
   context.memory->restore(kept);
+  if (context.options->check_races) {
+    context.memory->forget_threads();
+    context.memory->watch_threads(context.program->global_shift);
+  }
   context.faults.clear();
+  context.remarks.clear();
   context.dependence.clear();
   context.independent = true;
   context.halt = context.conflict = false;

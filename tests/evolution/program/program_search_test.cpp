@@ -71,7 +71,7 @@ TEST_CASE("a graph that no template serves is evolved as a program", "[search][t
   const ProgramStrategy program = parts_of(best.strategy);
   REQUIRE(program.parts.size() >= 2);
   CHECK(program.parts.back().on == std::vector<std::string>{"share"});
-  CHECK(best.source.plan.launches.size() == program.parts.size());
+  CHECK(best.source.plan.launches.size() >= program.parts.size());
 
   const auto record = program_record_from(text_of(dir / "whole/program.json"), "program.json");
   REQUIRE_OK(record);
@@ -107,9 +107,14 @@ TEST_CASE("a graph that no template serves is evolved as a program", "[search][t
   CHECK(resumed->best->candidate.kernel_id == best.kernel_id);
 }
 
-TEST_CASE("a graph with an operator that nothing serves is refused by name") {
+TEST_CASE("a graph with an operator that nothing serves is refused by name", "[threads]") {
   Task task = two_reductions();
-  task.operations[2] = {"share", "cumsum", {"s"}, {"y"}, {{"dim", Attribute(std::int64_t{0})}}};
+  // No template scans over another dimension than the last.
+  task.axes = {{"rows"}, {"cols"}};
+  task.tensors[2].shape = {"rows", "cols"};
+  task.operations = {task.operations[0],
+                     {"share", "cumsum", {"h"}, {"y"}, {{"dim", Attribute(std::int64_t{0})}}}};
+  task.edges = {};
   task.reference = {};
   task.work = {};
   REQUIRE_OK(complete(task));

@@ -45,7 +45,7 @@ const Baseline* find(const EvolveReport& report, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("contestants stand beside the champion, in the journal too") {
+TEST_CASE("contestants stand beside the champion, in the journal too", "[threads]") {
   const TempDir folder;
   const std::string dir = folder / "run";
   WithTorch device(folder);
@@ -65,7 +65,7 @@ TEST_CASE("contestants stand beside the champion, in the journal too") {
   }
 }
 
-TEST_CASE("a resumed run meets the contestants that it began with") {
+TEST_CASE("a resumed run meets the contestants that it began with", "[threads]") {
   const TempDir folder;
   const std::string dir = folder / "run";
   WithTorch device(folder);

@@ -181,7 +181,8 @@ TEST_CASE("a budget that nobody will spend is a budget", "[threads]") {
   CHECK(report->stopped == "generations spent");
 }
 
-TEST_CASE("a small budget has small generations, and a large one those that were asked for") {
+TEST_CASE("a small budget has small generations, and a large one those that were asked for",
+          "[threads]") {
   struct Row {
     std::int64_t evaluations;
     int first;  // slots of generation 0

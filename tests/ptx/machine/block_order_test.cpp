@@ -83,7 +83,8 @@ const Shared shared_rows[] = {
 
 }  // namespace
 
-TEST_CASE("blocks that touch the same words must be ordered by release and acquire", "[order]") {
+TEST_CASE("blocks that touch the same words must be ordered by release and acquire",
+          "[order][threads]") {
   for (const Shared& row : shared_rows) {
     for (const std::uint64_t seed : {1, 2, 3, 4}) {
       for (const std::uint32_t threads : {1, 2}) {

@@ -1,7 +1,7 @@
 /* cupilot tunable 2
 {
   "name": "columnwise",
-  "family": "reduction",
+  "family": "axiswise",
   "anchor": "column_reduction",
   "summary": "an inner dimension reduced: threads side by side take neighbouring results, others above them a share of the terms each",
   "provides": ["register_rows"],

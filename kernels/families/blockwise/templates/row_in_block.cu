@@ -1,7 +1,7 @@
 /* cupilot tunable 2
 {
   "name": "row_in_block",
-  "family": "local",
+  "family": "blockwise",
   "anchor": "local",
   "summary": "a block a row: reductions of its parts one after another, their results in shared memory",
   "provides": ["row_per_block"],

@@ -1,7 +1,7 @@
 /* cupilot tunable 2
 {
   "name": "scan_rows",
-  "family": "scan",
+  "family": "scanwise",
   "anchor": "scan",
   "summary": "rows scanned by a block each, which keeps the scanned row at hand for the outputs",
   "provides": ["row_per_block"],

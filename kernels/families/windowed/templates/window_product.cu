@@ -1,7 +1,7 @@
 /* cupilot tunable 2
 {
   "name": "window_product",
-  "family": "window",
+  "family": "windowed",
   "anchor": "contraction",
   "summary": "a convolution as a product of matrices whose elements are found where they lie: tiles in shared memory, thread tiles in registers",
   "provides": ["implicit_product"],

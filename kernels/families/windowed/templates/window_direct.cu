@@ -1,7 +1,7 @@
 /* cupilot tunable 2
 {
   "name": "window_direct",
-  "family": "window",
+  "family": "windowed",
   "anchor": "gather",
   "summary": "results whose terms are found by coordinates, a tile of them a thread in registers",
   "provides": ["register_tile"],

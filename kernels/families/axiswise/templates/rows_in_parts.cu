@@ -1,7 +1,7 @@
 /* cupilot tunable 2
 {
   "name": "rows_in_parts",
-  "family": "reduction",
+  "family": "axiswise",
   "anchor": "row_reduction",
   "summary": "long rows reduced by several blocks each: a launch a fold, whose last block finishes it, and one for the elements",
   "provides": ["rows_in_parts"],
