@@ -73,9 +73,9 @@ TEST_CASE("what outlives a call is constant, but for these", "[architecture]") {
       {"src/backend/open/open.cpp", "lacking"},  // has no members
       {"src/base/host.cpp", "host"},             // has no members
       {"src/base/phases.cpp",
-       "current"},                    // where this thread's phases go: set and put back by scope
+       "current"},  // where this thread's phases go: set and put back by scope
       {"src/evolution/run/timely_chat.hpp",
-       "lock"},  // the lock that this thread lends: set and put back by scope
+       "lock"},                       // the lock that this thread lends: set and put back by scope
       {"src/task/expr.cpp", "kept"},  // a thread's memo of a function of its key
       {"src/strategy/skeleton_plan.cpp", "values"},  // a thread's scratch memory
       {"src/backend/virtual/run.cpp",

@@ -51,9 +51,9 @@ TEST_CASE("types and swizzles of tensor maps are those of cuda.h", "[plan_cpp]")
     int swizzle;
     std::string text;
   };
-  const Row rows[] = {{DType::f64, 128, "8, 3"}, {DType::f32, 64, "7, 2"},
-                      {DType::f16, 32, "6, 1"},  {DType::i64, 0, "5, 0"},
-                      {DType::i32, 0, "3, 0"},   {DType::i16, 0, "1, 0"},
+  const Row rows[] = {{DType::f64, 128, "8, 3"},  {DType::f32, 64, "7, 2"},
+                      {DType::f16, 32, "6, 1"},   {DType::i64, 0, "5, 0"},
+                      {DType::i32, 0, "3, 0"},    {DType::i16, 0, "1, 0"},
                       {DType::boolean, 0, "0, 0"}};
   for (const Row& row : rows) {
     ResolvedPlan plan;

@@ -1,5 +1,5 @@
-#include "catch.hpp"
 #include <cupilot/task.hpp>
+#include "catch.hpp"
 #include "support/gemm.hpp"
 
 using namespace cupilot;

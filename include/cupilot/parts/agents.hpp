@@ -77,10 +77,10 @@ struct StrategyBrief {
   std::vector<Failure> failures{};
   // A kernel that was tried.
   struct Tried {
-    std::uint64_t id = 0;  // of its proposal
+    std::uint64_t id = 0;  // names its proposal
     Strategy strategy{};   // the one that it realises, with its parents
     double time_us = 0;    // 0: refused
-    std::string code{};    // of the refusal
+    std::string code{};    // code of the refusal
   };
   std::vector<Tried> history{};  // oldest first; for expensive slots alone
 };
@@ -120,7 +120,7 @@ struct WriterBrief {
   // Free-form kernels of the parents, the first parent's first; without parents the first right
   // kernel of the run. Empty for templates.
   std::vector<Base> bases{};
-  std::string key{};                  // names the question to a model: "slot 17"
+  std::string key{};  // names the question to a model: "slot 17"
   // A refused kernel of this strategy with the reason; the writer repairs it instead of writing
   // anew.
   struct Failed {

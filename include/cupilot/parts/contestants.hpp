@@ -25,7 +25,8 @@ struct Contestant {
 std::vector<Contestant> contestants();
 // True for the name of a contestant.
 bool is_contestant(std::string_view name);
-// Why a contestant takes no part in a task, where it would compute as another does; "": it does.
+// Returns the reason why a contestant takes no part in a task, as where it would compute what
+// another does; "": it takes part.
 std::string why_not(std::string_view contestant, const Task& task);
 // Error usage names the first that is unknown, and the nearest known one.
 Result<void> check_contestants(std::span<const std::string> names);

@@ -53,7 +53,7 @@ struct Count {
   CountHow how = CountHow::unknown;
 };
 
-// Where counts come from, the best first: hardware counters, the interpreter of the virtual device,
+// Sources of counts, the best first: hardware counters, the interpreter of the virtual device,
 // instructions of the PTX, the task's own work.
 enum class CounterSource { none, counters, interpreted, ptx, analytic };
 // "" (none), "counters", "virtual", "ptx", "analytic"

@@ -48,12 +48,12 @@ struct ModelSpec {
   std::string name{};                  // name used by `roles`
   std::string endpoint{};              // name of a ModelEndpoint
   std::string model{};                 // as the endpoint names it
-  std::int64_t output_tokens = 16384;  // of one answer at most, thinking included
+  std::int64_t output_tokens = 16384;  // limits one answer, thinking included
   // Without a byte of a streamed answer, or for the whole of another one. A streamed answer takes
   // at most four times as long.
   double seconds = 900;
   std::int64_t thinking_tokens = 0;  // budget of thinking, for `messages`; 0: the endpoint's own
-  std::string effort{};              // of thinking, as the endpoint names it; default: its own
+  std::string effort{};  // names how much it thinks, as the endpoint does; default: its own
   bool stream = true;
   bool sampling = false;  // send temperature and seed; many models refuse them
   std::optional<ModelPrice> price{};
@@ -130,7 +130,7 @@ struct TapeEntry {
   std::string schema{};
   ChatReply reply{};
   std::optional<Error> error{};
-  ModelsSpent spent{};  // of all requests of the exchange
+  ModelsSpent spent{};  // sums all requests of the exchange
 };
 struct TapeContents {
   std::string note{};  // author of the replies, if a person wrote them

@@ -18,7 +18,7 @@
 CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
 
-// What a champion was timed against.
+// A subject that a champion was timed against.
 struct SuiteTime {
   std::string name{};  // "plain", "torch"
   double time_us = 0;
@@ -71,7 +71,7 @@ struct SuiteReport {
   std::string suite{}, source{}, settings{};
   std::vector<SuiteRow> rows{};  // in the suite's order
   std::vector<SuiteMean> means{};
-  double median_floor_share = 0;  // of champions
+  double median_floor_share = 0;  // among champions
   int ended = 0, solved = 0;
   std::vector<std::string> notices{};  // devices that were lost
 };
@@ -97,7 +97,7 @@ struct SuiteOptions {
 // Searches what has not ended, a task after another on each device. A task that fails leaves its
 // error in its row. Error: the directory holds a run of other settings, or no device is left.
 Result<SuiteReport> run_suite(const SuiteOptions& options);
-// What a run directory holds so far.
+// Reads the results that a run directory holds so far.
 Result<SuiteReport> read_suite_run(const std::string& run_dir);
 
 // The report as texts.

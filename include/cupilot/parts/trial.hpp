@@ -127,10 +127,10 @@ struct CaseReport {
   std::int64_t recomputed = 0;
 };
 
-// What runs executed of an entry's PTX and of all that it calls.
+// Counts the instructions of an entry, and of all that it calls, that runs executed.
 struct EntryCoverage {
   struct Part {
-    std::uint32_t line = 0;   // of the PTX
+    std::uint32_t line = 0;   // in the PTX
     std::uint32_t times = 0;  // 0: never; of a branch back the most that a warp took it, up to 2
   };
   std::string entry{};
@@ -139,7 +139,7 @@ struct EntryCoverage {
 
 struct TrialReport {
   std::vector<CaseReport> cases{};  // in order; ends early after a fault that ended the process
-  std::vector<EntryCoverage> coverage{};  // of all cases; empty: the device does not tell
+  std::vector<EntryCoverage> coverage{};  // sums all cases; empty: the device does not tell
   // confinement of the processes that ran the kernel, or the reason for none
   std::string confinement{};
 };

@@ -29,7 +29,7 @@ struct Verification {
   Precision proved = Precision::fp32_strict;
   bool full_size = false;  // a time shape ran in full
   bool sampled = false;    // blocks of the grid of every time shape ran that did not run in full
-  // Where a time shape neither ran nor was sampled: the largest sizes met, "rows 1024, cols 4096".
+  // The largest sizes met, "rows 1024, cols 4096", where a time shape neither ran nor was sampled.
   std::string up_to{};
   int processes = 1;          // independent processes that agreed
   std::string battery = "4";  // version of the battery

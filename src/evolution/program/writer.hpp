@@ -43,14 +43,15 @@ class ProgramWriter final : public KernelWriter, public PartProver {
   Task task_;
   Families families_;
   OperationGraph graph_;
-  std::mutex mutex_;  // of known_
+  std::mutex mutex_;  // guards known_
   std::map<Part, KnownPart> known_;
 };
 
-// What parts read and write: of an exposed program's edges those that are outputs.
+// Returns the tensors that parts read and write: those edges that an exposed program has as
+// outputs.
 std::set<std::string> handed_over(const std::vector<PartKernel>& parts);
 
-// The same of given kernels: `source` is the program of the exposed task.
+// Proves given kernels: `source` is the program of the exposed task.
 Result<std::optional<Rejected>> prove_exposed(Backend& backend, const TaskRef& exposed,
                                               const std::vector<PartKernel>& parts,
                                               const KernelSource& source, ProofLevel level,

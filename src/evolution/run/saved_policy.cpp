@@ -122,9 +122,8 @@ bool EvolutionPolicy::load(std::string_view saved) {
           {parts::strategy_of(one.at("strategy")), one.at("code").get<std::string>()});
     }
     for (const parts::Json& one : state.at("history")) {
-      history_.push_back({one.at("id").get<std::uint64_t>(),
-                          parts::strategy_of(one.at("strategy")), one.at("time_us").get<double>(),
-                          one.at("code").get<std::string>()});
+      history_.push_back({one.at("id").get<std::uint64_t>(), parts::strategy_of(one.at("strategy")),
+                          one.at("time_us").get<double>(), one.at("code").get<std::string>()});
     }
     state.at("best_ranked").get_to(best_ranked_);
     state.at("ranked").get_to(ranked_);

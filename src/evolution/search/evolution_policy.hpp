@@ -111,7 +111,7 @@ class EvolutionPolicy final : public Policy {
   std::vector<std::int64_t>
       repairable_;  // refused slots whose kernel is to be mended, in slot order
   std::unordered_map<std::string, Ancestor> ancestors_;  // by strategy id
-  std::deque<StrategyBrief::Tried> history_;     // the latest results
+  std::deque<StrategyBrief::Tried> history_;             // the latest results
   std::deque<StrategyBrief::Failure> failures_;  // the latest that were refused for their own sake
   std::map<std::string, std::vector<Strategy>>
       neighbourhood_;                      // neighbours of recent champions, by strategy id
