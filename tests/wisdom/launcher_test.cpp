@@ -32,6 +32,9 @@ TEST_CASE("launchers of kernels compile and hold their resolved plans") {
     REQUIRE(text);
     CHECK(text->find(assignments(plan_cpp(std::get<ResolvedPlan>(*resolution)))) !=
           std::string::npos);
+    // An entry that is extern "C" may stand in a namespace, where no expression names it.
+    CHECK(text->find("unmangled = {\"" + source.plan.launches.front().entry + "\"") !=
+          std::string::npos);
     std::ofstream(folder / "main.cpp") << *text;
     const std::string command =
         fmt::format("cd '{}' && {} -std=c++17 -Wall -Werror -fsyntax-only -isystem '{}' main.cpp",

@@ -113,13 +113,20 @@ static void run_once(CUstream stream) {
   }
 }
 
+// Entries that are extern "C": they need no expression, and have none where they stand in a namespace.
+static bool is_unmangled(const std::string& entry) {
+  return std::find(unmangled.begin(), unmangled.end(), entry) != unmangled.end();
+}
+
 static CUmodule compile() {
   std::ifstream file("kernel.cu");
   std::stringstream text;
   text << file.rdbuf();
   nvrtcProgram program;
   CHECK(nvrtcCreateProgram(&program, text.str().c_str(), "kernel.cu", 0, nullptr, nullptr));
-  for (const Launch& step : plan.launches) CHECK(nvrtcAddNameExpression(program, step.entry));
+  for (const Launch& step : plan.launches) {
+    if (!is_unmangled(step.entry)) CHECK(nvrtcAddNameExpression(program, step.entry));
+  }
   const char* options[] = {ARCHITECTURE, "--std=c++17"};
   const nvrtcResult compiled = nvrtcCompileProgram(program, 2, options);
   std::size_t size = 0;
@@ -133,8 +140,8 @@ static CUmodule compile() {
   CUmodule module;
   CHECK(cuModuleLoadData(&module, image.data()));
   for (const Launch& step : plan.launches) {
-    const char* lowered = nullptr;
-    CHECK(nvrtcGetLoweredName(program, step.entry, &lowered));
+    const char* lowered = step.entry;
+    if (!is_unmangled(step.entry)) CHECK(nvrtcGetLoweredName(program, step.entry, &lowered));
     CUfunction function;
     CHECK(cuModuleGetFunction(&function, module, lowered));
     CHECK(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(step.shared)));
@@ -192,6 +199,25 @@ int main(int count, char** words) {
 }
 )";
 
+// True if the text declares `extern "C" … entry(`.
+bool is_extern_c(const std::string& text, const std::string& entry) {
+  for (std::size_t at = text.find("extern \"C\""); at != std::string::npos;
+       at = text.find("extern \"C\"", at + 1)) {
+    const std::string declared = text.substr(at, text.find_first_of("{};", at) - at);
+    if (declared.find(" " + entry + "(") != std::string::npos) return true;
+  }
+  return false;
+}
+
+std::string unmangled_entries(const KernelSource& source) {
+  std::string names;
+  for (const PlanLaunch& launch : source.plan.launches) {
+    if (!is_extern_c(source.text, launch.entry)) continue;
+    names += (names.empty() ? "" : ", ") + cpp_quoted(launch.entry);
+  }
+  return names;
+}
+
 }  // namespace
 
 Result<std::string> launcher_text(const Task& task, const DeviceSpec& device,
@@ -219,8 +245,9 @@ Result<std::string> launcher_text(const Task& task, const DeviceSpec& device,
   }
   text += fmt::format(
       "}};\n\nstatic Plan made() {{\n  Plan plan;\n{}  return plan;\n}}\n"
-      "static const Plan plan = made();\n#define ARCHITECTURE \"--gpu-architecture={}\"\n",
-      assignments(plan_cpp(plan)), kernel.arch);
+      "static const Plan plan = made();\n#define ARCHITECTURE \"--gpu-architecture={}\"\n"
+      "static const std::vector<std::string> unmangled = {{{}}};\n",
+      assignments(plan_cpp(plan)), kernel.arch, unmangled_entries(kernel.source));
   text += epilogue;
   return text;
 }
