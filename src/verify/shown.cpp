@@ -113,14 +113,16 @@ void say_relations(Verification& out) {
   }
 }
 
-// Kinds of content that the level asks for and the budget or the plan left out.
+// Names the kinds of content that the level asks for on every device and the budget or the plan
+// left out.
 void say_contents(const Task& task, Verification& out) {
-  std::array<bool, static_cast<std::size_t>(ContentKind::integers) + 1> met{};
+  std::array<bool, static_cast<std::size_t>(ContentKind::scales) + 1> met{};
+  constexpr auto last = static_cast<std::size_t>(ContentKind::integers);
   for (const CaseReport& done : out.cases) {
     if (!done.not_for_this_shape) met[static_cast<std::size_t>(done.what.content.kind)] = true;
   }
   std::string missing;
-  for (std::size_t kind = 0; kind < met.size() && out.level != ProofLevel::candidate; ++kind) {
+  for (std::size_t kind = 0; kind <= last && out.level != ProofLevel::candidate; ++kind) {
     if (!met[kind])
       missing +=
           fmt::format("{}{}", missing.empty() ? "" : ", ", name_of(static_cast<ContentKind>(kind)));
