@@ -98,7 +98,7 @@ class PartJudge {
     const auto bits =
         load_bits(bytes, static_cast<long long>(first), static_cast<int>(tensor->type));
     return std::optional(reject(
-        "verify.wrong",
+        "verify.bound",
         fmt::format("part {}: {} of {} elements of {} are wrong on the inputs that it got, "
                     "{:.9g} instead of {:.9g}",
                     part.form.name, failed, want.values.size(), part.form.tensors.at(want.tensor),
