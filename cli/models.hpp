@@ -14,7 +14,7 @@ namespace cupilot::cli {
 // Why `words` name no models: neither handoff:DIR, nor URL#MODEL, nor a file; empty: they do.
 std::string fault_of_models(const std::string& words);
 
-// Whether they are files that anybody answers.
+// True if questions go to files that anybody answers.
 bool is_handoff(const std::string& words);
 
 // The models that `words` name; of handoff:DIR one that stands for whoever answers.

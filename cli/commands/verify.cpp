@@ -40,7 +40,7 @@ int verify_safety(Backend& backend, const OwnKernel& kernel, bool json) {
   return 0;
 }
 
-// What became of the kernel.
+// Returns the outcome of the kernel.
 int say_verified(const OwnKernel& kernel, const Result<Candidate>& candidate, Backend& backend,
                  bool json) {
   if (!candidate) return fail(candidate.error(), json);

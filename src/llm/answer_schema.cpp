@@ -108,7 +108,7 @@ std::string wrong_word(const std::string& place, const nlohmann::json& value,
                      close.empty() ? "" : "; nearest: ", close);
 }
 
-// What is wrong at the innermost places; their surroundings repeat it.
+// Tells the faults at the innermost places; their surroundings repeat them.
 std::string messages(valijson::ValidationResults& results, const nlohmann::json& json,
                      const nlohmann::json& schema) {
   std::string all;

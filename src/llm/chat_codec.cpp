@@ -78,7 +78,7 @@ void take_error(const WireJson& json, WireReply& sum) {
 void take_choice(const WireJson& choice, const char* part, WireReply& sum) {
   const WireJson& message = at(choice, part);
   sum.text += text_at(message, "content");
-  // Of a call in pieces only the first one names the tool.
+  // Only the first piece of a call names the tool.
   sum.text += text_at(at(first_of(at(message, "tool_calls")), "function"), "arguments");
   const std::string refusal = text_at(message, "refusal");
   if (!refusal.empty()) {

@@ -110,7 +110,7 @@ ChatReply reply_of(const WireReply& completion, std::string text, ChatFinish fin
   return reply;
 }
 
-// Whether the error says that the endpoint does not work, whatever is asked.
+// True if the error says that the endpoint does not work, whatever is asked.
 bool is_outage(const Error& error) {
   return error.code == ErrorCode::endpoint &&
          error.message.find(": bad_request: ") == std::string::npos &&

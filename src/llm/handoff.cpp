@@ -146,14 +146,9 @@ Result<std::unique_ptr<ChatClient>> open_handoff(const HandoffOptions& options) 
   Host& host = options.host != nullptr ? *options.host : real_host();
   if (auto made = host.make_directories(options.folder); !made)
     return std::move(made.error()).while_doing("making the folder of questions");
-  std::shared_ptr<Tape> tape;
-  if (options.tape.empty()) {
-    tape = Tape::in_memory({});
-  } else {
-    auto opened = Tape::open(host, options.tape);
-    if (!opened) return opened.error();
-    tape = std::move(*opened);
-  }
+  auto opened = Tape::open(host, options.tape);
+  if (!opened) return opened.error();
+  std::shared_ptr<Tape> tape = std::move(*opened);
   auto live = std::make_unique<HandoffClient>(options, host);
   HandoffClient* client = live.get();
   return std::unique_ptr<ChatClient>(std::make_unique<TapedClient>(

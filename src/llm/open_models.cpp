@@ -98,14 +98,9 @@ Result<std::unique_ptr<ChatClient>> open_models(const ModelsConfig& config,
 Result<std::unique_ptr<ChatClient>> open_models_by(HttpCarrier carry, const ModelsConfig& config,
                                                    const ModelOptions& options) {
   Host& host = options.host != nullptr ? *options.host : real_host();
-  std::shared_ptr<Tape> tape;
-  if (options.tape.empty()) {
-    tape = Tape::in_memory({});
-  } else {
-    auto opened = Tape::open(host, options.tape);
-    if (!opened) return opened.error();
-    tape = std::move(*opened);
-  }
+  auto opened = Tape::open(host, options.tape);
+  if (!opened) return opened.error();
+  std::shared_ptr<Tape> tape = std::move(*opened);
   auto budget =
       std::make_shared<CostBudget>(config.budget, tape->spent_before(),
                                    [tape](const std::string& key, const ModelsSpent& amount) {

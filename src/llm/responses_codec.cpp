@@ -36,7 +36,7 @@ void take_response_usage(const WireJson& response, WireReply& sum) {
       *input, count_at(at(usage, "input_tokens_details"), "cached_tokens").value_or(0), *output};
 }
 
-// How a response ended; one in progress has not.
+// Reads how a response ended; one in progress has not.
 void take_status(const WireJson& response, WireReply& sum) {
   const std::string status = text_at(response, "status");
   const std::string reason = text_at(at(response, "incomplete_details"), "reason");

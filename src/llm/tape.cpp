@@ -26,6 +26,7 @@ Error not_on_tape(const ChatRequest& request, bool other_question) {
 }  // namespace
 
 Result<std::unique_ptr<Tape>> Tape::open(Host& host, const std::string& path) {
+  if (path.empty()) return in_memory({});
   auto lock = host.lock(path + ".lock");
   if (!lock) return lock.error();
   std::unique_ptr<Tape> tape(new Tape);

@@ -17,8 +17,8 @@ namespace cupilot {
 
 class Tape {
  public:
-  // For reading and adding. A torn last line is copied to PATH.torn-N, then cut off; the file stays
-  // locked.
+  // For reading and adding; of no path, in memory. A torn last line is copied to PATH.torn-N, then
+  // cut off; the file stays locked.
   static Result<std::unique_ptr<Tape>> open(Host& host, const std::string& path);
   // What `contents` holds, nothing added. No file stands behind it.
   static std::unique_ptr<Tape> in_memory(TapeLines contents);

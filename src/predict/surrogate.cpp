@@ -254,7 +254,7 @@ struct Surrogate::State {
     return apart;
   }
 
-  // As many as are asked for the hyperparameters: evenly spread, with the latest.
+  // Chooses points for the hyperparameters: evenly spread, with the latest.
   static std::vector<const Point*> spread(std::vector<const Point*> all) {
     const std::size_t count = all.size();
     if (count <= points_for_hyper) return all;

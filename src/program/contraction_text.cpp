@@ -93,16 +93,7 @@ std::optional<SiteContraction> ContractionText::contraction() const {
 }
 
 std::string ContractionText::text() const {
-  std::vector<int> order;
-  const int number = site_.folds[0];
-  for (const StageRead& read : fold().reads) {
-    for (int from = 0; from < number; ++from) {
-      if (stage(from).name == read.source) add_function(from, order);
-    }
-  }
-  for (const SiteStage& one : site_.stages) {
-    if (!one.apart) functions_read(one, order);
-  }
+  const std::vector<int> order = functions_of_fold();
   Axes left = batch_, right = batch_;
   left.insert(left.end(), m_.begin(), m_.end());
   right.insert(right.end(), n_.begin(), n_.end());

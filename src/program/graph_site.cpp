@@ -157,7 +157,7 @@ class Sited {
     return true;
   }
 
-  // Whether each of an element's coordinates says its row; empty: they do not fit the groups.
+  // Tells of each coordinate of an element if it says its row; empty: they do not fit the groups.
   std::vector<bool> in_row(const std::vector<StageAxis>& axes) const {
     std::vector<bool> out;
     std::size_t group = 0;

@@ -35,7 +35,7 @@ struct SiteStage {
   std::vector<SiteRead> called{};  // names that the text still calls, by coordinates
 };
 
-// How elements lie in memory. rows: row after row. parted: every row's elements in equal parts,
+// Layout of elements in memory. rows: row after row. parted: every row's elements in equal parts,
 // part after part, row after row within each. columns: `inner` neighbours belong to as many rows.
 // product: rows of a matrix product.
 enum class GraphForm { rows, parted, columns, product };
@@ -55,7 +55,7 @@ struct GraphSite {
 // or a stage that reads a fold elsewhere than at its own row.
 std::optional<GraphSite> graph_site(const Task& task);
 
-// What follows a product of so many rows and columns: a graph of maps alone.
+// Lays out what follows a product of so many rows and columns: a graph of maps alone.
 std::optional<GraphSite> graph_site(const Task& task, const Expr& rows, const Expr& cols);
 
 }  // namespace cupilot

@@ -208,7 +208,7 @@ class GraphText : public StageText {
     return out + (down() ? "    }\n  }\n" : "  }\n");
   }
 
-  // Of a product: elements that lie beside N sums, loaded where they are needed.
+  // Loads elements that lie beside N sums of a product, where they are needed.
   std::string load_at() const {
     std::string out =
         "  template <int N>\n  __device__ __forceinline__ Values<N> load(long long first) const "

@@ -240,7 +240,7 @@ class Renaming {
     for (const Axis& axis : task.axes) taken_.insert(axis.name);
   }
 
-  // Of a template whose own names are the task's too: they get another one.
+  // Gives another name to those of a template that are the task's too.
   void keep_apart(const Tunable& tunable) {
     const auto apart = [&](const std::string& name) {
       if (taken_.contains(name)) names_[name] = name + "_of_template";
@@ -257,25 +257,15 @@ class Renaming {
     const auto found = names_.find(given);
     return found == names_.end() ? given : found->second;
   }
-  // Of a tensor, a buffer or a map.
+  // Name of a tensor, a buffer or a map.
   std::string source(const std::string& given) const {
     const auto found = tensors_.find(given);
     return found == tensors_.end() ? name(given) : found->second;
   }
   Expr expr(const Expr& given) const {
-    std::string out, text = given.text;
-    for (std::size_t at = 0; at < text.size();) {
-      std::size_t end = at;
-      while (end < text.size() && (is_identifier_character(text[end]) || text[end] == '.')) ++end;
-      if (end == at) {
-        out += text[at++];
-        continue;
-      }
-      const std::string word = text.substr(at, end - at);
-      out += word.starts_with("elem.") ? "elem." + source(word.substr(5)) : name(word);
-      at = end;
-    }
-    return out;
+    return renamed_names(given.text, [&](const std::string& word) -> std::optional<std::string> {
+      return word.starts_with("elem.") ? "elem." + source(word.substr(5)) : name(word);
+    });
   }
   std::string constants_text() const {
     std::string out;

@@ -15,27 +15,6 @@
 namespace cupilot {
 namespace {
 
-bool begins_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
-// An expression with its names, which may hold dots, replaced by what `of` says.
-template <class Of>
-std::string renamed_names(const std::string& text, Of of) {
-  std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    std::size_t end = at;
-    while (end < text.size() && (is_identifier_character(text[end]) || text[end] == '.')) ++end;
-    if (end == at) {
-      out += text[at++];
-      continue;
-    }
-    const std::string name = text.substr(at, end - at);
-    const std::optional<std::string> other = begins_name(name[0]) ? of(name) : std::nullopt;
-    out += other ? *other : name;
-    at = end;
-  }
-  return out;
-}
-
 // A device header that needs no constant of a kernel, as it stands in a text.
 struct SharedHeader {
   std::string name;
@@ -189,7 +168,7 @@ class Joiner {
                        [&](const PlanLaunch& launch) { return launch.name == name; });
   }
 
-  // What a name of a part's plan is in the program's.
+  // Translates a name of a part's plan to the program's.
   std::optional<std::string> name_here(std::size_t part, const std::string& name) const {
     const PartKernel& kernel = parts_[part];
     const std::string prefix = part_prefix(part);

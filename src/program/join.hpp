@@ -18,7 +18,7 @@ struct PartKernel {
   KernelSource source{};
 };
 
-// What names of a part's launches begin with, `part` from 0: "p1_".
+// Prefix of the names of a part's launches, `part` from 0: "p1_".
 std::string part_prefix(std::size_t part);
 // The namespace of a part's text.
 std::string part_namespace(std::size_t part);

@@ -163,7 +163,7 @@ std::string LocalText::text() const {
   return out;
 }
 
-// Where folds are kept, and their results by coordinates.
+// Writes where folds are kept, and reads of their results by coordinates.
 std::string LocalText::fold_access() const {
   std::string out, offset = "0";
   for (const int fold : site_.folds) {

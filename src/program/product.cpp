@@ -115,7 +115,7 @@ Names joined(const Names& a, const Names& b, const Names& c) {
   return out;
 }
 
-// What a fold of factors a and b is as a product, its coordinates in the order batch, m, n.
+// Lays a fold of factors a and b out as a product, its coordinates in the order batch, m, n.
 std::optional<GraphProduct> laid_out(const ReferenceStage& fold, const Factor& a, const Factor& b) {
   Names batch, m, n, k;
   std::vector<Expr> batches, ms, ns, ks;

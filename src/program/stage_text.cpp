@@ -88,6 +88,20 @@ std::string StageText::functions() const {
   return out;
 }
 
+std::vector<int> StageText::functions_of_fold() const {
+  std::vector<int> order;
+  const int number = site_.folds[0];
+  for (const StageRead& read : fold().reads) {
+    for (int from = 0; from < number; ++from) {
+      if (stage(from).name == read.source) add_function(from, order);
+    }
+  }
+  for (const SiteStage& one : site_.stages) {
+    if (!one.apart) functions_read(one, order);
+  }
+  return order;
+}
+
 void StageText::functions_read(const SiteStage& one, std::vector<int>& order) const {
   for (const auto* reads : {&one.reads, &one.called}) {
     for (const SiteRead& read : *reads) {

@@ -36,6 +36,8 @@ class StageText {
   std::string functions() const;
   void functions_read(const SiteStage& one, std::vector<int>& order) const;
   void add_function(int number, std::vector<int>& order) const;
+  // Stages that the one fold and all that is computed beside it read as functions, in order.
+  std::vector<int> functions_of_fold() const;
   std::string function(int number) const;
   // Names that a stage's own text uses, as values and functions of coordinates in scope.
   // `text`: those that it uses; empty: all.
@@ -67,7 +69,7 @@ class StageText {
   // Columns that stages of `order` read: loaded once for N elements.
   std::string columns(const std::vector<int>& order, const char* load = "load_vector") const;
   std::string stages_before(const std::vector<int>& order, int last) const;
-  // Of graphs with one fold.
+  // The only fold of a graph with one.
   const ReferenceStage& fold() const { return stage(site_.folds[0]); }
   std::string folded_row_struct() const;
   // store_row(row, acc): finishes the fold, computes and stores what follows.

@@ -76,20 +76,11 @@ std::optional<SiteTiles> TileText::tiles() const {
 }
 
 std::string TileText::text() const {
-  std::vector<int> order;
-  const int number = site_.folds[0];
-  for (const StageRead& read : fold().reads) {
-    for (int from = 0; from < number; ++from) {
-      if (stage(from).name == read.source) add_function(from, order);
-    }
-  }
-  for (const SiteStage& one : site_.stages) {
-    if (!one.apart) functions_read(one, order);
-  }
+  const std::vector<int> order = functions_of_fold();
   std::string out = opening() + folded_row_struct() + tile_struct();
   for (const int one : order) out += function(one);
   out += fold_tile() + store_folded() + store_tile() + extents() + "};\n";
-  return out + fmt::format("using How = {};\n", combiner(number));
+  return out + fmt::format("using How = {};\n", combiner(site_.folds[0]));
 }
 
 // Coordinates of a tile's first result; tiles are counted along the last coordinate first.

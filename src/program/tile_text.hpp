@@ -18,7 +18,7 @@ class TileText : public StageText {
   std::string text() const;
 
  private:
-  // Whether a read of the fold depends on a coordinate, through constants too.
+  // True if a read of the fold depends on a coordinate, through constants too.
   bool depends(const StageRead& read, const std::string& axis) const;
   void find_axes();
   std::string tile_struct() const;

@@ -1,4 +1,4 @@
-// What came of one task of a suite, and the files that keep it.
+// Outcome of one task of a suite, and the files that keep it.
 #pragma once
 
 #include <string>

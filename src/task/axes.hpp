@@ -1,4 +1,4 @@
-// What a task's axes are to its tensors.
+// Relates a task's axes to its tensors.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace cupilot {
 
-// Whether an extent depends on the axis.
+// True if an extent depends on the axis.
 bool names_axis(const Expr& extent, const std::string& axis);
 
 // A free axis that no output has: elements along it are looked up, as rows of a table or pixels of

@@ -132,7 +132,7 @@ Result<std::int64_t> elements_of(const Task& task, const Workload& workload, Cou
   return sum;
 }
 
-// How many of `all` places as many draws meet.
+// Expects the number of `all` places that so many draws meet.
 double met_by(double draws, double all) { return all * -std::expm1(-draws / all); }
 
 // The elements of an input that must be read. Along a free axis that no output has it is looked up:

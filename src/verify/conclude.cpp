@@ -120,7 +120,7 @@ std::optional<Rejected> missing_output(const Task& task, const CaseReport& repor
   return std::nullopt;
 }
 
-// What is known of the cause of a wrong output: an undefined value that goes into it.
+// Names the cause of a wrong output where it is known: an undefined value that goes into it.
 void name_cause(const CaseReport& report, const OutputReport& output, Rejected& wrong) {
   const auto find = [&](const char* code, const std::string& message) -> const Fault* {
     for (const Fault& remark : report.remarks) {
@@ -175,7 +175,7 @@ std::string largest_met(const Task& task, const TrialReport& report) {
   return out;
 }
 
-// Which time shapes ran, and how.
+// Says which time shapes ran, and how.
 void say_sizes(const Task& task, const TrialReport& report, Verification& out) {
   bool all = true;
   for (const Workload& shape : task.time_shapes) {

@@ -179,18 +179,6 @@ std::set<std::int64_t> loose_steps(const Constants& constants) {
 
 constexpr std::int64_t assumed_reduced = 128, assumed_inner = 32, assumed_outer = 8;
 
-// No assumed step is larger than what the task ever asks of the axis.
-std::int64_t largest_size(const Task& task, const std::string& axis) {
-  std::int64_t most = 1;
-  for (const auto* shapes : {&task.time_shapes, &task.check_shapes}) {
-    for (const Workload& shape : *shapes) {
-      const auto size = shape.sizes.find(axis);
-      if (size != shape.sizes.end()) most = std::max(most, size->second);
-    }
-  }
-  return most;
-}
-
 // Beside tiled axes a free one is a batch; where none is tiled the last one takes the place of a
 // tile's side.
 std::map<std::string, std::int64_t> assumed_steps(const Task& task, const PlanSteps& steps,
@@ -211,12 +199,24 @@ std::map<std::string, std::int64_t> assumed_steps(const Task& task, const PlanSt
       wanted = inner && !tiled ? assumed_inner : assumed_outer;
       inner = false;
     }
+    // No assumed step is larger than what the task asks of the axis.
     out[axis->name] = std::min(wanted, largest_size(task, axis->name));
   }
   return out;
 }
 
 }  // namespace
+
+std::int64_t largest_size(const Task& task, const std::string& axis) {
+  std::int64_t most = 1;
+  for (const auto* shapes : {&task.time_shapes, &task.check_shapes}) {
+    for (const Workload& shape : *shapes) {
+      const auto size = shape.sizes.find(axis);
+      if (size != shape.sizes.end()) most = std::max(most, size->second);
+    }
+  }
+  return most;
+}
 
 std::int64_t PlanSteps::shaping_step(const std::string& axis) const {
   const auto found = assumed.find(axis);

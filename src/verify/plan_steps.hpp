@@ -28,6 +28,9 @@ struct PlanSteps {
   std::int64_t shaping_step(const std::string& axis) const;
 };
 
+// The largest size that the task asks of an axis, in any of its shapes; 1 where it asks none.
+std::int64_t largest_size(const Task& task, const std::string& axis);
+
 // Read off every cdiv, up, / and % of an axis by a number in the plan; of a product of axes, the
 // last is stepped. An axis with none gets the plan's other constants, but for a free one that is
 // the grid's length.

@@ -2,24 +2,15 @@
 
 #include <algorithm>
 
+#include "verify/plan_steps.hpp"
+
 namespace cupilot {
 namespace {
 
-// What runs that reach nothing new may cost, in padded multiply-adds.
+// Bounds what runs that reach nothing new cost, in padded multiply-adds.
 constexpr double idle_budget = 12e6;
 constexpr std::uint32_t rounds_wanted = 2;  // turns back of a loop: its second and third rounds
 constexpr std::int64_t kept_extent = 37;    // elements of an axis that does not grow
-
-std::int64_t largest_asked(const Task& task, const std::string& axis) {
-  std::int64_t most = 1;
-  for (const auto* shapes : {&task.time_shapes, &task.check_shapes}) {
-    for (const Workload& shape : *shapes) {
-      const auto size = shape.sizes.find(axis);
-      if (size != shape.sizes.end()) most = std::max(most, size->second);
-    }
-  }
-  return most;
-}
 
 std::uint64_t reached(std::span<const EntryCoverage> coverage) {
   std::uint64_t sum = 0;
@@ -82,7 +73,7 @@ Reach::Reach(const Task& task, const KernelSource& source, const DeviceSpec& dev
 std::optional<Reach::Step> Reach::step_of(const std::string& axis, std::int64_t size) const {
   Workload wanted;
   for (const Axis& one : task_.axes) {
-    const std::int64_t most = largest_asked(task_, one.name);
+    const std::int64_t most = largest_size(task_, one.name);
     const std::int64_t usual =
         one.kind == AxisKind::fixed
             ? (task_.time_shapes.empty() ? 1 : task_.time_shapes.front().sizes.at(one.name))
@@ -98,7 +89,7 @@ std::optional<Reach::Step> Reach::step_of(const std::string& axis, std::int64_t 
 // Four times what was met, again and again up to what the task asks for; where that is too dear,
 // what can be paid.
 void Reach::add_ladder(const Axis& axis, std::int64_t met) {
-  const std::int64_t most = largest_asked(task_, axis.name);
+  const std::int64_t most = largest_size(task_, axis.name);
   for (std::int64_t size = met; size < most;) {
     size = std::min(4 * size + 1, most);
     std::optional<Step> step = step_of(axis.name, size);
@@ -114,7 +105,7 @@ void Reach::add_ladder(const Axis& axis, std::int64_t met) {
 }
 
 std::optional<Case> Reach::next(std::span<const EntryCoverage> coverage) {
-  // What reached more costs nothing.
+  // A run that reached more costs nothing.
   if (!before_.empty() && reached(coverage) > reached(before_)) left_ += last_.cost;
   before_.assign(coverage.begin(), coverage.end());
   if (coverage.empty() || covers_all(coverage)) return std::nullopt;

@@ -12,7 +12,7 @@
 
 namespace cupilot {
 
-// Whether every instruction ran and every loop turned back twice.
+// True if every instruction ran and every loop turned back twice.
 bool covers_all(std::span<const EntryCoverage> coverage);
 
 // Adds what further runs executed of the same kernel.

@@ -61,7 +61,7 @@ bool spans(const Tensor& output, const std::string& axis) {
   return std::find(output.shape.begin(), output.shape.end(), Expr(axis)) != output.shape.end();
 }
 
-// Whether an output's elements are made of what lies along an axis. Of several outputs each says
+// True if an output's elements are made of what lies along an axis. Of several outputs each says
 // by its check's length which axes it sums over; one that says nothing may be made of any.
 bool depends_on(const Task& task, const Tensor& output, const std::string& axis) {
   const auto is_output = [](const Tensor& one) {

@@ -21,7 +21,7 @@ const std::string small = std::string(CUPILOT_SOURCE_DIR) + "/tests/data/suites/
 const std::string settings = "suite " + small + " --seconds-per-task 0 ";
 const std::string landscape = "--evaluations 60 --device fake:" + fake;
 
-// What a run found, without what the clock decides.
+// Reads what a run found, without what the clock decides.
 nlohmann::json results(const fs::path& run_dir) {
   auto json = nlohmann::json::parse(slurp(run_dir / "results.json"));
   for (auto& row : json.at("rows")) {

@@ -77,7 +77,7 @@ TapeLook look_at_tape(SimHost& host, const SimEndpoint& endpoint, const ModelBud
     look.faults.emplace_back("more on the bill than on the tape");
   std::set<std::string> keys, twice;
   for (const TapeQuestion& question : tape->questions) {
-    // What was not answered may be asked again.
+    // A question without an answer may be asked again.
     if (!question.entry.error && !keys.insert(question.entry.key).second)
       twice.insert(question.entry.key);
     look.silences += question.entry.agent == "strategist" && question.entry.error ? 1 : 0;

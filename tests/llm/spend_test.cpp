@@ -15,7 +15,7 @@ namespace {
 constexpr const char* tape_path = "run/tape.jsonl";
 constexpr ModelPrice price{3, 0.3, 15};
 
-// What an endpoint bills, whatever it tells.
+// Sums what an endpoint bills, whatever it tells.
 struct Bill {
   std::int64_t tokens = 0, calls = 0;
   double cost = 0, seconds = 0;

@@ -125,7 +125,7 @@ TEST_CASE("a predicted time is the model's, corrected, and never below the floor
   const DeviceSpec other = *chip("a100");
   CHECK(predicted_time(other, launches).us == model_time(other, launches).us);
   CHECK(predicted_time(other, launches).sigma == 0);
-  // Of loops of many lengths one is corrected downwards.
+  // One of the loops of many lengths is corrected downwards.
   ModelInput fast;
   for (double work = 1e5; work < 1e10; work *= 1.5) {
     if (predicted_time(device, {loop(work)}).correction < 0.95) fast = loop(work);

@@ -45,7 +45,7 @@ TEST_CASE("partitions are those that hands count") {
       {"nothing is served", 3, chain(3), [](const Part&) { return false; }, 0},
       // Triangle: {0,2} is not convex. Apart, 01|2, 0|12, 012.
       {"a skip", 3, {{0, 1}, {1, 2}, {0, 2}}, everything, 4},
-      // Of its twelve cuts into connected groups, {0,1,3} and {0,2,3} are not convex.
+      // Twelve cuts have connected groups; {0,1,3} and {0,2,3} are not convex.
       {"a diamond", 4, {{0, 1}, {0, 2}, {1, 3}, {2, 3}}, everything, 10},
       {"a diamond, not as one", 4, {{0, 1}, {0, 2}, {1, 3}, {2, 3}}, not_all, 9},
       // 0→1, 2→3, 0→3, 2→1: {0,1} and {2,3} need each other, {0,3} and {2,1} too.

@@ -160,7 +160,7 @@ TEST_CASE("of what is looked up only what can be read counts") {
   CHECK(bytes(task_of(10, 1000000, true)) <= 10 * 64 + 10 + 10 * 64);
   CHECK(bytes(task_of(10, 1000000, true)) >= 9 * 64 + 10 + 10 * 64);
   CHECK(bytes(task_of(10, 1000000, false)) == 10 * 64 + 10 + 10 * 64);
-  // As many labels as rows meet 63 % of them.
+  // So many labels as rows meet 63 % of them.
   const std::int64_t met = (bytes(task_of(1000, 1000, true)) - 1000 - 64000) / 64;
   CHECK(met >= 620);
   CHECK(met <= 640);

@@ -115,7 +115,7 @@ bool fits(const Space& space, const Strategy& strategy, const Technique& techniq
                      [&](const Use& use) { return holds(whole->strategy, use.technique); });
 }
 
-// What no kernel can change, what does not fit the strategy and what lost before is left out.
+// Leaves out what no kernel can change, what does not fit the strategy and what lost before.
 std::vector<Relief> useful_reliefs(const StrategyBrief& brief, const Individual& individual) {
   std::vector<Relief> all = reliefs(brief, individual, brief.space->techniques().size());
   std::erase_if(all, [&](const Relief& relief) {

@@ -19,7 +19,7 @@ std::string task_text(const Task& task);
 std::string device_text(const DeviceSpec& device, Precision precision);
 // Bytes, operations, floor and launch of the first timed shape, and what to watch in its zone.
 std::string limits_text(const Task& task, const DeviceSpec& device);
-// What the class of precision allows, in one sentence or two.
+// Says in one sentence or two what the class of precision allows.
 std::string precision_text(const Task& task);
 // The task's constants as a line to copy; "": it has none.
 std::string constants_text(const Task& task);
@@ -36,7 +36,7 @@ std::string individual_text(const StrategyBrief& brief, const Individual& indivi
 std::string history_text(const StrategyBrief& brief);
 // Those that have both parents; "": none.
 std::string children_text(const StrategyBrief& brief);
-// What leads from one strategy to another, a line each: add, drop, change.
+// Says what leads from one strategy to another, a line each: add, drop, change.
 std::vector<std::string> difference(const Strategy& from, const Strategy& to);
 // What helped, what harmed, what was refused and why; "" when nothing is known.
 std::string known_text(const StrategyBrief& brief);

@@ -58,8 +58,8 @@ class ModelWriter final : public KernelWriter {
     return ask_translator(*seat_.client, head_, brief, *base);
   }
 
-  // Of the parents' own kernels and what a template makes of the part of the strategy that it
-  // realises, the one that differs least from the strategy.
+  // Chooses, among the parents' own kernels and what a template makes of the part that it
+  // realises, the base that differs least from the strategy.
   std::optional<WriterBrief::Base> nearest_base(const WriterBrief& brief) {
     std::optional<WriterBrief::Base> nearest;
     std::size_t least = 0;

@@ -120,7 +120,7 @@ std::string last_words(std::string heard) {
 
 }  // namespace
 
-// What came of a question. `broken`: the process cannot be asked any more.
+// Holds the answer to a question. `broken`: the process cannot be asked any more.
 struct Contest::Reply {
   SortedJson json;
   std::string refused;

@@ -92,7 +92,7 @@ class TrialDevice {
     return std::variant<DeviceRun, RunnerFault>(
         RunnerFault{"measure.failed", "no contestant shares a host's own context", "", false});
   }
-  // What a contestant is. Error no_device: there is none.
+  // Says what a contestant is. Error no_device: there is none.
   virtual Result<std::string> contestant(const std::string& name) {
     return Error{ErrorCode::no_device, name + " shares no context with a host",
                  "open cuda:0, or leave out --against"};

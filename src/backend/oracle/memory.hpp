@@ -58,7 +58,7 @@ class VirtualMemory {
   ptx::DeviceMemory& device() { return memory_; }
   // Index in device(), no_buffer when empty.
   std::size_t tensor(std::size_t index) const { return tensors_[index]; }
-  // The same, of what it held before the run where that is kept.
+  // Index of what it held before the run, where that is kept.
   std::size_t original(std::size_t index) const {
     return originals_.empty() ? tensors_[index] : originals_[index];
   }

@@ -97,7 +97,7 @@ Judged judge_one(const BoundParams& bound, const Extreme& extreme, std::uint64_t
   return judge_element(bound, bits_of(found), best, sum);
 }
 
-// Whether the reference in the contract's own type fails at an element.
+// True if the reference in the contract's own type fails at an element.
 bool fails_too(const BoundParams& bound, const Extreme& extreme, const Elements& plain, double want,
                double sum, std::int64_t index) {
   return !judge_one(bound, extreme, plain.bits(index), want, sum, index).ok;

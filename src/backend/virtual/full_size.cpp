@@ -46,7 +46,7 @@ const ResolvedLaunch* single_launch(const PlanRun& run, Dependence& seen) {
   return seen.waits || seen.tickets ? nullptr : &launch;
 }
 
-// What the blocks wrote of each output, as a share of all outputs.
+// Shares of all outputs that blocks wrote.
 struct Shares {
   double least = 1, most = 0;
   std::size_t blocks = 0;
@@ -56,7 +56,7 @@ struct Shares {
     most = std::max(most, one);
     ++blocks;
   }
-  // Whether all blocks wrote alike, and so little that the whole grid leaves elements out.
+  // True if all blocks wrote alike, and so little that the whole grid leaves elements out.
   bool leaves_out(std::uint64_t grid) const {
     constexpr double alike = 1.001, nearly_all = 0.999;
     return blocks > 4 && most > 0 && most <= alike * least &&

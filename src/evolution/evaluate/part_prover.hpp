@@ -1,4 +1,4 @@
-// What a writer of programs proves beside the whole, found by the pipe in its writer.
+// Proves the parts of a program beside the whole; the pipe finds it in its writer.
 #pragma once
 
 #include <cstdint>

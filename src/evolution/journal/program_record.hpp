@@ -62,7 +62,7 @@ Result<ProgramRecord> program_record_from(std::string_view json, const std::stri
 
 // Sentences of a report: parts and partitions with their times.
 std::vector<std::string> program_lines(const ProgramRecord& record);
-// The same of a run directory; none where it is no program's.
+// Reads them from a run directory; none where it is no program's.
 std::vector<std::string> program_lines(Host& host, const std::string& run_dir);
 // The program of a candidate and what became of it: "program a | b+c: 12.5 us modelled end to end".
 std::string program_line(const Candidate& candidate);

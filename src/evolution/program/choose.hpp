@@ -1,4 +1,4 @@
-// Which part of a program is searched next: a function of completed slots in their order.
+// Chooses the part of a program that is searched next, by completed slots in their order.
 #pragma once
 
 #include <optional>

@@ -27,7 +27,7 @@
 
 namespace cupilot {
 
-// How far a candidate in flight has come. Any thread.
+// Tells how far a candidate in flight has come. Any thread.
 struct EvaluationStage {
   std::atomic<const char*> name = "waiting for a place";
   std::atomic<bool> ended = false;  // its result waits to be collected

@@ -30,7 +30,7 @@ Baseline baseline_from(const SubjectReport& report, const std::vector<Baseline>&
   return now;
 }
 
-// What a contestant is, and what was seen while it was timed.
+// Says what a contestant is, and what was seen while it was timed.
 void tell_contestant(const Pipe& pipe, const SubjectReport& report, FinalRecord& record) {
   if (auto says = pipe.backend->inspector().contestant(report.name))
     record.baselines.back().says = std::move(*says);

@@ -16,11 +16,11 @@ EvolveOptions as_recorded(Host& host, const HeaderRecord& header, const EvolveOp
 
 struct KernelRun {
   std::vector<std::string> notices{};  // told at the beginning and kept in the journal
-  // What a task's check cannot tell apart is a notice instead of an end.
+  // True makes a notice, instead of an end, of what a task's check cannot tell apart.
   bool weak_check_allowed = false;
 };
 
-// What evolve() and resume() say, of one kernel.
+// Do what evolve() and resume() say, for one kernel.
 Result<EvolveReport> evolve_kernel(const Task& task, Backend& backend, const EvolveOptions& options,
                                    const KernelRun& how = {});
 Result<EvolveReport> resume_kernel(const std::string& run_dir, Backend& backend,

@@ -16,7 +16,7 @@ class LentLock {
   explicit LentLock(std::unique_lock<std::mutex>& lock) { current() = &lock; }
   ~LentLock() { current() = nullptr; }
   LentLock(const LentLock&) = delete;
-  // Of the calling thread; null: none.
+  // Returns the calling thread's; null: none.
   static std::unique_lock<std::mutex>*& current() {
     thread_local std::unique_lock<std::mutex>* lock = nullptr;
     return lock;

@@ -109,7 +109,7 @@ std::shared_ptr<const Foreign> told_to(const Warp& warp, std::uint64_t word) {
 
 namespace {
 
-// Whether the accesses at a clock by a warp of another block come before the warp's next.
+// True if the accesses at a clock by a warp of another block come before the warp's next.
 bool known(const Warp& warp, std::uint64_t block, std::uint32_t other, std::uint32_t clock) {
   if (warp.foreign != nullptr) {
     const auto& all = warp.foreign->blocks;

@@ -6,7 +6,7 @@
 
 namespace cupilot::ptx {
 
-// Of other blocks, ascending: the clocks of their warps up to which their accesses are known.
+// Other blocks, ascending, with the clocks of their warps up to which accesses are known.
 struct Foreign {
   struct Of {
     std::uint64_t block = 0;
@@ -28,10 +28,10 @@ void learn_foreign(std::shared_ptr<const Foreign>& into,
 // who reads the word so.
 void tell_blocks(Warp& warp, std::uint64_t word, const std::shared_ptr<const Clocks>& clocks,
                  const std::shared_ptr<const Foreign>& foreign);
-// What a word was told so far; null: nothing.
+// Returns what a word was told so far; null: nothing.
 std::shared_ptr<const Foreign> told_to(const Warp& warp, std::uint64_t word);
 
-// Whether an access comes after those of other blocks to the same cells that it may not lie beside;
+// Checks that an access comes after those of other blocks to the same cells that it must follow;
 // `by`: the block (its number and one) that wrote the word last. False after a fault.
 bool blocks_ordered(Warp& warp, const Step& step, std::uint32_t lane, Buffer& buffer,
                     const WordAccess& access, std::uint32_t by);

@@ -29,7 +29,7 @@ bool untouched(const Words& w, bool written) {
   return (any & ~whole_word) == 0 && (!written || (all & whole_word) == whole_word);
 }
 
-// Whether in this launch no thread but each word's own read it, and that since the last barrier;
+// True if in this launch no thread but each word's own read it, and that since the last barrier;
 // `others`: blocks aside.
 bool unread(const Words& w, bool others) {
   bool out = true;

@@ -29,7 +29,7 @@ void push(Warp& w, const Step& s, StackEntry entry) {
 
 namespace {
 
-// Of a branch or a warp that parts: the same throughout a launch, for half of the warps.
+// True for half of the warps, throughout a launch: the order of sides where a warp parts.
 bool last_side_first(const Warp& w) {
   const u64 seed = w.block->launch->options->seed;
   return seed != 0 && (mixed(seed ^ mixed(64 * w.block->index + w.index + 7)) & 1) != 0;
@@ -297,7 +297,7 @@ Opcode opcode_of(const Warp& w, const Step& s) {
   return w.block->program->module->form(instruction_at(w, s)).opcode;
 }
 
-// Whether lanes there do nothing but end.
+// True if lanes there do nothing but end.
 bool leaves_at(const Warp& w, u32 pc) {
   const Step& s = w.steps[pc];
   if (pc + 1 >= w.code->steps.size() || s.guard != 0) return false;

@@ -47,7 +47,7 @@ struct ThreadStamps {
       nullptr};              // of reads: `reader` of the block, stamp; made by the first
   std::uint32_t launch = 0;  // tells this launch's reads from those of 15 before
 
-  // Of cells smaller than a word: `reader` of the block that wrote last. Else empty.
+  // `reader` of the block that wrote a cell smaller than a word last. Else empty.
   std::unique_ptr<std::uint32_t[]> owners;
 
   // Number and one of the block that wrote a cell last in this launch; 0: none.
@@ -91,7 +91,7 @@ struct Buffer {
   };
   std::unique_ptr<Later> later;
 
-  // What lies at an offset, for messages: "y[3][5]". Empty: only the offset is known.
+  // Names what lies at an offset, for messages: "y[3][5]". Empty: only the offset is known.
   std::function<std::string(std::uint64_t offset)> element;
   // "y at offset 80 (y[1][4])"
   std::string place(std::uint64_t offset) const;

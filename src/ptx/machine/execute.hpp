@@ -100,7 +100,7 @@ struct LineCount {
   LineTraffic traffic{};  // zeros without ExecuteOptions::by_instruction
 };
 
-// What a launch executed of the entry's text and of all that it calls.
+// Instructions of the entry, and of all that it calls, that a launch executed.
 struct Executed {
   struct Part {
     std::uint32_t line = 0;

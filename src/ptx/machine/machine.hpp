@@ -179,7 +179,7 @@ struct Doubt {
   bool one = false;
 };
 
-// Of the warps of a block.
+// Clocks of the warps of a block.
 using Clocks = std::array<std::uint32_t, 32>;
 
 // What a releasing side leaves for those who acquire.
@@ -418,7 +418,7 @@ void part_lanes(Warp& warp, const Step& step);
 void lanes_missing(Warp& warp, const Step& step, const char* what, std::uint32_t missing);
 // After a strong load or exchange: a warp that asks the same again lets others run.
 void give_way_when_asking(Warp& warp, const Step& step);
-// Of a write over what another thread wrote unordered at a cell: a race, or of a store a rival to
+// Judges a write over what another thread wrote unordered: a race, or for a store a rival to
 // be settled. False after a fault. `at`: null where it cannot be told.
 bool may_agree(Warp& warp, const Step& step, std::uint32_t lane, const std::uint8_t* at,
                std::uint32_t bytes, std::string message);

@@ -14,7 +14,7 @@ struct LaneGroups {
 
 // Whether the mask of every executing lane names just the executing lanes, exited ones aside.
 bool one_group(const Warp& warp, const std::uint32_t* members);
-// Whether the executing lanes wait for lanes that a mask names and that have yet to come or to end:
+// True if the executing lanes wait for lanes that a mask names and that have yet to come or end:
 // these run first, then the instruction again.
 bool waits_for_others(Warp& warp, const std::uint32_t* members);
 // The lanes by what they name; a lane that names others than those who name the same is a fault and

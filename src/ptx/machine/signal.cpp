@@ -105,7 +105,7 @@ Knowledge told_by(const Warp& w, const Fenced& fenced) {
   return out;
 }
 
-// Whether an instruction's scope reaches other blocks, and what they are told is kept.
+// True if an instruction's scope reaches other blocks, and what they are told is kept.
 bool reaches_blocks(const Warp& w, const Step& s) {
   return w.block->launch->tellings != nullptr && (s.aux & within_block) == 0;
 }
@@ -128,7 +128,7 @@ void fence(Lanes& l, const Step& s) {
   release_now(w, signals.warps[w.index]);
 }
 
-// What a strong read of words gives of other blocks. A device makes an atomic's result wait for the
+// Takes what strong reads of words tell of other blocks. A device makes an atomic wait for the
 // words it leads to: it acquires by itself.
 void hear_blocks(Warp& w, const Step& s, const LaneAddresses& a, u32 bytes, Intent intent) {
   Fenced& wide = signals_of(w).wide[w.index];
@@ -141,7 +141,7 @@ void hear_blocks(Warp& w, const Step& s, const LaneAddresses& a, u32 bytes, Inte
   if ((s.aux & acquires) != 0 || intent == Intent::atomic) acquire_seen(w, wide);
 }
 
-// What a strong write tells other blocks: of each warp what was known of it at this warp's last
+// Tells other blocks by a strong write: of each warp what was known of it at this warp's last
 // fence, and of what is known of it since by barriers what a fence of its own covers.
 void inform_blocks(Warp& w, const Step& s, const LaneAddresses& a, u32 bytes) {
   Signals& signals = signals_of(w);

@@ -65,7 +65,7 @@ bool after_write(const Touch& a, u32 written) {
          (stamp & 1023) == a.warp.index * 32 + a.lane || lane_knows_write(a.warp, a.lane, stamp);
 }
 
-// Whether the block wrote the cell before in this launch.
+// True if the block wrote the cell before in this launch.
 bool is_mine(const Touch& a, const Cell& cell) {
   const ThreadStamps& stamps = *a.buffer.threads;
   return stamps.owners ? stamps.owners[cell.index] == a.reader() : a.at.mine;

@@ -198,7 +198,7 @@ std::string whole_of(const ChatRequest& request) {
   return text;
 }
 
-// As endpoints counted them.
+// Endpoints counted them so.
 double counted_tokens(std::size_t bytes) { return static_cast<double>(bytes) / 3.5; }
 
 // A strategy of the space beside a technique that no template knows.

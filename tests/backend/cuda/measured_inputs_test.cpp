@@ -216,7 +216,7 @@ TEST_CASE("a contestant is visited in the rounds, with the content of each launc
   CHECK(torch.ratio.front() == 2);
   CHECK(on.device.rests == 1);
   REQUIRE(on.device.contests.size() >= 6);
-  // What compiles comes once, before the rounds; two launches have different content.
+  // A compiling launch comes once, before the rounds; two launches have different content.
   for (std::size_t i = 0; i < on.device.contests.size(); ++i) {
     const ContestOrder& order = on.device.contests[i];
     CHECK(order.first == (i == 0));

@@ -1,4 +1,4 @@
-// Which part is searched next, and what program.json keeps.
+// Checks which part is searched next, and what program.json keeps.
 #include "evolution/program/choose.hpp"
 #include "catch.hpp"
 

@@ -6,8 +6,7 @@
 
 #include "catch.hpp"
 #include "evolution/journal/program_record.hpp"
-#include "evolution/support.hpp"
-#include "support/kept_images.hpp"
+#include "evolution/program/support.hpp"
 
 namespace cupilot::testing {
 namespace {
@@ -27,15 +26,6 @@ Task two_reductions() {
   task.time_shapes = {{{{"rows", 96}, {"cols", 64}}}};
   REQUIRE_OK(complete(task));
   return task;
-}
-
-Backend& device() {
-  static const auto backend = [] {
-    auto opened = open_backend("virtual:h200", kept_images());
-    REQUIRE_OK(opened);
-    return std::move(*opened);
-  }();
-  return *backend;
 }
 
 EvolveOptions options_in(const std::string& dir) {

@@ -3,10 +3,9 @@
 #include <cupilot/parts/program.hpp>
 
 #include "catch.hpp"
+#include "evolution/program/support.hpp"
 #include "evolution/program/writer.hpp"
-#include "evolution/support.hpp"
 #include "program/join.hpp"
-#include "support/kept_images.hpp"
 
 namespace cupilot::testing {
 namespace {
@@ -27,15 +26,6 @@ Task chain_task() {
   task.time_shapes = {{{{"rows", 64}, {"k", 48}, {"n", 40}, {"m", 32}}}};
   REQUIRE_OK(complete(task));
   return task;
-}
-
-Backend& device() {
-  static const auto backend = [] {
-    auto opened = open_backend("virtual:h200", kept_images());
-    REQUIRE_OK(opened);
-    return std::move(*opened);
-  }();
-  return *backend;
 }
 
 // Each part at the plainest setting of its space.

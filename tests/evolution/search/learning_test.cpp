@@ -182,7 +182,7 @@ TEST_CASE("a second search forecasts by what the first one timed at another size
   CHECK(after.header.learnt.size() == timed);
   CHECK(score(after).find("what " + std::to_string(timed) + " kernels of earlier runs took") !=
         std::string::npos);
-  // The same kernels by arithmetic alone.
+  // Predicts the same kernels by arithmetic alone.
   RunState unlearnt = after;
   unlearnt.header.learnt.clear();
   INFO(score(unlearnt) << "; " << score(after));

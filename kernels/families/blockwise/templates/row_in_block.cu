@@ -43,30 +43,12 @@
   }
 }
 */
+#include "cupilot/team.cuh"
+
 // A block takes a row. Each fold's results are kept in shared memory before the next fold, which
 // may read any of them; TEAM threads share a result's terms.
 constexpr int TEAMS = THREADS / TEAM;
 constexpr int WARPS = THREADS < 32 ? 1 : THREADS / 32;
-
-// The combination of a team's values, in every thread of it. The order does not depend on timing.
-template <class How>
-__device__ __forceinline__ float of_team(float value, float* shared) {
-#pragma unroll
-  for (int step = (TEAM < 32 ? TEAM : 32) / 2; step > 0; step /= 2)
-    value = How::of(value, __shfl_xor_sync(0xffffffffu, value, step));
-  if constexpr (TEAM > 32) {
-    constexpr int MEMBERS = TEAM / 32;
-    const int warp = static_cast<int>(threadIdx.x) / 32;
-    if (threadIdx.x % 32 == 0) shared[warp] = value;
-    __syncthreads();
-    const int first = warp / MEMBERS * MEMBERS;
-    value = shared[first];
-#pragma unroll
-    for (int other = 1; other < MEMBERS; ++other) value = How::of(value, shared[first + other]);
-    __syncthreads();
-  }
-  return value;
-}
 
 // Fold K and those after it.
 template <int K>
@@ -85,7 +67,7 @@ __device__ __forceinline__ void fold_all(const Graph& graph, float* shared) {
         for (long long i = member; i < length; i += TEAM)
           value = How::of(value, graph.term<K>(cell, i));
       }
-      value = of_team<How>(value, shared);
+      value = of_team<TEAM, How>(value, shared);
       if (cell < cells && member == 0)
         graph.kept[graph.first_of<K>() + cell] = graph.finish<K>(cell, value);
     }

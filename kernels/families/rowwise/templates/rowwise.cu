@@ -55,31 +55,13 @@
   }
 }
 */
+#include "cupilot/team.cuh"
+
 // A team of TEAM threads takes a row: its first ITEMS vectors a thread stay in registers, what is
 // longer is read again by each pass. Each fold combines the team's terms before the next begins.
 constexpr int BLOCK = TEAM > 128 ? TEAM : 128;
 constexpr int TEAMS = BLOCK / TEAM;
 constexpr int WARPS = BLOCK / 32;
-
-// The combination of a team's values, in every thread of it. The order does not depend on timing.
-template <class How>
-__device__ __forceinline__ float of_team(float value, float* shared) {
-#pragma unroll
-  for (int step = (TEAM < 32 ? TEAM : 32) / 2; step > 0; step /= 2)
-    value = How::of(value, __shfl_xor_sync(0xffffffffu, value, step));
-  if constexpr (TEAM > 32) {
-    constexpr int MEMBERS = TEAM / 32;
-    const int warp = static_cast<int>(threadIdx.x) / 32;
-    if (threadIdx.x % 32 == 0) shared[warp] = value;
-    __syncthreads();
-    const int first = warp / MEMBERS * MEMBERS;
-    value = shared[first];
-#pragma unroll
-    for (int other = 1; other < MEMBERS; ++other) value = How::of(value, shared[first + other]);
-    __syncthreads();
-  }
-  return value;
-}
 
 // Fold K and those after it.
 template <int K>
@@ -100,7 +82,7 @@ __device__ __forceinline__ void fold_all(const Graph& graph, Graph::Row& at, int
            column < graph.all_columns(); column += TEAM * VECTOR)
         value = graph.fold<K, VECTOR>(at, column, graph.load<VECTOR>(at, column), value);
     }
-    graph.finish<K>(at, of_team<How>(value, shared));
+    graph.finish<K>(at, of_team<TEAM, How>(value, shared));
     fold_all<K + 1>(graph, at, member, valid, held, shared);
   }
 }

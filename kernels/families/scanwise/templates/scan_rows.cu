@@ -79,7 +79,7 @@ __device__ __forceinline__ void load_own(const Graph& graph, const Graph::Row& a
   }
 }
 
-// What comes before this thread's terms, given the combination of them; `total`: of the block.
+// Combines all terms before this thread's, given the combination of its own; `total`: the block's.
 __device__ __forceinline__ float before_own(float own, float* shared, float& total) {
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   float upto = own;
