@@ -178,7 +178,8 @@ class TaskRef {
   explicit operator bool() const { return shared_ != nullptr; }
   const Task& operator*() const { return shared_->task; }
   const Task* operator->() const { return &shared_->task; }
-  operator const Task&() const { return shared_->task; }  // for functions that need no id
+  // Passes itself to functions that need no id.
+  operator const Task&() const { return shared_->task; }  // NOLINT(google-explicit-constructor)
   const std::string& id() const { return shared_->id; }
 
  private:

@@ -67,7 +67,7 @@ Driver::Driver(RunContext context, const EvolveOptions& options, std::optional<J
       started_(began),
       counting_(host_, context_.backend->provenance(), began),
       heartbeat_(host_, options.observer),
-      patience_(host_, options.model_patience, options.cancel),
+      idle_limit_(host_, options.model_patience, options.cancel),
       ledger_(options.search.max_evaluations),
       known_(options.search.steering.code_crossover),
       phases_([this] { return host_.monotonic_seconds(); },
@@ -190,7 +190,7 @@ Result<bool> Driver::fill() {
     };
     auto asked = context_.chat != nullptr
                      ? aside(host_, heartbeat_, "waiting for the model", asides_, ask,
-                             [this] { patience_.look(only_models_work()); })
+                             [this] { idle_limit_.look(only_models_work()); })
                      : ask();
     if (!asked) return asked.error();
     if (std::holds_alternative<Waiting>(*asked)) {
@@ -333,7 +333,7 @@ std::vector<Evaluated> Driver::next_done(bool more) {
   while (true) {
     set_last_call();
     std::vector<Evaluated> done = evaluator_->collect(in_flight_ > 0 ? wait_seconds : 0);
-    patience_.look(in_flight_ > 0 && done.empty() && only_models_work());
+    idle_limit_.look(in_flight_ > 0 && done.empty() && only_models_work());
     if (heartbeat_.is_due())
       heartbeat_.tell(in_flight(), search_began_, again_seconds(2) + confirm_seconds());
     if (!done.empty() || in_flight_ == 0 || cancelled() || (!more && only_late_ones()) ||

@@ -151,7 +151,7 @@ class Driver {
   double started_ = 0;
   Counting counting_;
   Heartbeat heartbeat_;
-  Patience patience_;
+  IdleLimit idle_limit_;
   Spending asides_;            // spent by errands on other threads
   PhaseSeconds part_seconds_;  // EvolveReport::part_seconds
   double search_began_ = 0, plain_proof_seconds_ = 0;

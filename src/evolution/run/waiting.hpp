@@ -43,9 +43,9 @@ class Heartbeat {
 };
 
 // Stops a search that waited for nothing but models for `seconds`; 0: never.
-class Patience {
+class IdleLimit {
  public:
-  Patience(Host& host, double seconds, std::atomic<bool>* cancel)
+  IdleLimit(Host& host, double seconds, std::atomic<bool>* cancel)
       : host_(host), seconds_(seconds), cancel_(cancel) {}
 
   // `idle`: now it waits for nothing else.
