@@ -118,7 +118,7 @@ TEST_CASE("a run tells from its journal whether models take part, whatever files
 TEST_CASE("a search that waits for nothing but models loses patience") {
   VirtualClock clock;
   std::atomic<bool> cancel{false};
-  Patience patience(clock, 10, &cancel), endless(clock, 0, &cancel);
+  IdleLimit patience(clock, 10, &cancel), endless(clock, 0, &cancel);
   patience.look(true);
   clock.sleep(9);
   patience.look(true);
