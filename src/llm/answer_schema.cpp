@@ -14,8 +14,8 @@
 
 #include <fmt/core.h>
 
-#include "llm/fault.hpp"
-#include "llm/wire_json.hpp"
+#include "llm/codec/fault.hpp"
+#include "llm/codec/wire_json.hpp"
 #include "task/nearest.hpp"
 
 namespace cupilot {

@@ -7,7 +7,7 @@
 
 #include <fmt/core.h>
 
-#include "llm/event_stream.hpp"
+#include "llm/codec/event_stream.hpp"
 
 namespace cupilot {
 

@@ -12,7 +12,7 @@
 
 #include "llm/answer_schema.hpp"
 #include "llm/circuit_breaker.hpp"
-#include "llm/codec.hpp"
+#include "llm/codec/formats.hpp"
 #include "llm/cost_budget.hpp"
 #include "llm/http.hpp"
 #include "llm/pace.hpp"

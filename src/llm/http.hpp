@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "llm/fault.hpp"
+#include "llm/codec/fault.hpp"
 #include "llm/secret.hpp"
 
 namespace cupilot {

@@ -5,7 +5,7 @@
 
 #include <cupilot/parts/models.hpp>
 
-#include "llm/codec.hpp"
+#include "llm/codec/formats.hpp"
 #include "llm/open_models.hpp"
 #include "llm/url.hpp"
 #include "task/json_reader.hpp"

@@ -9,8 +9,8 @@
 #include "backend/wire/orders.hpp"
 #include "backend/worker/probe.hpp"
 #include "fuzz/parsers.hpp"
-#include "llm/codec.hpp"
-#include "llm/event_stream.hpp"
+#include "llm/codec/event_stream.hpp"
+#include "llm/codec/formats.hpp"
 #include "llm/misbehaviours.hpp"
 #include "llm/tape_lines.hpp"
 

@@ -7,12 +7,12 @@
 #include "catch.hpp"
 #include "llm/answer_schema.hpp"
 #include "llm/circuit_breaker.hpp"
-#include "llm/codec.hpp"
-#include "llm/event_stream.hpp"
+#include "llm/codec/event_stream.hpp"
+#include "llm/codec/formats.hpp"
+#include "llm/codec/wire_json.hpp"
 #include "llm/pace.hpp"
 #include "llm/secret.hpp"
 #include "llm/url.hpp"
-#include "llm/wire_json.hpp"
 
 using namespace cupilot;
 

@@ -1,4 +1,4 @@
-#include "llm/event_stream.hpp"
+#include "llm/codec/event_stream.hpp"
 
 namespace cupilot {
 

@@ -1,9 +1,9 @@
-#include "llm/codec.hpp"
+#include "llm/codec/formats.hpp"
 
 #include <algorithm>
 #include <array>
 
-#include "llm/wire_json.hpp"
+#include "llm/codec/wire_json.hpp"
 
 namespace cupilot {
 namespace {

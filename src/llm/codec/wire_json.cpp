@@ -1,4 +1,4 @@
-#include "llm/wire_json.hpp"
+#include "llm/codec/wire_json.hpp"
 
 namespace cupilot {
 namespace {

@@ -1,4 +1,4 @@
-#include "llm/fault.hpp"
+#include "llm/codec/fault.hpp"
 
 #include <algorithm>
 #include <array>

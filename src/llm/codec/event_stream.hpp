@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "llm/codec.hpp"
+#include "llm/codec/formats.hpp"
 
 namespace cupilot {
 

@@ -1,7 +1,7 @@
 // Chat completions: /v1/chat/completions. Two rows: an answer with a schema is the message itself,
 // or the arguments of a tool that the model has to call.
-#include "llm/codec.hpp"
-#include "llm/wire_json.hpp"
+#include "llm/codec/formats.hpp"
+#include "llm/codec/wire_json.hpp"
 
 namespace cupilot::detail {
 namespace {

@@ -1,6 +1,6 @@
 // Responses: /v1/responses.
-#include "llm/codec.hpp"
-#include "llm/wire_json.hpp"
+#include "llm/codec/formats.hpp"
+#include "llm/codec/wire_json.hpp"
 
 namespace cupilot::detail {
 namespace {

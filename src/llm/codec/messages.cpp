@@ -1,8 +1,8 @@
 // Messages: /v1/messages.
 #include <array>
 
-#include "llm/codec.hpp"
-#include "llm/wire_json.hpp"
+#include "llm/codec/formats.hpp"
+#include "llm/codec/wire_json.hpp"
 
 namespace cupilot::detail {
 namespace {

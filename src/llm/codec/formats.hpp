@@ -12,7 +12,7 @@
 #include <cupilot/chat.hpp>
 #include <cupilot/parts/models.hpp>
 
-#include "llm/fault.hpp"
+#include "llm/codec/fault.hpp"
 
 namespace cupilot {
 
