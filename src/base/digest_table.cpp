@@ -36,7 +36,7 @@ DigestTable::Entry DigestTable::entry_of(std::string_view id, std::int64_t numbe
   return digest ? entry : entry_of(sha256_hex(id), number);
 }
 
-// Where it is among the places, or where it would be.
+// Finds the entry's place, or the free place that it would take.
 std::size_t DigestTable::place_of(const Entry& entry) const {
   const auto other = [&](std::uint32_t one) {
     return one != 0 && (entries_[one - 1].high != entry.high || entries_[one - 1].low != entry.low);

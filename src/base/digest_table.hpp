@@ -1,6 +1,6 @@
-// What a long search remembers of every slot: a content hash and a number, 24 bytes each. It is
-// laid out for as many as are expected at once, so that a search of a known budget grows no
-// further; what was inserted stands without gaps, so that saving it copies nothing.
+// Remembers a content hash and a number of every slot of a long search, in 24 bytes each. The table
+// is laid out for the expected number of entries, so that a search of a known budget never grows
+// it; entries stand without gaps, so that saving copies nothing.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@ class DigestTable {
   // So many before it grows.
   std::int64_t room() const { return static_cast<std::int64_t>(entries_.size()); }
 
-  // What was inserted, in that order, as bytes of this machine: the table's own, good until the
-  // next insertion. And back into a table laid out for as many as `expected`. nullopt: these are
-  // not such bytes.
+  // Returns the entries in order of insertion, as bytes of this machine: the table's own, valid
+  // until the next insertion. from_bytes() reads them into a table laid out for `expected` entries;
+  // nullopt: the bytes are no table.
   std::string_view bytes() const;
   static std::optional<DigestTable> from_bytes(std::string_view bytes, std::int64_t expected = 0);
 

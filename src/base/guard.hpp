@@ -11,7 +11,7 @@
 
 namespace cupilot {
 
-// What `work` returns, a Result or Attempt, or Error{failure} in place of an exception.
+// Returns the Result or Attempt of `work`, or Error{failure} in place of an exception.
 template <class Work>
 auto guarded(Work work) -> decltype(work()) {
   try {

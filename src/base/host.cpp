@@ -108,7 +108,8 @@ class PosixAppendFile : public AppendFile {
   }
 
  private:
-  // What is written beside it would go to somebody else's directory.
+  // True if the path still leads to the directory that was opened; otherwise files written beside
+  // it would go elsewhere.
   bool is_at_its_path() const {
     struct stat open {
     }, named{};

@@ -10,7 +10,7 @@
 
 namespace cupilot {
 
-// What lies behind a record that cannot be read.
+// The records found behind one that cannot be read.
 struct Beyond {
   std::int64_t at = 0;       // the byte where that record begins
   std::int64_t records = 0;  // whole ones behind it
@@ -18,7 +18,7 @@ struct Beyond {
   bool after_a_sync = false;
 };
 
-// What was read before it.
+// The records read before it.
 struct Before {
   std::uint64_t records = 0;
   std::int64_t proposals = 0;
@@ -33,7 +33,7 @@ Error damaged_journal(const std::string& path, const std::string& damage, const 
 std::string torn_notice(const std::string& path, const std::string& damage, const Beyond& beyond,
                         const std::string& next);
 
-// Whether these first bytes of a journal are those of a run that died before its header was whole.
+// True if these first bytes of a journal come from a run that died before its header was whole.
 bool is_unborn(std::string_view bytes);
 
 // Nothing can be read of a journal without its header.

@@ -95,8 +95,8 @@ void release(Value top) noexcept {
 
 }  // namespace cupilot
 
-// What nlohmann's own ends with, once the value is empty. A null becomes an object or array before
-// it has the memory for it.
+// Destroys a value that nlohmann's own destructor would end the program for: a null becomes an
+// object or array before it has the memory for it.
 #define CUPILOT_DESTROY_WITHOUT_MEMORY(Json)                                                    \
   template <>                                                                                   \
   inline void Json::json_value::destroy(Json::value_t type) {                                   \

@@ -5,7 +5,7 @@
 namespace cupilot {
 namespace {
 
-// What to do about a code.
+// The next step for a code.
 struct NextStep {
   std::string_view of;  // a code, or a stage with its dot
   std::string_view next;

@@ -1,5 +1,5 @@
-// How times of resources that overlap almost wholly join: by a norm, the larger its power the
-// nearer to their maximum.
+// Joins times of resources that overlap almost wholly by a norm: the larger its power, the nearer
+// to their maximum.
 #pragma once
 
 #include <algorithm>

@@ -56,7 +56,7 @@ std::size_t PhaseLog::node_within(std::size_t parent, std::string_view name) {
   return nodes_.size() - 1;
 }
 
-// Of each node; the first one's is empty.
+// Returns the path of each node; the first one's is empty.
 std::vector<std::string> PhaseLog::paths() const {
   std::vector<std::string> all(nodes_.size());
   for (std::size_t i = 1; i < nodes_.size(); ++i) {

@@ -1,7 +1,6 @@
-// Where a piece of work spends its seconds. Phases nest on the thread that does the work; a phase's
-// name is its path
-// ("proof/references"), its seconds are those it spends in no phase inside it, so that all of them
-// add up.
+// Records how a piece of work spends its seconds. Phases nest on the thread that does the work; a
+// phase's name is its path ("proof/references"), its seconds are those it spends in no phase inside
+// it, so that all of them add up.
 #pragma once
 
 #include <functional>
@@ -68,8 +67,8 @@ class PhaseLog {
   CpuSpent helpers_;
 };
 
-// Whose CPU a phase's counts as: to read a thread's CPU clock is a call of the system, dearer than
-// what a short phase does.
+// Selects the phase that is charged for the CPU time: reading a thread's CPU clock is a system call
+// and costs more than a short phase.
 enum class PhaseCpu { own, of_phase_around };
 
 // A phase of this thread, from here to the end of the scope.
@@ -86,7 +85,7 @@ class Phase {
   PhaseLog::Spent inside_before_, began_;
 };
 
-// What this thread does to the end of the scope is a device's work and not the controller's: it
+// Counts the rest of the scope on this thread as a device's work, not the controller's: it
 // interprets kernels.
 class DeviceWork {
  public:
@@ -102,8 +101,8 @@ class DeviceWork {
 // Seconds of the current phase that another process says it spent in a phase inside it.
 void credit(std::string_view phase, double seconds);
 
-// What another thread spent in the course of the current phase. It ran beside this one: its seconds
-// count nowhere.
+// Adds the CPU time that another thread spent during the current phase. It ran beside this one, so
+// its seconds count nowhere.
 void credit(const CpuSpent& helper);
 
 // Does work that helps another thread, which is to be credited with what it took.
@@ -114,7 +113,7 @@ CpuSpent helping(const Work& work) {
   return log.cpu();
 }
 
-// The same for a device's work.
+// Does the same for a device's work.
 template <class Work>
 CpuSpent helping_as_device(const Work& work) {
   return helping([&] {

@@ -128,7 +128,7 @@ namespace {
 
 enum class Frame { whole, short_of_bytes, too_long, wrong };
 
-// What begins there; `record` is that of a whole one.
+// Reads the frame that begins there; `record` is set if the frame is whole.
 Frame read_frame(std::string_view bytes, FramedRecord& record) {
   const std::size_t length = bytes.size() < frame_overhead ? 0 : get<std::uint32_t>(bytes, 0);
   if (length > largest_payload) return Frame::too_long;

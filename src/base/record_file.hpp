@@ -28,7 +28,7 @@ struct FramedRecord {
 constexpr std::size_t frame_overhead = 20;            // bytes beside the payload
 constexpr std::uint32_t largest_payload = 64u << 20;  // a longer length is a damaged one
 
-// Of the last frame in `bytes`, which must be whole.
+// Returns the checksum of the last frame in `bytes`, which must be whole.
 std::uint32_t checksum_of(std::string_view bytes);
 void add_frame(std::string& bytes, std::uint32_t type, std::uint64_t sequence,
                std::string_view payload);
@@ -50,15 +50,15 @@ struct ReadRecords {
 // part of a file: where in it the part begins, and with which number.
 ReadRecords read_records(std::string_view bytes, std::int64_t begin = 0, std::uint64_t first = 0);
 
-// What the frames of that type from `at` on hold together, taken out of them; `at` is behind them
-// then. nullopt: there is none.
+// Takes the joined contents of the frames of that type from `at` on and moves `at` behind them.
+// nullopt: there is none.
 std::optional<std::string> take_frames(std::vector<FramedRecord>& records, std::size_t& at,
                                        std::uint32_t type);
 
 // The first of `bytes`, whatever its number. False: it is not whole.
 bool first_record(std::string_view bytes, FramedRecord& record);
 
-// Whether the length at their head, where there is one, says that no second frame begins in them.
+// True if the length at their head, where there is one, says that no second frame begins in them.
 bool is_within_first_frame(std::string_view bytes);
 
 // Every whole frame in `bytes` of a type other than 0, wherever it begins and whatever its number:
@@ -66,7 +66,7 @@ bool is_within_first_frame(std::string_view bytes);
 void find_records(std::string_view bytes, std::int64_t begin,
                   const std::function<void(const FramedRecord& record)>& found);
 
-// How far a file of records goes, and a digest of what it holds up to there.
+// A length of a file of records, and the digest of its contents up to there.
 struct RecordMark {
   std::uint64_t records = 0, chain = 0;
   void pass(std::uint32_t checksum);  // one frame further

@@ -62,7 +62,7 @@ class Watch {
     const std::lock_guard hold(mutex_);
     return in_header_ && socket_ >= 0 && received_bytes(socket_) > 2 * CPPHTTPLIB_HEADER_MAX_LENGTH;
   }
-  // Why it ended the request, or none.
+  // Returns the fault that ended the request, or none.
   EndpointFault finish() {
     {
       const std::lock_guard hold(mutex_);

@@ -36,7 +36,7 @@ struct RecipeRefusal {
 // An operator that the family's task computes, so that a part of a graph finds its templates.
 struct RecipeOperator {
   std::string kind{};                                // the operator's row
-  std::map<std::string, std::int64_t> attributes{};  // what they have to be
+  std::map<std::string, std::int64_t> attributes{};  // the values that they must have
   // The family's tensors -> inputs and outputs of the row. "bias?" may be absent, and is the word
   // bias=1 where it is not.
   std::map<std::string, std::string> tensors{};

@@ -8,7 +8,7 @@
 
 namespace cupilot {
 
-// What task_scope() answers with a number.
+// Returns the number that task_scope() has for the name.
 std::optional<std::int64_t> task_number(const Task& task, const Workload& workload,
                                         std::string_view name);
 

@@ -129,12 +129,13 @@ double truncation_slope(Precision precision) {
   }
 }
 
-// Of how many terms the tensor core keeps a sum before something wider does.
+// Returns how many terms the tensor core sums before a wider type takes over.
 double truncated_terms(Precision precision, double terms) {
   return precision == Precision::fp8_promoted ? std::min(terms, 128.0) : terms;
 }
 
-// How many input_roundoffs two operands of a product may lose together where the class rounds them.
+// Returns how many input_roundoffs two operands of a product may lose together where the class
+// rounds them.
 double input_factor(Precision precision) {
   switch (precision) {
     case Precision::fp32_emulated:

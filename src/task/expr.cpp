@@ -240,8 +240,8 @@ struct ParsedText {
   const std::variant<ExprTree, ExprFault> parsed;
 };
 
-// The same few texts of a template are evaluated for every strategy. Shared, because evaluating one
-// may ask for others, and then all are forgotten.
+// Parses a text, or returns the parsed one: a template's few texts are evaluated for every
+// strategy. Shared, because evaluating one may parse others, which may clear the cache.
 std::shared_ptr<const ParsedText> parsed(const std::string& text) {
   constexpr std::size_t most_kept = 1024;
   thread_local std::unordered_map<std::string_view, std::shared_ptr<const ParsedText>> kept;

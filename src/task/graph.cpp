@@ -265,7 +265,7 @@ class Composer {
     return out;
   }
 
-  // Of coordinates and extents.
+  // Returns the shape of coordinates or extents.
   ExprShape shape_of(const std::vector<std::string>& list) const {
     ExprShape shape;
     for (const std::string& name : coordinates(list)) {
@@ -423,7 +423,7 @@ class Composer {
   std::vector<std::string> optional_;
   std::map<std::string, std::string> sources_, names_;  // of inputs, of outputs
   std::vector<Inner> inner_;
-  ExprShape count_;  // what a loss is summed over
+  ExprShape count_;  // the elements that a loss sums
   std::string flops_;
 };
 

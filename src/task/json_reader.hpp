@@ -19,7 +19,7 @@ namespace cupilot {
 
 using Json = OrderedJson;
 
-// Where errors of one file go.
+// Collects the errors of one file.
 class JsonFaults {
  public:
   // `guide`: the page that describes the file.
@@ -44,7 +44,7 @@ class JsonObject {
 
   // The field, or null.
   const Json* find(const char* key, bool needed = false);
-  // The same, of an object.
+  // Finds an object; otherwise as find().
   const Json* find_object(const char* key, bool needed = false);
   std::string text(const char* key, bool needed, std::string otherwise = {});
   double number(const char* key, double otherwise);

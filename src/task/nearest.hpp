@@ -11,7 +11,7 @@ namespace cupilot {
 // given.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> known);
 
-// The same, but "" where more than half the word would have to change.
+// As nearest(), but "" if more than half of the word would have to change.
 std::string_view close_to(std::string_view word, std::span<const std::string_view> known);
 
 // "a, b, c".

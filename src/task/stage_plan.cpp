@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t block = 512;  // kernels/trusted/tree.cuh
 // Fewer threads than this leave most of a device idle.
 constexpr std::int64_t enough_threads = 1 << 16;
-// Where a fold has so many terms, parts of it are worth a launch of their own.
+// From this many terms on, parts of a fold are worth a launch of their own.
 constexpr std::int64_t long_fold = 16 * block;
 
 // True if a read asks for another element as the stage's `over` runs on.

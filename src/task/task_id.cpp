@@ -56,7 +56,8 @@ void add_tensor(Canonical& out, const Tensor& tensor) {
   out.named(tensor.role) << name_of(tensor.type);
   out.named(tensor.fill.kind) << tensor.fill.low << tensor.fill.high << tensor.fill.below.text;
   out.named(tensor.fill.structure);
-  // What most tasks leave alone is named only where it differs: ids of old tasks stand.
+  // Fields that most tasks leave at their defaults are named only where they differ: ids of old
+  // tasks stand.
   if (tensor.alignment != Tensor().alignment) out << "alignment" << tensor.alignment;
   out.named(tensor.check.kind) << tensor.check.length.text << tensor.check.of
                                << tensor.check.relative << tensor.check.absolute;

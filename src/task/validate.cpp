@@ -234,7 +234,7 @@ class Checker {
     if (!failed_) numbers(shape, where);
   }
 
-  // What only shows once sizes are known.
+  // Checks what depends on the sizes.
   void numbers(const Workload& shape, const std::string& at_shape) {
     const ExprScope scope = task_scope(task_, shape);
     for (std::size_t i = 0; i < task_.tensors.size() && !failed_; ++i) {

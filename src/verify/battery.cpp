@@ -32,8 +32,8 @@ constexpr std::int64_t drawn = 1ll << 22;
 
 using Kind = ContentKind;
 
-// What every candidate meets: dense content three times, probes twice, and one hard content for
-// each cheap shape.
+// Cases of every candidate: dense content three times, probes twice, and one hard content for each
+// cheap shape.
 struct Row {
   Boundary shape;
   Kind kind;
@@ -52,13 +52,13 @@ constexpr Row candidate_rows[] = {
     {Boundary::two, Kind::range_rows},
     {Boundary::primes, Kind::sparse},
 };
-// What an elite meets beside, on a ragged shape; in the order of what they found, for budgets that
-// do not reach to the end.
+// Further contents of an elite, on a ragged shape, most telling first for budgets that do not reach
+// the end.
 constexpr Kind special_kinds[] = {Kind::special,   Kind::range_rows,    Kind::integers,
                                   Kind::hard_line, Kind::constant_rows, Kind::huge_element,
                                   Kind::sparse,    Kind::mixed,         Kind::alternating,
                                   Kind::denormals, Kind::zeros,         Kind::scales};
-// What a finalist meets at a time shape in full, where that fits.
+// Contents of a finalist at a time shape in full, where that fits.
 constexpr Kind full_kinds[] = {Kind::ordinary, Kind::probe, Kind::integers, Kind::special,
                                Kind::range_rows};
 
@@ -361,7 +361,7 @@ class Battery {
   static constexpr std::int64_t alike = 37;
   static constexpr std::uint64_t varied_draws = 20;
   static constexpr std::int64_t most_varied = 60;
-  // Of what is left of the budget, a single case at full size may take this much.
+  // The share of the remaining budget that a single case at full size may take.
   static constexpr double full_share = 0.5;
   // Beyond the budget, each content that it left out may take this much of the whole.
   static constexpr double small_share = 1.0 / 24;

@@ -25,8 +25,8 @@ namespace {
 
 // Multiply-adds that one evaluation of the reference may cost.
 constexpr double affordable = 3e5;
-// How far an input is moved, of itself, and the share of the outputs it reaches that must then move
-// by `tolerances` times the error honest arithmetic has. A summand beside long sums may need to be
+// Moves an input by a share of itself; of the outputs it reaches, a share must then move by
+// `tolerances` times the error of honest arithmetic. A summand beside long sums may need to be
 // moved whole.
 struct Push {
   double by, share;

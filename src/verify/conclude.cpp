@@ -1,4 +1,4 @@
-// What the reports of a battery amount to.
+// Concludes a verification from the reports of a battery.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -34,7 +34,7 @@ struct Fake {
   Precision precision{};  // rounded_inputs, rounded_output
 };
 
-// What is offered for one output.
+// Returns the fakes offered for one output.
 std::vector<Fake> fakes_of(const Task& task, std::size_t output);
 
 // The fake's values where the right ones are `right`. `place`: the output's number among the
@@ -44,20 +44,20 @@ Result<std::vector<double>> fake_values(const Fake& fake, const TaskRef& task, s
                                         const std::vector<double>& right, Backend& backend,
                                         std::size_t place);
 
-// Whether every element passes the comparison that candidates go through, values of one term
+// True if every element passes the comparison that candidates go through, values of one term
 // included.
 Result<bool> accepts(const Task& task, std::size_t output, const Workload& workload,
                      const Content& content, const ReferenceValues& right,
                      const std::vector<double>& values);
 
-// Why the contract itself lets the fake pass; "" when it does not.
+// Returns the reason for which the contract itself lets the fake pass; "": it does not.
 std::string why_allowed(const Task& task, std::size_t output, const Workload& workload,
                         const Fake& fake);
 
 // The bound without what the contract grants beyond honest arithmetic of its class.
 Result<BoundParams> honest_bound(const Task& task, std::size_t output, const Workload& workload);
 
-// Whether a tenth more or less is a small change of this input: not of an index or a mask.
+// True if a tenth more or less is a small change of this input: not of an index or a mask.
 bool is_perturbed(const Tensor& tensor);
 
 }  // namespace cupilot

@@ -47,7 +47,7 @@ class Reader {
   std::set<std::string> whole;     // axes that a grid has whole
 
  private:
-  // What a subtree stands on, through the plan's definitions.
+  // The axes that a subtree uses through the plan's definitions.
   struct Uses {
     std::set<std::string_view> axes;
     bool divides = false;
@@ -106,7 +106,7 @@ class Reader {
     const ExprValue value = scope_.value(text_of(tree, node.child[1]));
     const auto* step = std::get_if<std::int64_t>(&value);
     if (step == nullptr || *step < least_step_ || *step > largest_step) return;
-    // Of a product of axes the last runs fastest: its ends are the ends of a step.
+    // The last axis of a product runs fastest: its ends are the ends of a step.
     const Axis* last = nullptr;
     for (const Axis& axis : task_.axes) {
       if (left.axes.count(axis.name) == 0) continue;

@@ -42,7 +42,7 @@ class Reach {
   PlanRequirements requirements_;
   std::vector<Step> ladder_;  // by rising cost
   double left_ = 0;
-  Step last_;  // what ran last
+  Step last_;  // the step that ran last
   std::vector<EntryCoverage> before_;
   std::uint64_t seed_ = 1;
 };

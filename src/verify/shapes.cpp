@@ -25,8 +25,7 @@ bool is_absent(const Task& task, const std::string& axis) {
 
 namespace {
 
-// How far a size stands from whole steps: `tiles` steps and `extra` elements; `prime`: the next
-// prime from there.
+// A size as `tiles` whole steps and `extra` elements; `prime`: the next prime from there.
 struct Mark {
   std::int64_t tiles = 1, extra = 0;
   bool prime = false;

@@ -23,7 +23,7 @@ bool is_absent(const Task& task, const std::string& axis);
 // is more.
 double padded_cost(const Task& task, const PlanSteps& steps, const Workload& workload);
 
-// What a shape is for, in the order of their worth; docs/formats/numerics.md has the sizes.
+// The purpose of a shape, most valuable first; docs/formats/numerics.md has the sizes.
 enum class Boundary {
   whole_tiles,
   over_and_short,

@@ -11,8 +11,8 @@
 namespace cupilot {
 namespace {
 
-// What a value that is one term may lose in each class: bitwise when strict; tf32x3 and bf16x6 keep
-// 21 bits, two bf16 planes 16, single products what one operand's rounding (or truncation) leaves.
+// The loss that each class allows a value of one term: none when strict; tf32x3 and bf16x6 keep 21
+// bits, two bf16 planes 16, single products what one operand's rounding (or truncation) leaves.
 struct Kept {
   Precision precision;
   double error;
@@ -21,8 +21,8 @@ constexpr std::array<Kept, 3> kept = {{{Precision::fp32_strict, 0.0},
                                        {Precision::fp32_emulated, 0x1p-21},
                                        {Precision::bf16x3, 0x1p-15}}};
 
-// Whether all floating inputs hold more than a class below strict keeps. Narrower ones enter
-// products exactly, and what came of them says nothing of the class.
+// True if all floating inputs hold more bits than a class below strict keeps. Narrower ones enter
+// products exactly, and their results say nothing of the class.
 bool inputs_are_wide(const Task& task) {
   return std::all_of(task.tensors.begin(), task.tensors.end(), [](const Tensor& tensor) {
     return tensor.role == Role::out || unit_roundoff(tensor.type) <= unit_roundoff(DType::f32);

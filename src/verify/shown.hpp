@@ -1,5 +1,5 @@
-// What the reports of a battery show beside being right: class, determinism, relations, and what
-// they leave open.
+// Concludes from the reports of a battery, beside correctness: class, determinism, relations, and
+// open questions.
 #pragma once
 
 #include <cupilot/parts/verification.hpp>

@@ -47,8 +47,7 @@ Strategy pattern(const Space& space, const Technique* core, const std::vector<Re
   return whole ? std::move(whole->strategy) : wish;
 }
 
-// How many of the zone's resources a technique relieves; without a roofline nothing is known to
-// matter more.
+// Counts the zone's resources that a technique relieves; 0 for all without a roofline.
 std::ptrdiff_t relieved_in(const StrategyBrief& brief, const Technique& technique) {
   if (!brief.roofline) return 0;
   const std::vector<Resource>& resources = resources_of(brief.zone);
@@ -63,7 +62,7 @@ std::optional<Strategy> untried_pattern(const StrategyBrief& brief) {
   for (const Technique& technique : brief.space->techniques()) {
     if (technique.group == "core") cores.push_back(&technique);
   }
-  // What relieves most of the zone first: a short run may end before the last pattern.
+  // Cores that relieve most of the zone come first: a short run may end before the last pattern.
   std::stable_sort(cores.begin(), cores.end(), [&](const Technique* a, const Technique* b) {
     return relieved_in(brief, *a) > relieved_in(brief, *b);
   });
@@ -198,7 +197,7 @@ Strategy mutated(const StrategyBrief& brief, const Individual& parent, Rng rng) 
       [&](const std::string& technique) { return weights.at(technique); }, rng);
 }
 
-// How likely a technique of one parent alone is passed on.
+// Returns the probability with which a technique of only one parent is passed on.
 double inheritance(const StrategyBrief& brief, const Technique* row, const Individual& better,
                    bool of_better) {
   if (row == nullptr) return 0.5;
@@ -275,7 +274,7 @@ std::optional<Genome> crossed(const Crossing& crossing, Rng rng) {
   return crossing.space->completed(wish, {});
 }
 
-// Of close parents, cross after cross is the same.
+// Crosses until a child is new: close parents give the same child again and again.
 std::optional<Strategy> untried_cross(const StrategyBrief& brief, const Rng& rng) {
   const Crossing crossing = crossing_of(brief);
   std::vector<Genome> refused;
@@ -343,7 +342,7 @@ class RuleStrategist final : public Strategist {
     return brief.kind == BreedKind::seed ? seed(brief, rng) : far_sample(brief, rng);
   }
 
-  // What changed against the first parent, and what that parent waits for.
+  // Names the changes against the first parent, and the resource that binds that parent.
   static std::string reason(const StrategyBrief& brief, const Strategy& strategy) {
     if (brief.parents.empty())
       return brief.kind == BreedKind::seed ? "spreads over the space" : "far from what was tried";

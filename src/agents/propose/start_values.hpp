@@ -1,4 +1,4 @@
-// Where a search starts: knob values that a chip can be filled with.
+// Starting values of a search: knob values that fill the chip.
 #pragma once
 
 #include <functional>

@@ -136,7 +136,7 @@ void choose_starts(const TunableContext& context, Skeleton& skeleton) {
       movable.push_back(k);
       continue;
     }
-    // What may be left out counts as left out.
+    // Knobs of optional techniques start at the value that leaves them out.
     for (const Source& source : context.sources) {
       if (source.knob == static_cast<int>(k)) knobs[k].fallback = source.plain;
     }

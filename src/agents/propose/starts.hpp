@@ -1,4 +1,4 @@
-// Where a search starts with one tunable.
+// The strategies that a search of one tunable starts with.
 #pragma once
 
 #include "agents/propose/tunable_context.hpp"

@@ -70,8 +70,8 @@ std::map<std::string, double> change_weights(const StrategyBrief& brief, const I
   for (const Technique& technique : brief.space->techniques()) {
     const bool held = find_use(parent.strategy, technique.name) != nullptr;
     const double gain = learnt_gain(brief, technique.name);
-    // What helps is added, what harms is taken away; a technique that helps is worth tuning as
-    // well.
+    // A technique that helps is added, one that harms is removed; one that helps is worth tuning
+    // too.
     const double learnt = std::exp2(std::clamp(held ? std::abs(gain) * 0.5 : gain, -2.0, 2.0));
     double knobs = 0;
     for (const Knob* knob : knobs_of(*brief.space, technique.name))

@@ -1,5 +1,4 @@
-// How much each technique of a space deserves a try: relief of what binds, what was learnt, the
-// zone.
+// Weighs each technique of a space by the relief of what binds, by learnt effects and by the zone.
 #pragma once
 
 #include <map>
@@ -17,8 +16,8 @@ const std::vector<Resource>& resources_of(Zone zone);
 // known.
 double learnt_gain(const StrategyBrief& brief, const std::string& technique);
 
-// What a technique takes of a resource's time, 0..1: most of what it relieves first of all, less of
-// what it relieves besides.
+// Returns the share of a resource's time that a technique may save, 0..1: large for its first
+// target, smaller for further ones.
 double part_relieved(const Technique& technique, Resource resource);
 
 // Share of the time that the technique may take away, 0..1, by the verdict; a guess from the zone

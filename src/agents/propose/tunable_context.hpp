@@ -1,5 +1,5 @@
-// What is known of one tunable for one task and device while its skeleton is made, and afterwards
-// by its predicates.
+// Holds the facts of one tunable for one task and device, for making its skeleton and for its
+// predicates.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace cupilot {
 
-// How a constant follows from an assignment.
+// Derives a constant from an assignment.
 struct Source {
   std::size_t technique = 0;  // position in the model
   int knob = -1;              // position in the skeleton; -1: a switch

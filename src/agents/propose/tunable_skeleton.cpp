@@ -119,8 +119,8 @@ void forbid_idle(const std::shared_ptr<const TunableContext>& context, const std
   skeleton.restrictions.push_back(std::move(restriction));
 }
 
-// What a named technique cannot do without is realised by the template, or it would not name the
-// technique.
+// Adds the needs of the techniques that the template names: it realises them, or it would not name
+// the technique.
 void require_needs(const Tunable& tunable, const std::vector<Technique>& techniques,
                    Skeleton& skeleton) {
   std::vector<std::string> named = skeleton.required;

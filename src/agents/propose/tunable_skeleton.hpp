@@ -1,4 +1,4 @@
-// What one template adds to a strategy space: techniques of its own, knobs, and its restrictions as
+// Adds one template to a strategy space: its own techniques, its knobs, and its restrictions as
 // predicates.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What both built-in strategists share: never propose again what was tried.
+// Helps both built-in strategists to propose nothing twice.
 #pragma once
 
 #include <optional>

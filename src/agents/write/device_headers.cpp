@@ -36,7 +36,7 @@ std::size_t past_definition(std::string_view text, std::size_t at) {
   return std::min(end, text.size() - 1) + 1;
 }
 
-// Whether the braces that `declaration` leads to hold a function's body.
+// True if the braces behind `declaration` hold a function's body.
 bool leads_to_body(std::string_view declaration) {
   return declaration.find("__device__") != std::string_view::npos;
 }

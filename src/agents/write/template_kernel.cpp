@@ -51,7 +51,7 @@ Strategy bare_strategy(const Tunable& tunable) {
   return strategy;
 }
 
-// What the constants say in words: a technique is used where a value of it is not the plain one.
+// Names the techniques that the constants use: those of which a value is not the plain one.
 Strategy strategy_at(const Tunable& tunable, const Constants& constants) {
   Strategy strategy = bare_strategy(tunable);
   for (const TunableParameter& parameter : tunable.parameters) {

@@ -12,7 +12,7 @@
 
 namespace cupilot {
 
-// Where the constants of a strategy begin in such a text, and where what follows them does.
+// Marks in such a text: the beginning of a strategy's constants, and of the text behind them.
 inline constexpr std::string_view chosen_mark = "// What the strategy chose.\n";
 inline constexpr std::string_view types_mark = "// Storage types of the tensors.\n";
 

@@ -24,7 +24,7 @@
 namespace cupilot {
 namespace {
 
-// What a plan tells without a task: the strategy's numbers and definitions over them.
+// The scope of a plan without a task: the strategy's numbers and definitions over them.
 ExprScope constant_scope(const KernelSource& source) {
   return scope_with(scope_of(source.constants), source.plan.let);
 }

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view mark = "cupilot image 1 ";
 constexpr std::size_t head_bytes = mark.size() + 64 + 1;
 
-// Why the folder must not be used; empty: it may.
+// Returns the reason for which the folder must not be used; empty: it may.
 std::string refused(const std::string& folder) {
   struct stat found {};
   if (stat(folder.c_str(), &found) != 0) return fmt::format("{}: {}", folder, std::strerror(errno));

@@ -70,7 +70,7 @@ constexpr const char* math_text = R"(#pragma once
 #define M_SQRT1_2 0.70710678118654752440
 )";
 
-// What these declare is built into NVRTC.
+// The declarations of these headers are built into NVRTC.
 constexpr const char* empty_text = "#pragma once\n";
 
 constexpr StandardHeader standard[] = {

@@ -54,7 +54,7 @@ std::map<std::string, AssembledEntry> read_assembler_log(std::string_view log) {
   AssembledEntry* entry = nullptr;
   bool of_entry = false;  // the frame line belongs to the entry, not to a function it calls
   each_line(log, [&](std::string_view line) {
-    // What the source says of itself comes earlier and within other lines: the assembler has the
+    // Text printed by the source itself comes earlier and within other lines: the assembler has the
     // last word.
     const bool told = line.substr(0, 10) == "ptxas info";
     if (told && line.find("Compiling entry function") != std::string_view::npos) {

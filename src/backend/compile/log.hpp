@@ -1,4 +1,4 @@
-// What ptxas says about the entries it assembled, read from the compile log.
+// Reads from the compile log the lines of ptxas about the entries it assembled.
 #pragma once
 
 #include <map>

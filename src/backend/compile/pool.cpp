@@ -19,12 +19,12 @@ namespace {
 
 constexpr double hello_seconds = 20;
 
-// Of a deadline, what a compile may compute: the rest is for waiting on a busy machine, which is no
-// fault of the source. Limits count whole seconds, and a child that dies within its last one passed
-// it.
+// Returns the processor seconds that a compile may use of its deadline: the rest is for waiting on
+// a busy machine, which is no fault of the source. Limits count whole seconds, and a child that
+// dies within its last one passed it.
 double processor_seconds(double deadline) { return std::max(2.0, std::floor(deadline * 2 / 3)); }
 
-// What a server keeps of its last answer's memory for the next, at most.
+// The most memory that a server keeps of its last answer for the next.
 constexpr std::size_t kept_bytes = 4u << 20;
 
 struct Server {
@@ -110,7 +110,7 @@ Rejected compile_error(const CompileAnswer& answer) {
   return reject("compile.error", std::move(message), std::move(where));
 }
 
-// Whether the compiler gave up for lack of memory and could still say so.
+// True if the compiler gave up for lack of memory and could still say so.
 bool lacked_memory(const std::string& log) {
   for (const std::string& line : error_lines(log)) {
     if (line.ends_with("): catastrophic error: out of memory")) return true;
@@ -145,8 +145,8 @@ Attempt<CompileOutput> conclude(CompileAnswer answer, double deadline) {
   return Error{ErrorCode::failure, "a compile answer of an unknown kind", ""};
 }
 
-// What one server made of a request. `again`: the machine may have caused it, a process killed or
-// stopped from outside or a fork refused, so a fresh server is asked before the source is blamed.
+// One server's answer to a request. `again`: the machine may have caused it (a process killed or
+// stopped from outside, a fork refused), so a fresh server is asked before the source is blamed.
 struct Tried {
   Attempt<CompileOutput> outcome;
   bool again = false;

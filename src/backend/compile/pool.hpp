@@ -27,13 +27,13 @@ struct CompileRequest {
   bool anew = false;                          // not from BackendOptions::compile_cache
 };
 
-// What the machine's sandbox is made of, as a compile server found it.
+// The parts of the machine's sandbox, as a compile server found them.
 struct SandboxState {
   int landlock = 0;  // ABI version, 0: not there
   bool seccomp = false, limits = false;
   std::string compiler;       // "nvrtc 13.0", empty: not found
   std::string compiler_path;  // or why it was not found
-  // Of all but a request that decides what is compiled: the library, the toolkit's headers, those
+  // Digest of all inputs of a compile beside the request: the library, the toolkit's headers, those
   // of this project.
   std::string compiler_digest;
 };
@@ -50,14 +50,14 @@ struct CompileOutput {
   std::map<std::string, std::string> lowered_names;
   double seconds = 0;
   std::string compiler;     // "nvrtc 13.0"
-  std::string confinement;  // what held this very compile: "landlock 4, seccomp, rlimits"
+  std::string confinement;  // confinement of this very compile: "landlock 4, seccomp, rlimits"
 };
 
 // Caps on what goes in and comes out.
 inline constexpr std::size_t source_cap = 256u << 10, ptx_cap = 4u << 20, cubin_cap = 8u << 20,
                              log_cap = 64u << 10;
 
-// What every compile is given, besides request.options.
+// Returns the options of every compile, besides request.options.
 std::vector<std::string> standard_compile_options(const CompileRequest& request);
 
 // The error for a reference that `why` kept from being compiled: its author is blamed for what the
@@ -75,7 +75,8 @@ class CompilePool {
   Attempt<CompileOutput> compile(CompileRequest request);
   int jobs() const;
   const SandboxState& sandbox() const;
-  // Why BackendOptions::compile_cache is not used; empty: it is, or none was named.
+  // Returns the reason for which BackendOptions::compile_cache is not used; empty: it is, or none
+  // was named.
   const std::string& cache_unused() const;
 
  private:

@@ -1,4 +1,4 @@
-// What the controller and a compile server say to each other.
+// Messages between the controller and a compile server.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace cupilot {
 
 enum class CompileMessage : std::uint32_t { hello = 1, request = 2, answer = 3 };
 
-// How one compile ended, as its server saw it.
+// The end of one compile, as its server saw it.
 struct CompileAnswer {
   enum class Kind : std::uint8_t {
     done,
@@ -26,7 +26,7 @@ struct CompileAnswer {
   Kind kind = Kind::done;
   std::string message;   // error name, signal, which cap, or why no process began
   CompileOutput output;  // refused: the log alone
-  SandboxState sandbox;  // what held this compile; its compiler fields are empty
+  SandboxState sandbox;  // confinement of this compile; its compiler fields are empty
 };
 
 struct CompileOrder {

@@ -92,7 +92,7 @@ SandboxState confine(const Nvrtc& nvrtc, double cpu_seconds) {
   _exit(0);
 }
 
-// What a child's death says about its source; `spent` is its resource use.
+// Concludes from a child's death about its source; `spent` is its resource use.
 CompileAnswer answer_for_death(int status, const rusage& spent, double cpu_seconds) {
   CompileAnswer answer;
   const double cpu = static_cast<double>(spent.ru_utime.tv_sec + spent.ru_stime.tv_sec) +

@@ -47,7 +47,7 @@ class Reader {
     skip_splices();
     return c;
   }
-  // What of a word or of a line lies ahead without a splice or a newline; it is taken.
+  // Takes the part of a word or of a line that lies ahead without a splice or a newline.
   template <class Belongs>
   std::string_view take_run(Belongs belongs) {
     const std::size_t begin = at_;

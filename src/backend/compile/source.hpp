@@ -1,4 +1,4 @@
-// What a source text may be before it is handed to a compiler: sizes, nesting, includes.
+// Checks a source text before it is handed to a compiler: sizes, nesting, includes.
 #pragma once
 
 #include <cstddef>

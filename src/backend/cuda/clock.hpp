@@ -1,5 +1,5 @@
-// What times are worth: plausibility against a second clock, statistics, and the conditions they
-// were taken under.
+// Judges times: plausibility against a second clock, statistics, and the conditions they were taken
+// under.
 #pragma once
 
 #include <string>
@@ -12,8 +12,9 @@
 
 namespace cupilot {
 
-// Why the event times of a visit cannot be believed, or "". `controller_us` is the controller's
-// clock around the whole exchange, `empty_us` what an empty launch reads.
+// Returns the reason for which the event times of a visit cannot be believed, or "".
+// `controller_us` is the controller's clock around the whole exchange, `empty_us` the time of an
+// empty launch.
 std::string implausible(const RunAnswer& answer, int replays, double controller_us,
                         double empty_us);
 
@@ -22,16 +23,16 @@ std::string implausible(const RunAnswer& answer, int replays, double controller_
 // less and less.
 int burst_launches(double event_us, int attempt);
 
-// Why a cold event time cannot be believed beside what the controller's clock says of one warm
-// launch, the mean of `launches` back to back, or "".
+// Returns the reason for which a cold event time cannot be believed beside the controller's time of
+// one warm launch, the mean of `launches` back to back, or "".
 std::string undercut(double event_us, double host_us, int launches);
 
 // Median, deviation and interval of one sample a round. `empty_us`: what an empty launch reads.
 Measurement measurement_of(const std::vector<double>& samples, bool cold, double host_us,
                            double empty_us);
 
-// What held on the card before and after, one sentence each. `ours`: how many processes of ours
-// compute there.
+// Returns the card's conditions before and after, one sentence each. `ours`: how many processes of
+// ours compute there.
 std::vector<std::string> sentences_of(const CardConditions& before, const CardConditions& after,
                                       int ours);
 

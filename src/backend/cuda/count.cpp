@@ -95,10 +95,10 @@ Result<void> CudaDevice::ready_counter(const NamedImage& image, std::optional<Ru
 
 void CudaDevice::expect_counting() {
   if (processes_[counter_role] || !counters_lost_.empty()) return;
-  (void)begin_counter();  // what fails is met, and said, when something is counted
+  (void)begin_counter();  // a failure is met, and said, when something is counted
 }
 
-// What one process said of the run; an Error when it reads no counters.
+// Returns one process's answer about the run; an Error when it reads no counters.
 Result<std::variant<CountAnswer, RunnerFault>> CudaDevice::count_once(const NamedImage& image,
                                                                       const CountOrder& order,
                                                                       double seconds) {
@@ -180,7 +180,7 @@ Attempt<CountedRun> CudaTrials::count(const TaskRef& task, const CompiledKernel&
   auto faulted = run_setup(trial);
   if (!faulted) return faulted.error();
   if (*faulted) return reject((*faulted)->code, (*faulted)->message, (*faulted)->where);
-  // What it counts is thrown away, so no reference values are wanted.
+  // Its counts are thrown away, so no reference values are wanted.
   auto items = initialising(trial, FillState::poison);
   if (!items) return items.error();
   if (auto prepared =

@@ -76,7 +76,7 @@ std::string count(CudaSession& session, TimedRunner& visitor, RangeCounters& ran
       if (counting) ranges.end();
     }
   };
-  work(false);  // what the driver loads at first use
+  work(false);  // loads what the driver loads at first use
   const auto values = ranges.collect([&] { work(true); });
   if (!values) throw OrderRefused{no_counters, values.error().message};
   if (values->size() != launches.size())

@@ -144,8 +144,8 @@ struct RangeCounters::State {
     object = p.pRangeProfilerObject;
   }
 
-  // What a profiler was first set up for it reads for ever after (H200, CUPTI 13.0): another set
-  // takes another one.
+  // Takes another profiler for another set: a profiler reads for ever the set that it was first
+  // made for (H200, CUPTI 13.0).
   void take_set() {
     if (taken != nullptr && taken != set) {
       disable();
@@ -188,7 +188,7 @@ struct RangeCounters::State {
     check(cupti().cuptiRangeProfilerSetConfig(&p), "setting the counters up");
   }
 
-  // Whether all passes have been made.
+  // True if all passes have been made.
   bool pass(const std::function<void()>& work) {
     CUPILOT_PARAMS(start, CUpti_RangeProfiler_Start_Params);
     start.pRangeProfilerObject = object;

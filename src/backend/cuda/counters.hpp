@@ -26,9 +26,10 @@ class RangeCounters {
 
   // Does ahead what the next choice of new metrics needs of CUPTI's tables: a tenth of a second.
   void prepare();
-  // What is read from now on, of at most `ranges` ranges. Error: a metric that the chip lacks.
+  // Chooses the metrics read from now on, of at most `ranges` ranges. Error: a metric that the chip
+  // lacks.
   Result<void> choose(std::vector<std::string> metrics, std::size_t ranges);
-  // How often collect() will repeat the work.
+  // Returns how often collect() will repeat the work.
   std::size_t passes() const;
 
   // Calls `work` once a pass. It must do the same in each (memory put back, caches brought to one

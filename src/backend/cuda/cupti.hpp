@@ -34,7 +34,7 @@ struct Cupti {
   std::string reason;  // why it cannot be used; empty when it can
 };
 const Cupti& cupti();
-// What to say when it cannot be used.
+// Returns the error for a CUPTI that cannot be used.
 Error lacking();
 
 // A call failed; caught where public functions begin.

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t images_remembered = 8;  // below what a process keeps
 
-// What an error code of the driver says of the kernel that was running.
+// Returns the rejection that an error code of the driver means for the kernel that was running.
 const char* code_of(int cuda_code, bool sticky) {
   switch (cuda_code) {
     case 700:
@@ -120,7 +120,7 @@ Result<std::vector<std::string>> CudaDevice::judge_all(std::span<const DeviceOrd
 }
 
 Result<void> CudaDevice::restart_judge() {
-  // What the judge shared dies with it, and the runner's mappings mean nothing any more. The
+  // Memory shared by the judge dies with it, and the runner's mappings mean nothing any more. The
   // counter has none between two counts.
   processes_[judge_role] = Process();
   lose_runner();
@@ -211,8 +211,8 @@ Result<std::variant<DeviceRun, RunnerFault>> CudaDevice::run(const NamedImage& i
 Result<void> CudaDevice::renew() {
   // The new runner opens the device while the new judge does.
   processes_[runner_role] = Process();
-  // Who has counted will count again, another set: like the others it starts while nothing is
-  // timed.
+  // A counter that counted will count another set: like the other processes it starts while nothing
+  // is timed.
   if (std::exchange(processes_[counter_role], Process())) (void)begin_counter();
   spare_ = Process();
   spare_greeted_ = false;

@@ -69,7 +69,7 @@ class InProcessDevice : public TrialDevice {
   int next_slot_ = 0;
   bool inputs_writable_ = false;
   double empty_us_ = 0;
-  std::string lost_;  // what ended the context; "" while it lives
+  std::string lost_;  // the reason for which the context ended; "" while it lives
 };
 
 }  // namespace cupilot

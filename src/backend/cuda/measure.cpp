@@ -22,12 +22,13 @@ namespace {
 
 constexpr int contents_in_rotation = 3;
 constexpr int fewest_rounds = 3;
-// Who takes longer than this, and than the fastest by this factor, is visited in the first round
-// alone: it would take nearly all the time, and nobody needs a ratio of hundreds to a percent.
+// A kernel that takes longer than this, and than the fastest by this factor, is visited in the
+// first round alone: it would take nearly all the time, and nobody needs a ratio of hundreds to a
+// percent.
 constexpr double slow_us = 100'000, slow_factor = 20;
-// Of the time for all rounds, what the plain kernel may take beyond its first launch.
+// The share of the time for all rounds that the plain kernel may take beyond its first launch.
 constexpr double plain_share = 0.05;
-// What a first launch has to load takes no telling part of one as long as this.
+// Loading at first launch is a negligible part of a launch as long as this.
 constexpr double long_us = 5'000;
 constexpr std::int64_t elements_compared = 1 << 22;  // of a visit's first launch
 constexpr std::int64_t elements_sampled = 4096;      // of the others, whose content is used once
@@ -213,7 +214,7 @@ class MeasuredRounds {
         if (!answer) return answer.error();
         if (!*answer) return {};
         spent[with] = (*answer)->controller_us;
-        // What was not done took no time: the last launch's outputs are compared too.
+        // Work left out takes no time, so the last launch's outputs are compared too.
         if (with == 0) continue;
         CaseReport proof;
         if (auto checked = trials_.check(trial, proof); !checked) return checked;
@@ -252,7 +253,7 @@ class MeasuredRounds {
 
   Result<void> visit(Entrant& entrant, int round) {
     std::vector<double> times;
-    // Where a visit is one launch, every second one has content that was never there before.
+    // If a visit is one launch, every second one has new content.
     const int first = entrant.launches == 1 ? round % 2 : 0;
     for (int launch = first; launch < first + entrant.launches && !entrant.out; ++launch) {
       auto time = timed_launch(entrant, case_of(round, launch),
@@ -263,12 +264,12 @@ class MeasuredRounds {
     if (entrant.out) return {};
     entrant.samples.push_back(median(times));
     entrant.rounds.push_back(round);
-    // Who else takes part decides how often the others are visited.
+    // The number of entrants decides how often each is visited.
     return entrants_.size() > 1 ? trials_.orders_.tell() : Result<void>();
   }
 
-  // How a launch's outputs are compared: as the judge says, and some also here; `if_long`: not at
-  // all after a short launch, which another follows.
+  // Selects the comparison of a launch's outputs: as the judge says, and some also here; `if_long`:
+  // none after a short launch, which another follows.
   enum class Looks { briefly, closely, if_long };
 
   // One launch between events; nothing when the entrant left. What is wrong with its outputs makes

@@ -24,7 +24,7 @@ constexpr std::int64_t far_bytes = 4ll << 30, near_bytes = 24ll << 20;  // far b
 // Within each half of L2, a power of two. How fast it is read differs by 3 % from place to place of
 // memory: all of them are.
 constexpr std::int64_t l2_window = 16ll << 20;
-// Of a repeat, and of warming before the first.
+// The length of a repeat, and of warming before the first.
 struct Pace {
   double seconds, warm;
 };
@@ -33,7 +33,7 @@ constexpr Pace memory_pace = {0.05, 0.1}, rate_pace = {0.25, 0.5};
 // to 4 % once a second, so that a repeat is a whole swing.
 constexpr Pace limited_pace = {1.0, 1.1};
 
-// Of one launch: how much is moved or computed.
+// Returns how much one launch moves or computes.
 using Amount = double (*)(const SustainOrder&);
 double bytes_read(const SustainOrder& o) {
   return static_cast<double>(o.bytes) * static_cast<double>(o.rounds);
@@ -169,7 +169,7 @@ Result<void> measure_kernels(TrialDevice& device, const DeviceSpec& spec, Peaks&
   return {};
 }
 
-// What a launch costs: an empty kernel between two events, and one after another.
+// Measures the cost of a launch: an empty kernel between two events, and one after another.
 Result<void> measure_launches(TrialDevice& device, Peaks& peaks) {
   Ceiling between{"launch", "s", 0, {}, "an empty graph launch between two events"};
   for (int i = 0; i < repeats; ++i) {
@@ -218,8 +218,8 @@ Task product_task(const DenseProduct& product) {
 const LibraryCall product_call{
     .a = "A", .b = "B", .d = "D", .m = "side", .n = "side", .k = "side", .trans_b = 1};
 
-// Where no kernel of our own reaches the tensor cores' rate. A library that is not there is no
-// error: the row is missing.
+// Measures the tensor cores' rate by the library where no kernel of our own reaches it. A missing
+// library is no error: the row is missing.
 void measure_library(CudaTrials& trials, Peaks& peaks) {
   for (const DenseProduct& product : products) {
     if (find_ceiling(peaks, product.ceiling) != nullptr) continue;

@@ -1,4 +1,4 @@
-// Where a case's tensors and a kernel's buffers lie, and the launches as orders over those places.
+// Places a case's tensors and a kernel's buffers, and turns launches into orders over those places.
 #include <algorithm>
 #include <cstring>
 

@@ -15,7 +15,7 @@ Result<CompileOutput> compile(CompilePool& pool, const std::string& text, const 
   CompileRequest request;
   request.text = text;
   request.arch = arch;
-  request.anew = true;  // what judges is not taken from a folder
+  request.anew = true;  // the judge's code is never taken from a folder
   auto output = pool.compile(request);
   if (output) return std::move(*output);
   if (output.is_error()) return output.error();

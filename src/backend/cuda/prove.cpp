@@ -35,8 +35,8 @@ struct CudaTrials::Proof {
   bool told = false;  // the report is whole
 };
 
-// Where there is a fault, or nothing to run, the report is whole at once; else when the judge has
-// told what it was asked.
+// Runs one case. After a fault, or with nothing to run, the report is whole at once; else when the
+// judge has answered.
 Result<void> CudaTrials::run_case(const TaskRef& task, const CompiledKernel& kernel, Fence fence,
                                   Proof& proof) {
   const auto end = [&proof] {

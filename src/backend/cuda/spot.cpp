@@ -278,8 +278,8 @@ void CudaTrials::foresee(const TaskRef& task, std::span<const Case> cases) {
 
 namespace {
 
-// Where elements of an output stand in the reference values kept of it: in the first slice that
-// holds them.
+// Orders the reading of an output's elements from its kept reference values: from the first slice
+// that holds them.
 ReadOrder read_order(const Region& region, const FillParams& layout, const OracleOrder& oracle,
                      const SpotValues& known, const std::vector<std::size_t>& drawn) {
   ReadOrder order{region, layout, oracle.key, {}, {}};
@@ -318,7 +318,7 @@ Result<void> CudaTrials::look_at(const Trial& trial, std::size_t tensor, std::si
   return {};
 }
 
-// What the judge read of an output beside what the controller computed.
+// Compares the judge's readings of an output with the controller's values.
 Result<void> CudaTrials::compare(const std::string& payload, const SpotValues& known,
                                  const BoundParams& bound, const std::vector<std::size_t>& drawn,
                                  std::size_t output, CaseReport& report) {

@@ -35,7 +35,7 @@ class SpotCheck {
                                                    const Case& what,
                                                    const std::vector<std::int64_t>& begins,
                                                    std::int64_t slice);
-  // How many of them one look takes, and which: drawn anew each time.
+  // Draws the elements of one look, anew each time.
   std::vector<std::size_t> draw(const SpotValues& values);
 
  private:
@@ -52,7 +52,7 @@ class SpotCheck {
   std::uint64_t draws_ = 0;
 };
 
-// Whether two computations of one reference value agree: rounding apart, in units of the condition
+// True if two computations of one reference value agree: rounding apart, in units of the condition
 // sum.
 bool same_reference(double ours, double theirs, double sum);
 

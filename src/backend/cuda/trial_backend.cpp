@@ -34,7 +34,7 @@ std::string identity_of(const DeviceHello& hello) {
                      hello.sharing == Sharing::own ? " in the host's context" : "");
 }
 
-// Of the built-in families, then of the host's.
+// Returns the calls of the built-in families, then of the host's.
 std::vector<LibraryCall> library_calls_in(const BackendOptions& options) {
   std::vector<LibraryCall> calls = library_calls_of(builtin_families());
   calls.insert(calls.end(), options.library_calls.begin(), options.library_calls.end());
@@ -153,8 +153,8 @@ class CudaBackend final : public Backend, public Inspector {
     const auto lock = hold();
     return trials_.count(task, kernel, workload, depth);
   }
-  // Who compiles after having timed searches, and will count: the process that does opens the
-  // device while kernels compile.
+  // Starts the counting process while kernels compile: compiling after a timing means a search,
+  // which will count.
   void expect_counting() {
     if (!counters_ || !timed_ || counting_expected_) return;
     const std::unique_lock lock(mutex_, std::try_to_lock);
@@ -211,7 +211,7 @@ std::vector<std::string> notices_of(const DeviceHello& hello, const SandboxState
   return notices;
 }
 
-// Why untrusted kernels are not run on this device, if so.
+// Returns the reason for which untrusted kernels are not run on this device, if there is one.
 std::optional<Error> unfit(const DeviceHello& hello, const BackendOptions& options) {
   if (const std::string sign = mps_sign(); !sign.empty() && !options.allow_mps) {
     return Error{ErrorCode::failure,

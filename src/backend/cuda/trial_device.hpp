@@ -24,10 +24,10 @@ struct RunnerFault {
   bool vanished = false;  // the runner went away by itself: it may have been killed from outside,
                           // so once more is fair
 };
-// What a refused or sticky answer to a load or a run says of the kernel.
+// Returns the fault of the kernel that a refused or sticky answer to a load or a run means.
 RunnerFault fault_of(const DeviceAnswer& answer, bool loading);
 
-// What the runner says, and the controller's own clock around the saying.
+// The runner's answer, and the controller's own clock around it.
 struct DeviceRun {
   RunAnswer answer;
   double controller_us = 0;
@@ -46,8 +46,8 @@ enum class Fence { end, start };
 
 // Slots come in few sizes, so that many shapes share them.
 std::int64_t slot_size(std::int64_t bytes);
-// Where `bytes` lie in a slot: from a multiple of 256 bytes on; with `odd` above 0, of `odd` and of
-// no larger power of two.
+// Places `bytes` in a slot: from a multiple of 256 bytes on; with `odd` above 0, of `odd` and of no
+// larger power of two.
 Region region_in(int slot, std::int64_t slot_bytes, std::int64_t bytes, Fence fence,
                  std::int64_t odd);
 
@@ -55,7 +55,7 @@ class TrialDevice {
  public:
   virtual ~TrialDevice() = default;
   virtual const DeviceHello& hello() const = 0;
-  // What an empty launch reads between events, by the last probe; 0: not probed.
+  // Returns the time of an empty launch between events, by the last probe; 0: not probed.
   virtual double empty_launch_us() const = 0;
 
   // A slot of at least `bytes`, not yet leased since the last release_all(). `writable`: by the

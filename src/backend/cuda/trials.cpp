@@ -183,7 +183,7 @@ Result<std::optional<RunnerFault>> CudaTrials::run_setup(const Trial& trial) {
     fault->where = "setup launch";
     return std::optional<RunnerFault>(std::move(*fault));
   }
-  // What setup wrote stands: later launches may only read it.
+  // Buffers written by setup stay: later launches may only read them.
   for (std::size_t b = 0; b < trial.kernel->buffers.size(); ++b) {
     if (trial.kernel->contents[b] == BufferContent::table) device_.seal(trial.kernel->buffers[b]);
   }

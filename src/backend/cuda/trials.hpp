@@ -23,7 +23,7 @@
 
 namespace cupilot {
 
-// Where the tensors of a task lie in one case, and their shapes as numbers.
+// The places of a task's tensors in one case, and their shapes as numbers.
 struct TaskPlacement {
   std::vector<Region> tensors;
   std::vector<FillParams> layouts;
@@ -50,7 +50,7 @@ inline bool is_output(const Tensor& tensor) {
   return tensor.role == Role::out || tensor.role == Role::in_out;
 }
 
-// What the counters said of each launch of a timed region.
+// The counters' values of each launch of a timed region.
 struct CountedRun {
   std::vector<LaunchCounts> launches;
   std::vector<double> us;  // of each, under the profiler
@@ -107,7 +107,7 @@ class CudaTrials {
                                              std::span<const Subject> contestants,
                                              const MeasureOptions& options);
 
-  // What was found and mended since the device was opened, one sentence each. Any thread.
+  // Returns the events found and mended since the device was opened, one sentence each. Any thread.
   std::vector<std::string> happened() const { return happened_.all(); }
 
   // One run under the hardware counters (cuda_count.cpp). Error no_device: none can be read.
@@ -153,7 +153,7 @@ class CudaTrials {
   std::shared_ptr<const NamedImage> image_of(const CompiledKernel& kernel);
   Result<PlacedKernel> place_plain(const TaskRef& task, const Workload& workload,
                                    const TaskPlacement& placement);
-  // What inputs, outputs and buffers hold before a launch.
+  // Returns the contents of inputs, outputs and buffers before a launch.
   Result<std::vector<PrepareItem>> initialising(const Trial& trial, FillState poison) const;
   // Which reference values each output of a case is compared with.
   Result<std::vector<OracleOrder>> oracles_of(const Trial& trial);
@@ -164,8 +164,8 @@ class CudaTrials {
   Result<Ran> launch(Trial& trial, const RunOrder& order, double seconds);
   // Runs what is prepared; prepares and runs once more when the runner went away by itself.
   Result<Ran> run_prepared(Trial& trial, const RunOrder& order, double seconds);
-  // Whether a fault 700 was a write to an input: runs again with inputs that may be written, and
-  // looks.
+  // Finds out if a fault 700 was a write to an input: runs again with inputs that may be written,
+  // and looks.
   Result<void> tell_input_writes(Trial& trial, RunnerFault& fault, double seconds);
   Result<CheckItem> check_item(const Trial& trial, std::size_t tensor_index) const;
   // The judge's word on outputs, guards and promises, in `report` once what is put off has been

@@ -30,7 +30,7 @@ struct Worst {
   double ratio = 0, got = 0, want = 0, bound = 0;
 };
 
-// Where each check of an order leaves its result.
+// Holds the result of each check of an order.
 struct OutputCell {
   Tally tally;
   Worst worst;

@@ -11,7 +11,7 @@ namespace cupilot {
 
 class CardWatch {
  public:
-  // Of the card that `hello` tells of.
+  // Watches the card that `hello` names.
   explicit CardWatch(const DeviceHello& hello);
   ~CardWatch();
   CardConditions look();

@@ -56,7 +56,7 @@ cudaDataType_t data_type(int type) {
   }
 }
 
-// What a product's plan is remembered under: everything but addresses.
+// Returns the key under which a product's plan is remembered: everything but addresses.
 std::string key_of(const LibraryOrder& o) {
   return fmt::format("{} {} {} {} {} {} {}{}{} {} {} {} {} {} {} {} {} {} {} {} {} {}", o.scale,
                      o.type_a, o.type_b, o.type_c, o.type_d, o.compute, o.trans_a, o.trans_b,

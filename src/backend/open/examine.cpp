@@ -1,5 +1,5 @@
-// What this machine has and what each lack costs. Libraries are opened in a worker process, never
-// here.
+// Lists the parts that this machine has, and the cost of each lack. Libraries are opened in a
+// worker process, never here.
 #include <algorithm>
 
 #include <fmt/core.h>

@@ -44,7 +44,7 @@ struct ElementRuns {
   std::int64_t length = 0, count = 0;
 };
 
-// Of each element of some runs.
+// Reference values of each element of some runs.
 struct ReferenceNumbers {
   std::vector<double> values, sums;
 };
@@ -69,8 +69,8 @@ class VirtualOracle {
   Result<std::vector<ReferenceValues>> over(const TaskRef& task, const Workload& workload,
                                             std::span<const std::vector<std::byte>> tensors);
 
-  // Of runs of elements, over inputs that lie in `memory` at these addresses (one a tensor; those
-  // of outputs are not looked at). nullopt: more than `budget` warp instructions. Any thread;
+  // Computes runs of elements over inputs that lie in `memory` at these addresses (one a tensor;
+  // those of outputs are not looked at). nullopt: more than `budget` warp instructions. Any thread;
   // nothing is kept.
   Result<std::optional<ReferenceNumbers>> at(const TaskRef& task, std::size_t tensor,
                                              const Workload& workload, ptx::DeviceMemory& memory,
@@ -80,7 +80,7 @@ class VirtualOracle {
   void clear();
 
  private:
-  // What the reference reads, one entry a tensor, empty for pure outputs.
+  // The inputs of the reference, one entry a tensor, empty for pure outputs.
   using Inputs = std::vector<std::span<const std::byte>>;
   Result<OracleValues> evaluate(const TaskRef& task, std::size_t tensor, const Workload& workload,
                                 const Inputs& inputs, std::vector<std::int64_t> blocks,

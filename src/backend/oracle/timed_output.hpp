@@ -1,4 +1,4 @@
-// What a timed launch's wrong output is refused with, on any device.
+// Words the refusal of a timed launch's wrong output, on any device.
 #pragma once
 
 #include <optional>

@@ -23,7 +23,7 @@ void take_result(const parts::Json& json, Recording& recording) {
     answer.measurement = parts::measurement_of(outcome.at("measurement"));
   } else {
     answer.rejected = parts::rejected_of(outcome.at("rejected"));
-    // Whose PTX it repeated is a matter of that run; here the pipe finds it again by the hash.
+    // The kernel that it repeats is a matter of that run; here the pipe finds it again by the hash.
     if (answer.rejected.code == "gate.duplicate") return;
   }
   recording.answers.emplace(candidate.at("strategy_id").get<std::string>(), std::move(answer));

@@ -1,4 +1,4 @@
-// What recorded:DIR answers from, and the two files it is read from.
+// The answers of recorded:DIR, and readers of the two files that hold them.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace cupilot {
 
-// What an earlier run learnt of one strategy.
+// The result that an earlier run has of one strategy.
 struct Answer {
   bool accepted = false;
   Measurement measurement;
@@ -36,9 +36,9 @@ struct Recording {
 // A table's rows name strategies by this many of their id's characters.
 inline constexpr std::size_t short_id = 16;
 
-// Of a journal's bytes; `path` is for messages.
+// Reads a journal's bytes; `path` is for messages.
 Result<Recording> recording_of_journal(const std::string& bytes, const std::string& path);
-// Of a landscape's lines (docs/formats/landscape.md). Ids are short_id long.
+// Reads a landscape's lines (docs/formats/landscape.md). Ids are short_id long.
 Result<Recording> recording_of_table(const std::string& text, const std::string& path);
 
 // The answer for a strategy's whole id; null: the recording does not hold it.

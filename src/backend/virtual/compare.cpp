@@ -65,7 +65,7 @@ struct Extreme {
   const std::uint8_t* memory = nullptr;  // null: another check
   FillParams layout{};
 
-  // What stands at `place` of the line that output element `index` was made of; NaN outside.
+  // Returns the value at `place` of the line that output element `index` was made of; NaN outside.
   double at(std::int64_t index, double place) const {
     if (!(place >= 0.0 && place < static_cast<double>(layout.line))) return std::nan("");
     const long long stride = layout.line_stride;
@@ -129,7 +129,7 @@ void compare_element(const BoundParams& bound, const Extreme& extreme, std::uint
 
 namespace {
 
-// How an output's elements are judged.
+// Judges an output's elements.
 struct OutputJudge {
   TensorShape shape;
   BoundParams bound{};

@@ -21,7 +21,7 @@ constexpr std::int64_t staying_blocks =
 // are added. Set on split sums of gemm_wgmma at bf16 8192 x 8192 x 512.
 constexpr double moved_up = 4;
 
-// Whether a launch has as many more blocks at `workload` as there is more work than at `smaller`:
+// True if a launch has as many more blocks at `workload` as there is more work than at `smaller`:
 // those of a persistent grid do more each.
 bool grows_with_work(const ResolvedLaunch& small, const Workload& smaller,
                      const ResolvedLaunch& launch, const Workload& workload) {
@@ -33,7 +33,7 @@ bool grows_with_work(const ResolvedLaunch& small, const Workload& smaller,
   return blocks > 0.75 * work;
 }
 
-// Whether every timed launch has more blocks where there is more work.
+// True if every timed launch has more blocks where there is more work.
 bool all_grow(const ResolvedPlan& small, const Workload& smaller, const ResolvedPlan& plan,
               const Workload& workload) {
   for (std::size_t l = 0; l < plan.launches.size(); ++l) {
@@ -49,7 +49,7 @@ bool runs_one_launch(const ResolvedPlan& plan) {
                        [](const auto& one) { return one.when == When::run; }) == 1;
 }
 
-// Whether an output holds an input before the run.
+// True if an output holds an input before the run.
 bool in_place(const Task& task) {
   return std::any_of(task.tensors.begin(), task.tensors.end(),
                      [](const Tensor& one) { return one.role == Role::in_out; });
@@ -104,7 +104,7 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, c
         small == &plan || grows_with_work(small->launches[l], smaller, launch, workload);
     if (fits && alike && !launch.cooperative && !seen.waits && (!seen.tickets || columns)) {
       const bool only = runs_one_launch(plan);
-      // Whether each element of an output is written by one block of this launch.
+      // True if each element of an output is written by one block of this launch.
       const bool by_one = only && !in_place(task) && !seen.sums;
       Result<Coverage> coverage = Coverage::of(task, at, *memory);
       if (!coverage) return coverage.error();

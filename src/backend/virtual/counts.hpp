@@ -62,7 +62,7 @@ std::set<std::string> repeated_axes(const Task& task, const PlanAt& plan_at,
 Workload counting_workload(const Task& task, const PlanAt& plan_at, const Workload& workload,
                            std::int64_t step);
 
-// Whether blocks of the entry could see one another's work: a returning atomic on global memory, a
+// Tells if blocks of the entry could see one another's work: a returning atomic on global memory, a
 // flag read with acquire, volatile or relaxed order. `waits`: some may wait for others, so that not
 // even a column can be run alone. `sums`: elements may be summed by several blocks, in memory.
 struct Dependence {
@@ -76,7 +76,7 @@ Dependence dependence_of(const ptx::Module& module, const ptx::Function& entry);
 // side longer than one (z, else y) together.
 struct Sample {
   std::vector<std::uint64_t> blocks;  // linear, ascending
-  double weight = 1;                  // how often the whole sample stands in the grid
+  double weight = 1;                  // copies of the whole sample in the grid
 };
 std::vector<Sample> choose_samples(const std::array<std::int64_t, 3>& grid, bool columns);
 // One more, anywhere, that stands for nothing: a kernel that knows the places above and leaves

@@ -154,9 +154,9 @@ Counts fit(const Runs& runs, const std::vector<AxisPair>& axes, const Sizes& ful
   };
   const auto block_counter = static_cast<std::size_t>(Counter::blocks);
   read(block_counter);
-  // Where tiles do not grow evenly the number of blocks tells by how much, and it is known at both
-  // places. A grid that stopped growing (one of persistent blocks) tells nothing: what is fitted to
-  // its numbers is far from them.
+  // Corrects for tiles that do not grow evenly by the number of blocks, which is known at both
+  // places. A grid that stopped growing (one of persistent blocks) tells nothing: a fit to its
+  // numbers is far from them.
   const auto correction = [&](const Sizes& sizes, double actual) {
     const double fitted = multilinear(axes, values, sizes);
     return actual > 0.75 * fitted && fitted > 0.75 * actual ? actual / fitted : 1.0;

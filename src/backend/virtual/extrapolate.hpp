@@ -50,10 +50,10 @@ double multilinear(const std::vector<AxisPair>& axes, const std::vector<double>&
 struct ExtrapolatedLaunch {
   Counts counts;
   ptx::Chain chain;        // of a whole run, maybe smaller
-  double chain_times = 1;  // how much more a block does at the workload than there
+  double chain_times = 1;  // work of a block at the workload over its work there
 };
 
-// Of a launch of the kernel that was counted.
+// Returns the chain of a launch of the counted kernel.
 ptx::Chain chain_of_launch(const CompiledKernel& kernel, const KernelPrograms& programs,
                            const ResolvedLaunch& launch, const ptx::Report& report);
 
@@ -66,10 +66,10 @@ Attempt<std::vector<ExtrapolatedLaunch>> extrapolate_along(
     KernelPrograms& programs, const PlanAt& plan_at, const ResolvedPlan& plan,
     const Workload& workload, const std::vector<AxisPair>& axes, const Content& content);
 
-// The same where every run launch has as many blocks as the device has SMs for, and each stays: few
-// blocks of a small problem would have work at all. Counted is a problem shorter on its free axes,
-// on a device with as many fewer SMs, so that a block does what it does on the whole one; the rest
-// is in proportion. nullopt: blocks do not stay so, or it would take too long.
+// Counts kernels of which every run launch has as many blocks as the device has SMs for, and each
+// stays: few blocks of a small problem would have work at all. The problem counted is shorter on
+// its free axes, on a device with as many fewer SMs, so that a block does the work it does on the
+// whole one; the rest is in proportion. nullopt: blocks do not stay so, or it would take too long.
 std::optional<std::vector<ExtrapolatedLaunch>> count_staying(
     const VirtualContext& context, const TaskRef& task, const CompiledKernel& kernel,
     KernelPrograms& programs, const ResolvedPlan& plan, const Workload& workload, std::int64_t step,

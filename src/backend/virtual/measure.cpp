@@ -81,7 +81,7 @@ Attempt<Measurement> VirtualMeasurer::candidate(const TaskRef& task, const Compi
   auto inputs =
       count_launches(context_, task, kernel, *programs, plan_at, *plan, workload, content);
   if (!inputs) return inputs.failure();
-  // Of the lowest class that the task allows: a kernel of a higher one takes longer.
+  // The floor of the lowest class that the task allows: a kernel of a higher one takes longer.
   const auto floor = floor_us(task, workload, context_.device, task->precision);
   Measurement measurement = modelled(context_, *inputs, floor ? *floor : 0);
   if (floor && any_extrapolated(*inputs)) hold_at_floor(measurement, *floor);

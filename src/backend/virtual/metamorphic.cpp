@@ -30,7 +30,7 @@ Result<std::vector<Bits>> outputs_of(const Task& task, const Workload& workload,
   return out;
 }
 
-// How element `index` of an output should follow from the plain run.
+// Derives element `index` of an output from the plain run.
 struct Follows {
   std::vector<std::size_t> from;  // empty: the same element
   double factor = 1;

@@ -17,7 +17,7 @@ constexpr int fewest_sms = 4;  // so that clusters of two are two and more
 struct ShrunkProblem {
   DeviceSpec device;
   Workload workload;
-  double times = 1;  // how much more work the whole problem is
+  double times = 1;  // work of the whole problem over this one's
 };
 
 std::string longest_axis(const Task& task, const Sizes& sizes, AxisKind kind) {
@@ -50,7 +50,7 @@ ShrunkProblem shrunk_for(const Task& task, const DeviceSpec& device, const Workl
 
 double blocks_in(const ResolvedLaunch& launch) { return static_cast<double>(block_count(launch)); }
 
-// Whether every launch of a run has fewer blocks, and by about as much as there are fewer SMs.
+// True if every launch of a run has fewer blocks, and by about as much as there are fewer SMs.
 bool follows(const ResolvedPlan& fewer, const ResolvedPlan& plan, double times) {
   if (fewer.launches.size() != plan.launches.size()) return false;
   for (std::size_t l = 0; l < plan.launches.size(); ++l) {

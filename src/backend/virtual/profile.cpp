@@ -22,7 +22,7 @@ double about_instructions(const Task& task, const Workload& workload) {
          (bytes ? static_cast<double>(*bytes) / 8 : 0);
 }
 
-// What is profiled, at its full size.
+// The kernel that is profiled, at its full size.
 struct ProfiledKernel {
   const VirtualContext& context;
   const TaskRef& task;
@@ -125,8 +125,8 @@ Attempt<std::vector<LaunchLines>> run_whole(const ProfiledKernel& subject, const
   return all;
 }
 
-// How blocks of a launch may be run without the others: alone, in columns (see count_launches), or
-// not at all.
+// Says if blocks of a launch may be run without the others: alone, in columns (see count_launches),
+// or not at all.
 enum class Apart { not_at_all, columns, alone };
 
 Apart apart(const ProfiledKernel& subject, const ResolvedLaunch& launch) {
@@ -177,7 +177,7 @@ Result<void> refine(const ProfiledKernel& subject, std::vector<LaunchLines>& lin
   const Attempt<Resolution> resolution = subject.plan_at(at);
   const auto* plan = resolution ? std::get_if<ResolvedPlan>(&*resolution) : nullptr;
   if (plan == nullptr) return {};
-  // What setup launches make would have to be made whole first.
+  // Setup launches are left out: their results would have to be made whole first.
   const auto timed = [](const ResolvedLaunch& launch) { return launch.when == When::run; };
   if (!std::all_of(plan->launches.begin(), plan->launches.end(), timed)) return {};
   Result<VirtualMemory> memory = VirtualMemory::make(

@@ -23,9 +23,9 @@ Fault as_fault(const Rejected& rejected) {
   return {rejected.code, rejected.message, rejected.where};
 }
 
-// What a device leaves open differs between the cases of a proof and between repeats of one. A
-// variation's run and the plain one that it is held against meet the same: they may differ by their
-// inputs alone.
+// Seeds the choices that a device leaves open: they differ between the cases of a proof and between
+// repeats of one. A variation's run and the plain run that it is compared with have the same: they
+// may differ by their inputs alone.
 std::uint64_t launch_seed(const Case& what, int repeat) {
   std::uint64_t sizes = 0;
   for (const auto& [axis, size] : what.workload.sizes)

@@ -16,7 +16,7 @@
 
 namespace cupilot {
 
-// What all runs of one virtual device share. Thread-safe.
+// State shared by all runs of one virtual device. Thread-safe.
 struct VirtualContext {
   DeviceSpec device;
   VirtualInputs& inputs;

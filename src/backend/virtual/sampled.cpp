@@ -15,8 +15,8 @@
 namespace cupilot {
 namespace {
 
-// What `asked` blocks counted: the interpreter scales a part of a grid up to the whole, and runs
-// the clusters of those asked for.
+// Returns the counts of `asked` blocks: the interpreter scales a part of a grid up to the whole,
+// and runs the clusters of those asked for.
 Counts of_blocks(const ptx::Report& report, std::uint64_t asked, std::uint64_t blocks) {
   Counts counts = report.counts;
   const double share = static_cast<double>(asked) / static_cast<double>(blocks);
@@ -125,7 +125,7 @@ class BlockRunner {
     return std::optional<Counts>(of_blocks(*report, asked, block_count(launch_)));
   }
   std::uint64_t spent() const { return spent_; }
-  // Of the blocks run since it was asked last, the mean.
+  // Returns the mean of the blocks run since the last call.
   ptx::Chain take_chain() {
     ptx::Chain mean;
     add(mean, std::exchange(chain_, {}), 1 / std::max(1.0, std::exchange(chained_, 0)));
@@ -163,7 +163,7 @@ Attempt<std::optional<Counts>> run_column(BlockRunner& runner, std::vector<std::
   return std::optional<Counts>(std::move(both));
 }
 
-// What tells whether samples may stand for the grid.
+// Returns the work by which samples are compared with the grid.
 double work_of(const Counts& counts, const Sample& sample) {
   return counts[Counter::warp_instructions].value / static_cast<double>(sample.blocks.size());
 }
@@ -172,7 +172,7 @@ bool stores(const Counts& counts) {
          counts[Counter::atomic_requests].value > 0;
 }
 
-// Whether a block drawn at random has more work than all samples.
+// True if a block drawn at random has more work than all samples.
 Attempt<bool> outdone(BlockRunner& runner, const std::vector<Counts>& ran,
                       const std::vector<Sample>& samples, const Sample& witness) {
   constexpr double beyond_chance = 1.1;
@@ -183,7 +183,7 @@ Attempt<bool> outdone(BlockRunner& runner, const std::vector<Counts>& ran,
   return !*counts || work_of(**counts, witness) > beyond_chance * most;
 }
 
-// Whether one of many blocks drawn at random stores anything.
+// True if one of many blocks drawn at random stores anything.
 Attempt<bool> some_store(BlockRunner& runner, const std::array<std::int64_t, 3>& grid,
                          const Rng& rng) {
   constexpr std::uint64_t drawn = 16;
@@ -197,7 +197,7 @@ Attempt<bool> some_store(BlockRunner& runner, const std::array<std::int64_t, 3>&
 
 constexpr double nearly_all = 0.95;  // of the outputs, as told by some blocks
 
-// What samples wrote of the outputs, and what that says of the whole grid.
+// The part of the outputs that samples wrote, and the conclusion for the whole grid.
 struct Written {
   std::set<std::uint64_t> blocks{};
   double share = 0;   // of the outputs, by these blocks
@@ -215,7 +215,7 @@ struct Written {
   }
 };
 
-// Whether the blocks of a grid leave a part of the outputs unwritten: others than those that ran,
+// True if the blocks of a grid leave a part of the outputs unwritten: others than those that ran,
 // drawn at random, write too little for all to write everything.
 Attempt<bool> leaves_bare(BlockRunner& runner, VirtualMemory& memory, Coverage& coverage,
                           const ResolvedLaunch& launch, const Written& written, const Rng& rng) {

@@ -17,7 +17,7 @@ namespace cupilot {
 
 std::uint64_t block_count(const ResolvedLaunch& launch);
 
-// What a sampled launch was seen to do.
+// The observed work of a sampled launch.
 struct Sampled {
   bool too_long = false;
   bool idle = false;    // a sample stored nothing

@@ -1,4 +1,4 @@
-// What the time model is told of a launch beside its counts.
+// Derives the time model's inputs of a launch beside its counts.
 #pragma once
 
 #include <cupilot/parts/compiled_kernel.hpp>
@@ -14,8 +14,8 @@ namespace cupilot {
 ModelInput geometry(const CompiledKernel& kernel, const KernelPrograms& programs,
                     const ResolvedLaunch& launch);
 
-// How many rounds of asynchronous copies stay in flight over a wait (cp.async.wait_group N: N + 1);
-// -1 when there are none.
+// Returns the rounds of asynchronous copies that stay in flight over a wait (cp.async.wait_group N:
+// N + 1); -1 when there are none.
 double rounds_ahead(const ptx::Module& module, const ptx::Function& entry);
 
 // The loads in flight of a launch that was counted, from its longest way through a block.
@@ -23,10 +23,10 @@ void put_chain(ModelInput& input, const ptx::Chain& chain);
 // The rounds of a ring; its mbarriers are half of them for full stages, half for empty ones.
 // `times`: how much more a block does than where the chain was seen.
 void put_ring(ModelInput& input, const ptx::Chain& chain, double times);
-// What the assembler spills, once a round.
+// Adds the bytes that the assembler spills, once a round.
 void add_spills(ModelInput& input, double bytes_a_thread);
-// Where no block follows another: as many like the busiest as make up the work. `uneven`: its work
-// over the mean.
+// Prices a launch in which no block follows another as so many blocks like the busiest as make up
+// the work. `uneven`: its work over the mean.
 void price_as_busiest(ModelInput& input, const DeviceSpec& device, double uneven);
 // Clearing a buffer inside the timed region, as a launch that stores it.
 ModelInput clearing(std::int64_t bytes);

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::int64_t drawn_of_whole = 1024;
 constexpr std::int64_t compared_run = 32;  // elements
-// How many runs are compared and what their reference may take in warp instructions; then with
-// fewer where that is too dear.
+// The number of runs compared, and the warp instructions that their reference may take; fewer runs
+// follow where that is too expensive.
 struct Comparing {
   std::int64_t runs;
   std::uint64_t budget;
@@ -117,7 +117,7 @@ Result<bool> compare_part(const VirtualContext& context, const TaskRef& task, Vi
   bool told = false;
   for (std::size_t i = 0; i < task->tensors.size(); ++i) {
     const Role role = task->tensors[i].role;
-    const bool kept = memory.original(i) != memory.tensor(i);  // what it held before the run
+    const bool kept = memory.original(i) != memory.tensor(i);  // its content before the run
     if (role != Role::out && !(role == Role::in_out && kept)) continue;
     for (const Comparing& how : comparing) {
       if (how.runs > most) continue;

@@ -11,11 +11,11 @@
 
 namespace cupilot {
 
-// How much of a task's pure outputs some blocks write.
+// The share of a task's pure outputs that some blocks write.
 class Coverage {
  public:
   static Result<Coverage> of(const Task& task, const Workload& workload, VirtualMemory& memory);
-  bool any() const { return bytes_ > 0; }  // whether there is anything to write
+  bool any() const { return bytes_ > 0; }  // true if there is anything to write
   // The share of all outputs' bytes that was first written since the last call, or since it was
   // made.
   double take(VirtualMemory& memory);

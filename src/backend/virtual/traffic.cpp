@@ -75,7 +75,7 @@ Result<void> estimate_traffic(const DeviceSpec& device, const Task& task, const 
     counts[Counter::l2_bytes] =
         between(std::min(read, loads) + std::min(unique->write, stores), l2, l2);
     counts[Counter::dram_read_bytes] = between(read, cached ? read : reuse, loads);
-    // What is written last stays in L2 until others need the room.
+    // Bytes written last stay in L2 until others need the room.
     const double written = std::min(unique->write, stores);
     counts[Counter::dram_write_bytes] =
         between(std::max(0.0, written - static_cast<double>(device.l2_bytes)), written, stores);

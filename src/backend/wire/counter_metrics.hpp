@@ -1,4 +1,4 @@
-// What the counters of counts.hpp are in the performance monitors of each family of chips.
+// Names the metrics of each family of chips for the counters of counts.hpp.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct StallMetric {
 std::span<const StallMetric> stall_metrics(std::string_view chip);
 // The cycles that all warps together were resident; on every chip.
 inline constexpr const char* resident_metric = "smsp__warps_active.sum";
-// How long a range took, in nanoseconds; on every chip.
+// The duration of a range in nanoseconds, on every chip.
 inline constexpr const char* duration_metric = "gpu__time_duration.sum";
 
 // Counters as a mask, bit by their number; the last bit: what warps spent their cycles on.
@@ -43,7 +43,7 @@ static_assert(counter_count < 63);
 constexpr CounterMask mask_of(Counter counter) {
   return CounterMask{1} << static_cast<unsigned>(counter);
 }
-// What each depth reads of a kernel of a class.
+// Returns the counters that a depth reads of a kernel of a class.
 CounterMask counters_of(CountDepth depth, Precision precision);
 // The metrics of the chip that these counters are made of, each once.
 std::vector<std::string> metrics_of(std::string_view chip, CounterMask counters);

@@ -28,7 +28,8 @@ struct Frame {
 
 inline constexpr std::uint32_t frame_body_cap = 64u << 20;
 
-// Why no frame came. closed: the peer is gone. malformed: the peer must not be trusted any further.
+// The reason for which no frame came. closed: the peer is gone. malformed: the peer must not be
+// trusted any further.
 struct FrameFailure {
   enum class Kind { timeout, closed, malformed };
   Kind kind = Kind::closed;

@@ -1,4 +1,4 @@
-// What the controller says to the judge and the runner of one device. Orders hold plain numbers
+// Orders of the controller to the judge and the runner of one device. Orders hold plain numbers
 // only; both ends are one build.
 #pragma once
 
@@ -38,8 +38,8 @@ enum class DeviceMessage : std::uint32_t {
   several
 };
 
-// How the judge shares memory with the runner. own: they are one process, and every buffer can be
-// written.
+// The way in which the judge shares memory with the runner. own: they are one process, and every
+// buffer can be written.
 enum class Sharing : std::uint8_t { vmm, ipc, own };
 
 // The first frame of a device process.
@@ -58,7 +58,7 @@ struct DeviceHello {
   int pageable_access = 0, host_page_tables = 0, run_time_limit = 0;
   Sharing sharing = Sharing::vmm;
   std::string sharing_note;
-  std::string confinement;            // what confines this process, in words
+  std::string confinement;            // confinement of this process, in words
   bool confinement_to_blame = false;  // unusable, and less confinement may help
 };
 std::string pack(const DeviceHello& hello);
@@ -121,7 +121,7 @@ struct SlotOrder {
 std::string pack(const SlotOrder& order);
 std::optional<SlotOrder> unpack_slot(std::string_view body);
 
-// What the bytes of a region are before a run. The order of FillState in kernels/trusted/judge.cu.
+// The bytes of a region before a run, in the order of FillState in kernels/trusted/judge.cu.
 enum class FillState : int { kept, poison, zeros, large };
 
 struct PrepareItem {
@@ -162,7 +162,7 @@ struct PrepareOrder {
 std::string pack(const PrepareOrder& order);
 std::optional<PrepareOrder> unpack_prepare(std::string_view body);
 struct PrepareAnswer {
-  double reference_seconds = 0;  // what reference values took; 0: they were there
+  double reference_seconds = 0;  // spent on reference values; 0: they were there
 };
 std::string pack(const PrepareAnswer& answer);
 std::optional<PrepareAnswer> unpack_prepare_answer(std::string_view body);
@@ -232,9 +232,9 @@ struct WireLaunch {
   std::vector<WireArgument> args;
 };
 
-// How a visit runs its launches. once: untimed, waiting after each. timed: `replays` times between
-// events, everything that a launch may leave behind scrubbed before each. burst: `replays` times
-// back to back, for the host's clock; 0 takes as long as the same order without its launches.
+// Selects the runs of a visit's launches. once: untimed, waiting after each. timed: `replays` times
+// between events, everything that a launch may leave behind scrubbed before each. burst: `replays`
+// times back to back, for the host's clock; 0 takes as long as the same order without its launches.
 struct VisitTiming {
   enum class Mode : std::uint8_t { once, timed, burst };
   Mode mode = Mode::once;
@@ -297,7 +297,7 @@ struct SustainOrder {
   // Bytes of it that a launch is given, of `bytes` a whole number of times: the next ones each
   // time, and all of them equally often in a repeat. 0: all at once.
   std::int64_t window = 0;
-  std::int64_t rounds = 1;  // what the kernel does again within one launch
+  std::int64_t rounds = 1;  // repeats of the kernel's work within one launch
   int blocks = 0, threads = 0, shared = 0;
   int repeats = 5;
   double seconds = 0.1, warm_seconds = 0.3;  // a repeat, and before the first, about
@@ -311,8 +311,8 @@ struct SustainAnswer {
 std::string pack(const SustainAnswer& answer);
 std::optional<SustainAnswer> unpack_sustain_answer(std::string_view body);
 
-// What a healthy process says to `probe`: the value of probe_value(), and how long the known kernel
-// and an empty one took.
+// The answer of a healthy process to `probe`: the value of probe_value(), and the times of the
+// known kernel and of an empty one.
 struct ProbeAnswer {
   std::uint64_t value = 0;
   double known_us = 0, empty_us = 0;  // least of several launches between events
@@ -361,7 +361,7 @@ struct ReadAnswer {
 std::string pack(const ReadAnswer& answer);
 std::optional<ReadAnswer> unpack_read_answer(std::string_view body);
 
-// What the management library says of the card at this moment.
+// The card's present state by the management library.
 struct CardConditions {
   std::string note;  // why nothing is known; "" when it is
   int sm_mhz = 0, memory_mhz = 0, celsius = 0, milliwatts = 0;

@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::uint64_t most_files = 512, most_file_bytes = 64 << 20;
 
-// Of /proc only what tells of the machine: other processes' environments, the controller's among
-// them, stay closed.
+// Opens only those files of /proc that describe the machine: other processes' environments, the
+// controller's among them, stay closed.
 std::vector<std::string> readable_places() {
   std::vector<std::string> places = toolkit_library_folders();
   for (const char* place :

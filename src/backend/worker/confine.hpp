@@ -1,12 +1,13 @@
-// What confines a judge or runner. Untrusted code runs long after the device was opened, so most of
-// it is put on afterwards, when the driver needs little more than the descriptors it holds.
+// Confines a judge or runner. Untrusted code runs long after the device was opened, so most
+// restrictions follow afterwards, when the driver needs little more than the descriptors it holds.
 #pragma once
 
 #include <string>
 
 namespace cupilot {
 
-// How much is tried; a controller whose process cannot work under one tries the next.
+// The restrictions that are tried; a controller whose process cannot work under one level tries the
+// next.
 enum class ConfineLevel { full, calls_only, limits_only };
 inline constexpr int confine_levels = 3;
 

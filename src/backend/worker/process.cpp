@@ -197,7 +197,7 @@ Ending Process::wait(Deadline deadline) {
   if (pid_ <= 0) return {};
   int status = 0;
   if (reap(pid_, status, deadline) != pid_) return {};
-  ::kill(-pid_, SIGKILL);  // what it may have left behind in its session
+  ::kill(-pid_, SIGKILL);  // processes that it may have left behind in its session
   pid_ = 0;
   return ending_of(status);
 }

@@ -17,7 +17,7 @@ struct Spawn {
   std::vector<std::string> environment;  // "NAME=value"; nothing else is inherited
 };
 
-// How a process ended.
+// The end of a process.
 struct Ending {
   bool known = false;  // false: it has not ended, or somebody else reaped it
   int signal = 0;      // 0: exited
@@ -45,8 +45,8 @@ class Process {
   Ending kill(Deadline deadline = deadline_in(seconds_to_end));
   // Waits for an end by itself until the deadline; reaps.
   Ending wait(Deadline deadline);
-  // What it wrote to stdout and stderr since the last call, at most 64 KiB; more is lost, never
-  // blocks the child.
+  // Returns the text that it wrote to stdout and stderr since the last call, at most 64 KiB; more
+  // is lost, never blocks the child.
   std::string output();
 
  private:

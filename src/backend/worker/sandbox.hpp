@@ -1,4 +1,4 @@
-// What confines a process that handles untrusted text. Each step says whether it took hold.
+// Confines a process that handles untrusted text. Each step says whether it took hold.
 #pragma once
 
 #include <cstdint>

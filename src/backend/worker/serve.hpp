@@ -29,7 +29,7 @@ DeviceAnswer answer_of(const OrderHandler& handler, const Frame& frame,
 struct ConfinedSession {
   ConfinedSession(int device, int confinement);
   ConfineLevel level;
-  std::string held;  // what confines it so far, in words
+  std::string held;  // its confinement so far, in words
   CudaSession session;
 };
 
@@ -45,8 +45,8 @@ using LaunchWork = std::function<std::optional<std::string>(const Frame& frame)>
 int serve_launches(ConfinedSession& confined, TimedRunner& visitor, DeviceMessage own,
                    const LaunchWork& work, const std::function<void()>& idle = {});
 
-// What both roles do, loading images, dropping slots and the health probe; nullopt for other
-// orders.
+// Serves the orders of both roles: loading images, dropping slots and the health probe; nullopt for
+// other orders.
 std::optional<std::string> serve_common(CudaSession& session, TimedRunner& visitor,
                                         DeviceMessage type, const Frame& frame);
 

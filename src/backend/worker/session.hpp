@@ -86,7 +86,7 @@ class CudaSession {
   std::uint64_t uses_ = 0;
 };
 
-// Whether a code poisons the whole process, so that only a new one helps.
+// True if a code poisons the whole process, so that only a new one helps.
 bool is_sticky(CUresult code);
 
 }  // namespace cupilot

@@ -1,6 +1,6 @@
-// How launches are run for a time: a captured graph, and before every timed replay poisoned
-// outputs, scrubbed shared memory and a scrubbed L2. The same code times candidates in the runner
-// and library calls in the judge.
+// Runs launches for a time: a captured graph, and before every timed replay poisoned outputs,
+// scrubbed shared memory and a scrubbed L2. The same code times candidates in the runner and
+// library calls in the judge.
 #pragma once
 
 #include <functional>
@@ -23,10 +23,10 @@ class TimedRunner {
   RunAnswer visit(const std::function<void()>& enqueue, const std::vector<Region>& poison,
                   const VisitTiming& timing);
 
-  // What an earlier kernel left in shared memory is gone from every SM.
+  // Removes an earlier kernel's data from the shared memory of every SM.
   void scrub_shared();
 
-  // The same, and of the L2.
+  // Does the same, and scrubs the L2.
   void scrub_all() {
     scrub_shared();
     scrub_l2();

@@ -1,4 +1,4 @@
-// What can be read off a module without running it.
+// Facts read off a module without running it.
 #pragma once
 
 #include <cstdint>

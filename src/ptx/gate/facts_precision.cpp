@@ -61,7 +61,7 @@ bool has_type(const Form& form, std::initializer_list<Type> types) {
   });
 }
 
-// What the instructions of a module compute in.
+// The types that the instructions of a module compute in.
 struct Arithmetic {
   bool f64 = false, f32 = false, f16 = false, bf16 = false, fp8 = false;
   bool tensor_tf32 = false, tensor_f16 = false, tensor_bf16 = false, tensor_fp8 = false,
@@ -96,8 +96,8 @@ struct Arithmetic {
   }
 };
 
-// Whether a value that a conversion made narrow is made wide again: it went through the narrow type
-// for its rounding. The way through registers is followed, and through a variable in shared or
+// Finds values that a conversion made narrow and another wide again: they went through the narrow
+// type for its rounding. The way through registers is followed, and through a variable in shared or
 // local memory taken for granted.
 class RoundTrip {
  public:

@@ -1,4 +1,5 @@
-// Whether code may write a module variable: addresses of variables are followed through registers.
+// Decides if code may write a module variable: addresses of variables are followed through
+// registers.
 #include <algorithm>
 
 #include "ptx/gate/facts.hpp"
@@ -8,9 +9,9 @@
 namespace cupilot::ptx {
 namespace {
 
-// What a register may hold of a variable's address. `derived` is anything that tells its bits; only
-// a `pointer`, the address plus something that does not depend on it, may be loaded through without
-// the value loaded telling the address in turn.
+// The part of a variable's address that a register may hold. `derived` is anything that tells its
+// bits; only a `pointer`, the address plus something that does not depend on it, may be loaded
+// through without the value loaded telling the address in turn.
 enum class Hold : std::uint8_t { nothing, pointer, derived };
 
 struct Taint {
@@ -46,7 +47,7 @@ bool is_prefetch(const Form& form) {
          (form.opcode == Opcode::op_cp && form.has("prefetch"));
 }
 
-// Whether the first operand is a register that takes the result, and nothing else is changed. An
+// True if the first operand is a register that takes the result, and nothing else is changed. An
 // opcode this does not know changes something.
 bool only_computes(const Form& form) {
   switch (form.opcode) {
@@ -109,7 +110,7 @@ class Walk {
     return space == Space::global || space == Space::constant;
   }
 
-  // Where every taint begins; a function without one has nothing to follow.
+  // True for the operands at which taint begins; a function without one has nothing to follow.
   bool is_source(const Operand& operand) const {
     const OperandKind kind = operand.kind == OperandKind::address ? operand.base : operand.kind;
     return of_grid_barrier(operand) || (kind == OperandKind::variable && is_tracked(operand.index));
@@ -176,8 +177,8 @@ class Walk {
     return operand.kind == OperandKind::immediate && operand.bits == number;
   }
 
-  // What joins the halves of the barrier's address and steps to its words. Nothing else may see it:
-  // bits taken out of it could be put together again out of sight.
+  // True for instructions that join the halves of the barrier's address and step to its words.
+  // Nothing else may see it: bits taken out of it could be put together again out of sight.
   bool keeps_barrier(const Instruction& instruction, const Form& form) const {
     switch (form.opcode) {
       case Opcode::op_mov:

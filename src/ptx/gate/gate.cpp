@@ -103,7 +103,7 @@ std::uint64_t moved_bytes(const Form& form) {
   return form.types.empty() ? 0 : std::uint64_t{bytes_of(form.types.back())} * form.vector;
 }
 
-// What lies behind the parameters of a kernel belongs to the driver.
+// Refuses reads behind the parameters of a kernel: that memory belongs to the driver.
 Refusal check_parameter_reads(const Module& module, const Function& function) {
   for (const Instruction& instruction : function.instructions) {
     for (std::uint32_t i = 0; i < instruction.operand_count; ++i) {

@@ -17,7 +17,7 @@ std::uint16_t half_bits(double value, bool bf16);
 // The new value of `old` under op with b (and c: cas), all as raw bits.
 std::uint64_t apply_atomic(AtomicOp op, Type type, std::uint64_t old, std::uint64_t b,
                            std::uint64_t c);
-// Whether atom and red have the operation on the type.
+// True if atom and red have the operation on the type.
 bool atomic_allowed(AtomicOp op, Type type);
 
 class Spin {

@@ -38,7 +38,7 @@ struct Body {
     find_straight();
   }
   std::size_t blocks() const { return first.size() - 1; }
-  // Whether the assembler makes one straight run of the block and the one behind it.
+  // True if the assembler makes one straight run of the block and the one behind it.
   bool runs_on(Index b) const { return straight_[b] != 0; }
   Opcode opcode(Index i) const { return module.form(function.instructions[i]).opcode; }
 

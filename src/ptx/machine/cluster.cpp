@@ -162,7 +162,7 @@ bool decode_registers(Decoder& d, Step& step) {
   return true;
 }
 
-// Whether bulk copies may still read the shared memory of a block that ends: then that is its
+// True if bulk copies may still read the shared memory of a block that ends: then that is its
 // fault.
 bool leaves_copies(Block& block) {
   for (Warp& w : block.warps) {

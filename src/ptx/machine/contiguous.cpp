@@ -19,7 +19,7 @@ struct Words {
   u64 read;          // of a read by it
 };
 
-// Whether no block of the launch wrote them; `written`: and they hold something.
+// True if no block of the launch wrote them; `written`: and they hold something.
 bool untouched(const Words& w, bool written) {
   u32 any = 0, all = ~0u;
   for (u32 i = 0; i < w.count; ++i) {

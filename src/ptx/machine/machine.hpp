@@ -446,7 +446,7 @@ void fence_proxy(Warp& warp);
 // A barrier of warps: it waits for the warp's own reads, and the asynchronous proxy may overwrite
 // what they read.
 void drain_reads(Warp& warp);
-// Whether all 32 lanes execute a warp-wide instruction; else a fault.
+// True if all 32 lanes execute a warp-wide instruction; else a fault.
 bool whole_warp(Warp& warp, const Step& step);
 
 // What the warp does from now on is told from what it did before.
@@ -462,7 +462,7 @@ inline void warp_ordered(Warp& warp) {
 }
 // After one that orders the executing lanes. order.cpp.
 void lanes_ordered(Warp& warp);
-// Whether a lane knows of another's accesses at a clock though the warp as a whole does not.
+// True if a lane knows of another's accesses at a clock though the warp as a whole does not.
 inline bool lane_knows(const Warp& warp, std::uint32_t lane, std::uint32_t other,
                        std::uint32_t clock) {
   return warp.parted && clock < warp.peers->known[lane][other];

@@ -12,7 +12,7 @@ struct LaneGroups {
   std::array<std::uint32_t, 32> lanes;
 };
 
-// Whether the mask of every executing lane names just the executing lanes, exited ones aside.
+// True if the mask of every executing lane names just the executing lanes, exited ones aside.
 bool one_group(const Warp& warp, const std::uint32_t* members);
 // True if the executing lanes wait for lanes that a mask names and that have yet to come or end:
 // these run first, then the instruction again.

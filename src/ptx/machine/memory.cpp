@@ -45,7 +45,7 @@ void explain_bounds(Warp& warp, const Step& step, std::uint32_t lane, std::uint6
         fmt::format("{} {} bytes at address 0x{:x}: {}", verb, bytes, address, near));
 }
 
-// Whether a load may see what `by` (a block's number and one) wrote in this launch; else the reason
+// True if a load may see what `by` (a block's number and one) wrote in this launch; else the reason
 // stands as a fault.
 bool may_see(Warp& warp, const Step& step, std::uint32_t lane, std::uint32_t by,
              std::uint32_t owner, const Buffer& buffer, std::uint64_t offset) {
@@ -65,7 +65,7 @@ bool may_see(Warp& warp, const Step& step, std::uint32_t lane, std::uint32_t by,
   return false;
 }
 
-// Whether a thread may write or update a word that another block wrote; else the reason stands as a
+// True if a thread may write or update a word that another block wrote; else the reason stands as a
 // fault. Without a fence between blocks no lock can guard what a block reads and writes back,
 // however strong both accesses are.
 bool may_change(Warp& warp, const Step& step, std::uint32_t lane, const Buffer& buffer,
@@ -404,7 +404,7 @@ void place_addresses(const Warp& warp, const std::uint32_t* place, LaneAddresses
 
 namespace {
 
-// Whether the asynchronous proxy may read what threads of this launch wrote; else the reason stands
+// True if the asynchronous proxy may read what threads of this launch wrote; else the reason stands
 // as a fault.
 bool proxy_may_see(Warp& warp, const Step& step, std::uint32_t lane, const Buffer& buffer,
                    std::uint64_t offset, std::uint64_t bytes) {

@@ -121,8 +121,8 @@ void set_predicate(Lanes& l, const Step& s) {
   p = s.aux != 0 ? p | l.mask : p & ~l.mask;
 }
 
-// Whether the launch or the kernel asked for clusters; the clusters of one block that every launch
-// has do not count.
+// Writes 1 if the launch or the kernel asked for clusters; the clusters of one block that every
+// launch has do not count.
 void ask_cluster(Lanes& l, const Step& s) {
   const Dim3& cluster = static_cast<Warp&>(l).block->launch->cluster;
   u32& p = l.predicate(s.o[0]);

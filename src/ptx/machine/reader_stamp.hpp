@@ -28,7 +28,7 @@ inline std::uint32_t read_who(std::uint32_t stamp) { return stamp & 63; }
 // Of a read by this warp now; `who` of it is to be added.
 inline std::uint32_t read_base(const Warp& warp) { return (warp.clock << 11) | (warp.index << 6); }
 
-// Whether a write with a writer's stamp, or reads by `who` of a warp, are in doubt though a later
+// True if a write with a writer's stamp, or reads by `who` of a warp, are in doubt though a later
 // clock is known.
 inline bool doubted(const Warp& warp, std::uint32_t reader, std::uint32_t clock,
                     std::uint32_t who) {
@@ -61,7 +61,7 @@ std::uint32_t set_with(Warp& warp, std::uint32_t before, std::uint32_t base, std
 // Forgets all sets once every warp knows of every read.
 void forget_readers(Block& block);
 
-// Whether reads that a stamp (no mark) names may lie beside what the warp does next.
+// True if reads that a stamp (no mark) names may lie beside what the warp does next.
 inline bool reads_open(const Warp& warp, std::uint32_t stamp) {
   if (read_who(stamp) == read_by_set) return set_open(warp, stamp);
   const std::uint32_t reader = read_warp(stamp);
@@ -84,7 +84,7 @@ inline std::uint32_t read_stamp(Warp& warp, std::uint32_t before, std::uint32_t 
                                             : base | read_by_warps;
 }
 
-// Whether the stamp (no mark) names lanes of this warp since its lanes were last ordered; then
+// True if the stamp (no mark) names lanes of this warp since its lanes were last ordered; then
 // Block::lanes has them.
 inline bool reads_of_lanes(const Warp& warp, std::uint32_t stamp) {
   return (stamp & read_mark) == 0 && read_who(stamp) <= read_by_lanes &&
@@ -92,10 +92,10 @@ inline bool reads_of_lanes(const Warp& warp, std::uint32_t stamp) {
 }
 // read_stamp where Block::lanes is kept: of a cell that the lanes now read too. reader_stamp.cpp.
 void stamp_lanes(Warp& warp, std::uint32_t cell, std::uint32_t base, std::uint32_t lanes);
-// Whether a lane knows of all the reads by its warp that the cell's stamp names.
+// True if a lane knows of all the reads by its warp that the cell's stamp names.
 bool lane_knows_reads(const Warp& warp, std::uint32_t lane, std::uint32_t cell);
 
-// Whether a write by a lane comes after all reads of the stamp (no mark).
+// True if a write by a lane comes after all reads of the stamp (no mark).
 inline bool after_reads(const Warp& warp, std::uint32_t lane, std::uint32_t stamp, bool strong) {
   const std::uint32_t who = read_who(stamp);
   if (!reads_open(warp, stamp)) return true;

@@ -49,7 +49,7 @@ bool write_proxied(const Warp& w, const Block& target, u32 stamp) {
   return index < w.beyond.proxied.size() && clock < w.beyond.proxied[index];
 }
 
-// Whether all reads of a stamp (no mark) of the target's shared memory lie before these clocks of
+// True if all reads of a stamp (no mark) of the target's shared memory lie before these clocks of
 // its warps.
 bool reads_before(const Block& target, u32 stamp, const u32* clocks) {
   if (read_who(stamp) != read_by_set) return read_clock(stamp) < clocks[read_warp(stamp)];
@@ -62,7 +62,7 @@ bool reads_before(const Block& target, u32 stamp, const u32* clocks) {
   return true;
 }
 
-// Whether reads by threads are over for the asynchronous proxy too. An mbarrier does not say so: a
+// True if reads by threads are over for the asynchronous proxy too. An mbarrier does not say so: a
 // warp arrives while loads that it issued are still on their way, and a copy issued upon the
 // arrival overtakes them. PTX wants a proxy fence between; barriers of warps wait for loads.
 bool read_drained(const Warp& w, const Block& target, u32 stamp) {
@@ -74,7 +74,7 @@ bool read_drained(const Warp& w, const Block& target, u32 stamp) {
   return !mark.far || mark.phase < drained[mark.slot];
 }
 
-// Whether the lane made a write, or its warp another lane's that it knows of.
+// True if the lane made a write, or its warp another lane's that it knows of.
 bool write_known(const Warp& w, u32 lane, const Block& target, u32 stamp) {
   if (is_mark(stamp) || stamp_clock(stamp) > clock_max || target.rank != w.block->rank)
     return false;

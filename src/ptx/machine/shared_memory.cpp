@@ -225,7 +225,7 @@ void stamp_shared_write(Warp& warp, std::uint32_t lane, std::uint32_t offset, st
 
 namespace {
 
-// Whether all addresses of a known pattern are aligned and inside. Of addresses below 2^32 the
+// True if all addresses of a known pattern are aligned and inside. Of addresses below 2^32 the
 // pattern tells all.
 bool fits(const Step& step, std::uint32_t mask, const PatternMemo& memo,
           const LaneAddresses& addresses, std::uint32_t bytes, std::uint32_t size) {
@@ -256,7 +256,7 @@ bool names_ranks(std::uint32_t mask, const LaneAddresses& addresses) {
   return (all >> rank_shift) != 0;
 }
 
-// Whether four cells hold the same, but for the bits left out.
+// True if four cells hold the same, but for the bits left out.
 bool alike(const std::uint32_t* cells, std::uint64_t without) {
   std::uint64_t low = 0, high = 0;
   std::memcpy(&low, cells, 8);
@@ -352,7 +352,7 @@ bool read_checks(Warp& warp, const Step& step, std::uint32_t mask, std::uint32_t
   return true;
 }
 
-// Whether the cells' last write and reads come before what the warp does now; no: the slow way
+// True if the cells' last write and reads come before what the warp does now; no: the slow way
 // tells why, or excuses it.
 bool untouched(const Warp& warp, const Block& block, std::uint32_t first, std::uint32_t cells) {
   bool fine = true;

@@ -24,7 +24,7 @@ struct WordAccess {
 bool check_word(Warp& warp, const Step& step, std::uint32_t lane, Buffer& buffer,
                 const WordAccess& access);
 
-// Whether the warp's block was the last to read any of a word in this launch.
+// True if the warp's block was the last to read any of a word in this launch.
 bool block_read(const Warp& warp, const Buffer& buffer, std::uint64_t word);
 
 // False after a fault.

@@ -54,7 +54,7 @@ void run_watched(Lanes& l, const Step& s) {
   watched.run(l, s);
 }
 
-// Whether the first operand is a result.
+// True if the first operand is a result.
 bool has_result(const Form& form) {
   switch (form.opcode) {
     case Opcode::op_st:

@@ -25,7 +25,7 @@ Arch arch_named(std::string_view name) {
   return arch;
 }
 
-// What an opcode needs, or only its forms with one of these modifiers.
+// The architecture that an opcode needs, or only its forms with one of these modifiers.
 struct Need {
   Opcode opcode;
   std::string_view modifier;  // "": any form

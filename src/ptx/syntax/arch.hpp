@@ -1,4 +1,4 @@
-// Whether a module may run on an architecture: what the driver says of PTX that no assembler has
+// Decides if a module may run on an architecture, as the driver does for PTX that no assembler has
 // seen.
 #pragma once
 

@@ -16,7 +16,7 @@
 
 namespace cupilot::ptx {
 
-// What a name stands for.
+// The meaning of a name.
 struct Symbol {
   enum class Kind : std::uint8_t {
     registers,

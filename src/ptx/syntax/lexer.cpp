@@ -55,7 +55,7 @@ std::uint64_t Lexer::expect_integer(std::string_view what) {
   return bits;
 }
 
-// What means nothing: blanks, newlines and comments.
+// Skips blanks, newlines and comments.
 void Lexer::skip_space() {
   for (;;) {
     std::size_t end = position_;

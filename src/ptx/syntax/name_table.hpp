@@ -1,4 +1,4 @@
-// What names stand for, found without a copy of the name.
+// Maps names to their meanings, found without a copy of the name.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +43,7 @@ class NameTable {
     Value value;
   };
 
-  // Where the name's row is noted, or would be.
+  // Returns the place at which the name's row is noted, or would be.
   std::size_t place_of(std::string_view name, std::size_t hash) const {
     const std::size_t mask = places_.size() - 1;
     for (std::size_t at = hash & mask;; at = (at + 1) & mask) {

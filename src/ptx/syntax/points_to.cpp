@@ -9,20 +9,20 @@ namespace {
 // begin at one address.
 constexpr Place unseen = 1, number = 2, dynamic_shared = 3;
 
-// Of one value or another.
+// Joins the places of one value or another.
 Place either(Place a, Place b) {
   if (a == b || b == unseen) return a;
   return a == unseen ? b : any_place;
 }
 
-// Of a sum: a number is an index into what it is added to.
+// Joins the places of a sum: a number is an index into what it is added to.
 Place sum(Place a, Place b) {
   if (a == unseen || b == unseen) return unseen;
   if (a == number || b == number) return a == number ? b : a;
   return any_place;
 }
 
-// Whether the operand of an opcode may point somewhere and the result points there, further on. The
+// True if the operand of an opcode may point somewhere and the result points there, further on. The
 // first is 1.
 bool carries(Opcode opcode, std::uint32_t operand) {
   switch (opcode) {

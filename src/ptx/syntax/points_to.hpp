@@ -12,8 +12,9 @@ namespace cupilot::ptx {
 using Place = std::uint32_t;
 inline constexpr Place any_place = 0;
 
-// Of a function's registers, by what they were computed from. An index that leads out of its
-// variable is not seen: that is a fault of its own where kernels are run with every access checked.
+// Finds the places that a function's registers point to, by the values they were computed from. An
+// index that leads out of its variable is not seen: that is a fault of its own where kernels are
+// run with every access checked.
 class Places {
  public:
   Places(const Module& module, const Function& function);
