@@ -29,7 +29,7 @@ using Handler = void (*)(Lanes&, const Step&);
 
 struct Step {
   Handler run = nullptr;
-  Handler inner = nullptr;              // what `run` does once it has checked
+  Handler inner = nullptr;              // called by `run` after its checks
   std::uint32_t o[5] = {};              // byte offsets of operands, results first
   std::uint32_t guard = 0;              // predicate slot; slot 0 holds all ones
   std::uint32_t guard_invert = 0;       // all ones for @!p

@@ -1,4 +1,4 @@
-// What an atomic does to a value in memory. Internal.
+// The operations of atomics on a value in memory. Internal.
 #pragma once
 
 #include <atomic>

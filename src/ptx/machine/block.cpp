@@ -8,7 +8,7 @@ namespace cupilot::ptx {
 
 namespace {
 
-// What starting a warp is charged for in instructions.
+// The instructions that starting a warp is charged for.
 constexpr std::int64_t start_cost = 8;
 
 std::uint64_t cluster_value(const Block& block, Special special) {

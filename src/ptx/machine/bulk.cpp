@@ -79,7 +79,7 @@ bool read_map(Warp& w, const Step& s, u32 lane, const BulkForm& f, Transfer& t) 
   return true;
 }
 
-// Where the global bytes are, and how many.
+// Reads the place and the number of the global bytes.
 bool read_global_side(Warp& w, const Step& s, u32 lane, const BulkForm& f, Transfer& t) {
   if (f.rank != 0) return read_map(w, s, lane, f, t);
   t.address = address_of(w, f.other, lane);

@@ -5,7 +5,7 @@
 
 namespace cupilot::ptx {
 
-// What a bulk form says, as words of Step::list.
+// The fields of a bulk form, as words of Step::list.
 struct BulkForm {
   std::uint32_t way;  // Way
   std::uint32_t reduces, op, type;

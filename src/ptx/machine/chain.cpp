@@ -118,7 +118,7 @@ struct Body {
     return count;
   }
 
-  // What little lies between a branch and where its ways meet again is predicated.
+  // Finds branches that are predicated: little lies before their ways meet again.
   void find_straight() {
     const auto n = static_cast<Index>(blocks());
     std::vector<std::vector<Index>> after(n + 1);
@@ -283,8 +283,8 @@ struct Reached {
   }
 };
 
-// Of blocks that a block dominates, those that all of its warps come to follow one another; of
-// those that only some come to, the longest is on the way.
+// Returns the longest way: blocks that a block dominates and all of its warps reach follow one
+// another; of those that only some reach, the longest is on the way.
 double longest(const Body& body, const std::vector<double>& issued) {
   if (issued[0] == 0) return 0;
   const Passes passes(body, issued);

@@ -1,5 +1,5 @@
-// How often a warp waits for memory: from the text of a body and how often its instructions were
-// issued.
+// Counts how often a warp waits for memory, from the text of a body and how often its instructions
+// were issued.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace cupilot::ptx {
 
-// Of a warp of the path that waits longest, where warps part for good. Loops count as often as a
-// warp goes through them.
+// The waits of a warp on the path that waits longest, where warps part for good. Loops count as
+// often as a warp goes through them.
 struct Chain {
   double waits =
       0;  // for loads from global memory, one after another, less what other work covers of them

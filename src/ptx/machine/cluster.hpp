@@ -80,8 +80,9 @@ struct SharedPlace {
   Block* block = nullptr;
   std::uint32_t offset = 0;
 };
-// Where a shared or generic address (of `space`) lies; false after a fault: no shared memory,
-// misaligned, outside, or of a block that has ended. `far_allowed`: the form may name other blocks.
+// Finds the place of a shared or generic address (of `space`); false after a fault: no shared
+// memory, misaligned, outside, or of a block that has ended. `far_allowed`: the form may name other
+// blocks.
 bool shared_place(Warp& warp, const Step& step, std::uint32_t lane, std::uint64_t address,
                   std::uint8_t space, std::uint64_t bytes, std::uint32_t align, bool far_allowed,
                   SharedPlace& out);
@@ -102,7 +103,8 @@ bool expire_waits(Cluster& cluster);
 
 // The barrier of the cluster, once a warp has arrived or ended.
 void settle_cluster_barrier(Cluster& cluster);
-// Why a warp that waits at neither a block's barrier nor an mbarrier does not go on.
+// Returns the reason for which a warp that waits at neither a block's barrier nor an mbarrier does
+// not go on.
 std::string waiting_reason(const Warp& warp);
 
 }  // namespace cupilot::ptx

@@ -1,4 +1,4 @@
-// What cp.async costs in sectors and passes, as an H200 counts it.
+// Counts the sectors and passes of cp.async, as an H200 does.
 #include <algorithm>
 
 #include "ptx/machine/memory.hpp"
@@ -50,8 +50,8 @@ u32 bypassing_sectors(const CopyPattern& copy, u32 lanes) {
   return count;
 }
 
-// Of one side, groups of as many lanes as 128 bytes hold: the most words on one bank; equal words
-// do not share.
+// Counts the passes of one side, in groups of as many lanes as 128 bytes hold: the most words on
+// one bank; equal words do not share.
 u32 bank_passes(const LaneAddresses& at, u32 mask, const CopyPattern& copy) {
   const u32 group = copy.bytes <= 4 ? 32 : copy.bytes == 8 ? 16 : 8;
   u32 passes = 0;

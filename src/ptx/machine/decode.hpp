@@ -17,7 +17,7 @@ struct Unsupported {
   std::string message;
 };
 
-// How an access names its memory.
+// The way in which an access names its memory.
 enum MemorySpace : std::uint8_t {
   space_generic,
   space_global,
@@ -107,15 +107,15 @@ bool decode_wgmma(Decoder& d, Step& step);
 bool decode_video(Decoder& d, Step& step);
 bool decode_lop3(Decoder& d, Step& step);
 
-// Of the lanes' tables: "f32.bf16.bf16.k16"; null when there is none.
+// Returns a product of the lanes' tables: "f32.bf16.bf16.k16"; null when there is none.
 Multiply product_of(std::string_view name);
-// Of a row of the lanes' tables; null when there is none.
+// Returns the handler of a row of the lanes' tables; null when there is none.
 Handler handler_of(std::string_view form);
 
 // After all steps are decoded: instructions that touch a wgmma's registers are made to say so.
 void watch_registers(Decoder& d);
 
-// What a form counts for.
+// Returns the work that a form counts for.
 Work work_of(const Form& form);
 
 // Handlers that the loop knows by identity.

@@ -71,8 +71,8 @@ void by_letters(Decoder& d, Step& step, const Row& row) {
   }
 }
 
-// What set writes where the comparison holds: 1.0 of a float, else all ones; of one half when two
-// are compared. 0: no such form.
+// Returns the value that set writes where the comparison holds: 1.0 of a float, else all ones; of
+// one half when two are compared. 0: no such form.
 std::int64_t yes_of(Type to, bool packed) {
   switch (to) {
     case Type::f16:

@@ -52,7 +52,7 @@ void* take_host_memory(std::uint64_t bytes, bool lazy) {
   void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
-  madvise(memory, bytes, MADV_NOHUGEPAGE);  // what is touched lies far apart
+  madvise(memory, bytes, MADV_NOHUGEPAGE);  // touched bytes lie far apart
   return memory;
 }
 

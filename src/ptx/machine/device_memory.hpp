@@ -96,7 +96,7 @@ struct Buffer {
   // "y at offset 80 (y[1][4])"
   std::string place(std::uint64_t offset) const;
 
-  // Where `count` bytes at `offset` lie, made by now.
+  // Returns the `count` bytes at `offset`, made by now.
   std::uint8_t* at(std::uint64_t offset, std::uint64_t count) {
     if (later) make_chunks(offset, count);
     return data.get() + offset;
@@ -134,7 +134,8 @@ class DeviceMemory {
   std::span<std::uint8_t> data(std::size_t index);
   std::span<const std::uint8_t> data(std::size_t index) const;
 
-  // What the host wrote: whole buffer counts as initialised, its bytes as they are.
+  // Notes that the host wrote the buffer: the whole buffer counts as initialised, its bytes as they
+  // are.
   void mark_written(std::size_t index);
   // Back to never written, every byte `poison`.
   void mark_unwritten(std::size_t index, std::uint8_t poison = 0xf5);
@@ -153,7 +154,7 @@ class DeviceMemory {
   // Forgets which block wrote what; a launch does this when it starts.
   void begin_launch();
 
-  // What can be written, to go back to it.
+  // Holds all that can be written, to go back to it.
   struct Kept {
     std::vector<std::vector<std::uint8_t>> data;
     std::vector<std::vector<std::uint32_t>> state;

@@ -1,4 +1,4 @@
-// What the interpreter does not run, and why.
+// Lists the forms that the interpreter does not run, with the reasons.
 #pragma once
 
 #include <span>

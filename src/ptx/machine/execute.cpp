@@ -257,7 +257,7 @@ void fault(Warp& warp, const Step& step, std::uint32_t lane, const char* code,
            std::string message) {
   Block& block = *warp.block;
   warp.stop = true;
-  // What went wrong after a read of nothing is its consequence, but for the race that explains it.
+  // A fault after a read of nothing is its consequence, but for the race that explains it.
   if (std::string_view(code) == "run.race") block.suspect = {};
   if (block.suspect.warp != nullptr) return settle_suspect(block);
   block.faulted = true;

@@ -72,7 +72,7 @@ struct ExecuteOptions {
   std::uint32_t max_faults = 8;       // the launch ends at this many
   std::uint32_t max_shared = 232448;  // bytes a block may have, static and dynamic
   std::uint32_t max_threads = 1024;
-  std::uint32_t sm_count = 132;  // what %nsmid says
+  std::uint32_t sm_count = 132;  // the value of %nsmid
 };
 
 struct Fault {
@@ -85,7 +85,7 @@ struct Fault {
   std::uint32_t thread = 0;  // linear in the block
 };
 
-// What the executions of one instruction of the text added to the counters.
+// The counts that the executions of one instruction of the text added.
 struct LineTraffic {
   std::uint64_t requests = 0, sectors = 0;  // of global memory
   std::uint64_t wavefronts = 0,
@@ -93,7 +93,7 @@ struct LineTraffic {
   std::uint64_t divergences = 0;  // branches whose lanes parted
 };
 
-// How often one instruction of the text was issued, and by how many threads.
+// The number of issues of one instruction of the text, and of its threads.
 struct LineCount {
   std::uint32_t function = 0, instruction = 0;  // Module::functions, Function::instructions
   std::uint64_t warps = 0, threads = 0;

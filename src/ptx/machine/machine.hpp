@@ -40,12 +40,12 @@ struct Signals;
 struct Foreign;
 struct Tellings;
 
-// What counts are derived from a step's executions.
+// The counts derived from a step's executions.
 struct Work {
   Counter counter = Counter::count_;  // count_: nothing
   std::uint32_t per_thread = 0;
   std::uint32_t per_warp = 0;
-  Counter also = Counter::count_;  // what the machine's own instructions for it count besides
+  Counter also = Counter::count_;  // counted besides by the machine's own instructions for it
   std::uint32_t also_per_thread = 0;
 };
 
@@ -160,7 +160,7 @@ struct CopyGroup {
   std::vector<AsyncCopy> copies;
 };
 
-// What only kernels with asynchronous copies or clusters need to know of the past; empty vectors
+// Knowledge of the past that only kernels with asynchronous copies or clusters need; empty vectors
 // know nothing.
 struct Beyond {
   std::vector<std::uint32_t>
@@ -172,8 +172,8 @@ struct Beyond {
       seen;  // phases seen to complete, of every mbarrier and stream of groups (their slots)
 };
 
-// Of accesses at clocks from `from` to before `to`, those of `lanes` are not known after all:
-// others of the warp spoke for themselves. `one`: just one lane did.
+// Excepts accesses of `lanes` at clocks from `from` to before `to`: they are not known after all,
+// for others of the warp spoke for themselves. `one`: just one lane did.
 struct Doubt {
   std::uint32_t from = 0, to = 0, lanes = 0;
   bool one = false;
@@ -182,7 +182,7 @@ struct Doubt {
 // Clocks of the warps of a block.
 using Clocks = std::array<std::uint32_t, 32>;
 
-// What a releasing side leaves for those who acquire.
+// The knowledge that a releasing side leaves for those that acquire.
 struct Knowledge {
   Clocks known{};
   std::vector<Doubt> doubts{};  // of warps; empty: none
@@ -190,7 +190,7 @@ struct Knowledge {
   std::shared_ptr<const Foreign> foreign{};  // of other blocks; null: nothing
 };
 
-// What lanes of a warp know of each other since some of them, and not all, were ordered.
+// The knowledge of a warp's lanes of each other since some of them, and not all, were ordered.
 struct Peers {
   std::array<std::array<std::uint32_t, 32>, 32>
       known;  // of each lane, clock of every lane up to which it knows its accesses
@@ -279,20 +279,20 @@ struct Warp : Lanes {
                 far_clock = 0;  // the mark of its last access to another block, and its clock
   std::shared_ptr<Products> products;  // of wgmma; null: none yet
   std::uint32_t registers = 0;         // a thread, as setmaxnreg left them; 0: unknown
-  std::uint64_t drawn = 0;  // what the device leaves open is taken from here; 0: nothing is
+  std::uint64_t drawn = 0;  // choices that the device leaves open are taken from here; 0: none are
   Unwritten unwritten;
 };
 
 struct Barrier {
   std::uint32_t expected = 0, arrived = 0;
-  Knowledge released;  // what the arrived know
+  Knowledge released;  // the knowledge of those that arrived
   std::vector<Warp*> waiting;
   const Step* step = nullptr;  // the first to arrive
   std::uint32_t true_count = 0,
                 seen = 0;  // barrier.red: threads with a true predicate, of those seen
 };
 
-// What is counted of a pattern: sectors of a load or store or of an atomic on global memory;
+// Selects the count of a pattern: sectors of a load or store or of an atomic on global memory;
 // wavefronts on shared memory.
 enum class PatternKind : std::uint8_t { none, sectors, atomic_sectors, load, store, atomic, rows };
 
@@ -311,7 +311,7 @@ struct PatternMemo {
   Buffer* buffer = nullptr;          // global: the one met last
 };
 
-// What all blocks of a launch share.
+// State shared by all blocks of a launch.
 struct LaunchContext {
   Program* program = nullptr;
   DeviceMemory* memory = nullptr;
@@ -449,7 +449,7 @@ void drain_reads(Warp& warp);
 // True if all 32 lanes execute a warp-wide instruction; else a fault.
 bool whole_warp(Warp& warp, const Step& step);
 
-// What the warp does from now on is told from what it did before.
+// Separates the warp's further accesses from its earlier ones.
 inline void tick(Warp& warp) {
   if (warp.clock < clock_max) ++warp.clock;
 }
@@ -467,7 +467,7 @@ inline bool lane_knows(const Warp& warp, std::uint32_t lane, std::uint32_t other
                        std::uint32_t clock) {
   return warp.parted && clock < warp.peers->known[lane][other];
 }
-// The same of the write that a stamp names, if a lane of the warp made it.
+// True if a lane knows of the write that a stamp names, if a lane of the warp made it.
 inline bool lane_knows_write(const Warp& warp, std::uint32_t lane, std::uint32_t stamp) {
   return ((stamp >> 5) & 31) == warp.index &&
          lane_knows(warp, lane, stamp & 31, stamp_clock(stamp));

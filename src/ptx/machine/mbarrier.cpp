@@ -22,7 +22,7 @@ constexpr u64 word_mark = 0x6d62000000000000ull;
 
 u64 word_of(u32 index) { return word_mark | index; }
 
-// What arrive returns: the phase and the arrivals missing before it.
+// Returns the result of arrive: the phase and the arrivals missing before it.
 u64 token_of(const Mbarrier& b) { return (u64{b.phase} << 24) | (u64{b.pending} << 1) | 1; }
 u32 token_phase(u64 token) { return static_cast<u32>(token >> 24); }
 u32 token_pending(u64 token) { return static_cast<u32>(token >> 1) & most_arrivals; }

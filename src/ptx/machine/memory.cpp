@@ -87,7 +87,7 @@ bool may_change(Warp& warp, const Step& step, std::uint32_t lane, const Buffer& 
 
 constexpr std::uint32_t several_readers = 0xffffffffu;
 
-// The same on one of several host threads: a word that another block touches too, one of both
+// Checks a word on one of several host threads: a word that another block touches too, one of both
 // writing it, ends the launch, which then runs on one thread. Each side leaves its name before it
 // looks for the other's, so that one of them sees it, and before it touches the data.
 bool alone(Warp& warp, std::uint32_t& state, std::uint32_t& reader, std::uint32_t owner,
@@ -222,7 +222,8 @@ bool aligned(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddress
   return true;
 }
 
-// Of lanes whose accesses to one buffer need no further look. (Those beside them point anywhere.)
+// Points the lanes into one buffer, in which their accesses need no further look. (Other lanes
+// point anywhere.)
 void point_into(const Buffer& buffer, const LaneAddresses& addresses, LanePointers& out) {
   const std::uint64_t from = reinterpret_cast<std::uintptr_t>(buffer.data.get()) - buffer.address;
   for (std::uint32_t i = 0; i < 32; ++i)
@@ -281,7 +282,8 @@ bool resolve_global(Warp& warp, const Step& step, std::uint32_t mask,
                         buffer->name));
       return false;
     }
-    // What was writable before, as a table is to setup launches, remembers which of it was written.
+    // A buffer that was writable before, as a table is to setup launches, remembers which of it was
+    // written.
     const Agent agent =
         intent == Intent::load || ((memo.leaders >> lane) & 1) != 0 ? Agent::thread : Agent::alike;
     if (!taken && buffer->state &&

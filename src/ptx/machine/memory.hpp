@@ -11,8 +11,9 @@ namespace cupilot::ptx {
 
 enum class Intent : std::uint8_t { load, store, atomic };
 
-// How an access counts: by the lanes' own addresses, as rows of matrices whose bytes are shared out
-// among the lanes (ldmatrix), an atomic as a store, or not at all, for the caller does.
+// Selects the counting of an access: by the lanes' own addresses, as rows of matrices whose bytes
+// are shared out among the lanes (ldmatrix), an atomic as a store, or not at all, for the caller
+// does.
 enum class Tally : std::uint8_t { lanes, rows, together, none };
 
 // Bit of Step::aux of ld, st, atom and red: of the block's scope, so that to other blocks it is as
@@ -77,8 +78,8 @@ void suspect_read(Warp& warp, const Step& step, std::uint32_t lane, const Block&
 bool is_mark(std::uint32_t writer_stamp);
 bool write_ordered(const Warp& warp, const Block& target, std::uint32_t stamp);
 bool read_ordered(const Warp& warp, std::uint32_t lane, const Block& target, std::uint32_t stamp);
-// Who made an unordered write: "the asynchronous copy issued by thread (0,0,0)", "thread (3,0,0) of
-// block 1 of the cluster"
+// Names the writer of an unordered write: "the asynchronous copy issued by thread (0,0,0)", "thread
+// (3,0,0) of block 1 of the cluster"
 std::string writer_name(const Warp& warp, const Block& target, std::uint32_t stamp);
 std::string reader_name(const Warp& warp, const Block& target, std::uint32_t stamp);
 

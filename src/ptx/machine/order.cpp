@@ -1,4 +1,4 @@
-// What warps know of each other's past, and how barriers hand it on.
+// Keeps the knowledge of warps of each other's past, and hands it on at barriers.
 #include <algorithm>
 #include <bit>
 #include <utility>
@@ -30,8 +30,8 @@ void share_own(Warp& w) {
   w.beyond.far[32 * w.block->rank + w.index] = w.clock;
 }
 
-// What two sides know of one warp, each up to a clock and but for a doubt: in doubt stays what both
-// leave out.
+// Combines the knowledge of two sides of one warp, each up to a clock and but for a doubt: accesses
+// that both leave out stay in doubt.
 Doubt combined(u32 a, const Doubt& x, u32 b, const Doubt& y) {
   Doubt out = x.lanes == 0 ? y : x;
   if (x.lanes != 0 && y.lanes != 0) {
@@ -73,7 +73,7 @@ void learn(Warp& w, const Knowledge& from) {
   w.heard = w.clock + 1;
   learn_foreign(w.foreign, from.foreign);
   if (!w.block->beyond) return merge(w.known, w.doubts, from.known, from.doubts);
-  // Of barriers in other blocks only the cluster-wide clocks mean anything here.
+  // Only the cluster-wide clocks of barriers in other blocks mean anything here.
   merge(w.beyond, from.beyond);
   if (from.beyond.far.empty()) return;
   std::array<u32, 32> known{};

@@ -104,7 +104,7 @@ void add_passes(PatternMemo& memo, std::uint32_t start, std::uint32_t end) {
   memo.ideal += (distinct + 31) / 32;
 }
 
-// What of a pattern is the same wherever it begins.
+// Describes the part of a pattern that does not depend on its beginning.
 void describe(PatternMemo& memo) {
   memo.leaders = memo.doubled = memo.odd = 0;
   memo.least = memo.most = 0;

@@ -83,7 +83,7 @@ Result<void> place_variables(Program& program, const Reach& reach) {
   return {};
 }
 
-// Where the driver keeps a grid's barrier: its size, then the word that blocks add to.
+// Places a grid's barrier where the driver keeps it: its size, then the word that blocks add to.
 Result<void> place_grid_barrier(Program& program, const Reach& reach) {
   constexpr std::size_t bytes = 16;
   for (std::size_t i = 0; i < program.module->functions.size(); ++i) {
@@ -159,7 +159,7 @@ bool updates_global(const Form& form) {
   return adds && form.space != Space::shared;
 }
 
-// What the instructions of an entry and all that it may call do between blocks.
+// Notes the order between blocks made by the instructions of an entry and of all that it may call.
 void note_order(Program& program, const Reach& reach) {
   const Module& module = *program.module;
   for (std::size_t f = 0; f < module.functions.size(); ++f) {

@@ -77,7 +77,7 @@ void stamp_lanes(Warp& warp, std::uint32_t cell, std::uint32_t base, std::uint32
   const std::uint32_t before = block.reader[cell],
                       who = std::has_single_bit(lanes) ? first_lane(lanes) : read_by_lanes;
   const std::uint32_t after = read_stamp(warp, before, base, who);
-  // Who is ordered after these lanes is ordered after what they know of.
+  // An access ordered after these lanes is ordered after all that they know of.
   std::uint32_t kept = reads_of_lanes(warp, before) ? block.lanes[cell] : 0;
   for (std::uint32_t rest = kept & ~lanes; rest != 0; rest &= rest - 1) {
     const std::uint32_t earlier = first_lane(rest);

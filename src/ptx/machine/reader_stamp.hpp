@@ -25,7 +25,7 @@ inline std::uint32_t read_clock(std::uint32_t stamp) { return stamp >> 11; }
 inline std::uint32_t read_warp(std::uint32_t stamp) { return (stamp >> 6) & 31; }
 inline std::uint32_t read_who(std::uint32_t stamp) { return stamp & 63; }
 
-// Of a read by this warp now; `who` of it is to be added.
+// Returns the stamp of a read by this warp now, to which `who` is to be added.
 inline std::uint32_t read_base(const Warp& warp) { return (warp.clock << 11) | (warp.index << 6); }
 
 // True if a write with a writer's stamp, or reads by `who` of a warp, are in doubt though a later
@@ -53,8 +53,8 @@ inline bool write_known(const Warp& warp, std::uint32_t stamp) {
 std::string thread_name(const Warp& warp, std::uint32_t thread);
 std::string readers_name(const Warp& warp, std::uint32_t stamp);
 
-// Of a set's stamp: whether a warp other than this read, and this one knows nothing of it; which
-// one. reader_stamp.cpp.
+// True if a warp of a set's stamp other than this read, and this one knows nothing of it; `which`:
+// that warp. reader_stamp.cpp.
 bool set_open(const Warp& warp, std::uint32_t stamp, std::uint32_t* which = nullptr);
 // The stamp of the set of `before` and reads by `who` of the warp now.
 std::uint32_t set_with(Warp& warp, std::uint32_t before, std::uint32_t base, std::uint32_t who);

@@ -1,5 +1,5 @@
-// Whose turn it is: the warps of a cluster's blocks run in an order drawn from the seed; when none
-// can, asynchronous copies finish, waits expire, and what then still stands is stuck.
+// Schedules the warps of a cluster's blocks in an order drawn from the seed; when none can run,
+// asynchronous copies finish, waits expire, and warps that then still stand are stuck.
 #include <algorithm>
 #include <numeric>
 

@@ -86,7 +86,7 @@ bool race(Warp& w, const Step& s, u32 lane, std::string message) {
   return false;
 }
 
-// Who read, where that is in order but for the asynchronous proxy.
+// Names the reader of reads that are in order but for the asynchronous proxy.
 std::string loader_name(const Warp& w, const Block& target, u32 stamp) {
   if ((stamp & read_mark) != 0)
     return far_name(w, target.cluster->marks[stamp & ~read_mark].thread);

@@ -1,4 +1,4 @@
-// Where a block's shared memory has what a kernel declares. Internal.
+// Lays out a kernel's declarations in a block's shared memory. Internal.
 #pragma once
 
 #include <cstdint>

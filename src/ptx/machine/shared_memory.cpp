@@ -298,7 +298,7 @@ struct CellReads {
   }
 };
 
-// What read_checks notes of the cells, where it matters which lanes of several read one.
+// Notes the cells' reads for read_checks, where it matters which lanes of several read one.
 bool read_by_each(Warp& warp, std::uint32_t mask, std::uint32_t several,
                   const LaneAddresses& addresses, std::uint32_t bytes) {
   Block& block = *warp.block;
@@ -386,7 +386,7 @@ PatternKind kind_of(Intent intent, Tally tally) {
                                                              : PatternKind::atomic;
 }
 
-// Of the lanes of `mask`; those of `leaders` name every cell.
+// Checks the lanes of `mask`; those of `leaders` name every cell.
 bool checks(Warp& warp, const Step& step, std::uint32_t mask, std::uint32_t leaders,
             std::uint32_t several, const LaneAddresses& addresses, std::uint32_t bytes,
             Intent intent) {

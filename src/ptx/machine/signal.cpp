@@ -20,7 +20,7 @@ using u64 = std::uint64_t;
 constexpr u32 last_fence_clock = clock_max / 2;
 
 struct Fenced {
-  bool any = false;    // what follows holds something
+  bool any = false;    // the knowledge below holds something
   Knowledge released;  // at the last fence
   u32 clock = 0;       // of the accesses after it
   u32 touched = 0;     // lanes whose accesses no barrier had ordered then
@@ -75,7 +75,7 @@ void release_now(Warp& w, Fenced& fenced) {
   fenced.from = w.known[w.index];
   if (w.clock < last_fence_clock) tick(w);
   const u32 mask = w.mask;
-  w.mask = w.live;  // who speaks for whom is asked when something is told
+  w.mask = w.live;  // the lanes that each speaks for are asked when something is told
   fenced.released = {};
   release_to(w, fenced.released);
   w.mask = mask;
@@ -84,8 +84,8 @@ void release_now(Warp& w, Fenced& fenced) {
   fenced.any = true;
 }
 
-// What the executing lanes tell by a strong write: what was released at the fence, and what
-// barriers have told them since.
+// Returns the knowledge that the executing lanes tell by a strong write: released at the fence, and
+// told to them by barriers since.
 Knowledge told_by(const Warp& w, const Fenced& fenced) {
   Knowledge out{w.known, w.doubts, {}, {}};
   out.known[w.index] = 0;

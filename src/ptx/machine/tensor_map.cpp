@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t magic = 0x70616d726f736e74ull;
 
-// What stands in the 128 bytes.
+// The contents of the 128 bytes.
 struct Packed {
   std::uint64_t mark = magic;
   std::uint64_t address = 0;

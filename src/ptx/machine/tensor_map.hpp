@@ -22,7 +22,7 @@ struct TensorMap {
   std::array<std::uint32_t, 5> step{
       1, 1, 1, 1, 1};         // of which every so manieth is taken; dimension 0 takes all
   std::uint32_t swizzle = 0;  // bytes of the pattern: 0, 32, 64 or 128
-  bool fill_nan = false;      // what lies outside the tensor reads as NaN, not zero
+  bool fill_nan = false;      // elements outside the tensor read as NaN, not zero
 };
 
 inline constexpr std::size_t tensor_map_bytes = 128;
@@ -57,8 +57,8 @@ inline std::uint32_t stored_bytes(const TensorMap& map, const TileRow& row) {
 TileRow tile_row(const TensorMap& map, const std::array<std::int32_t, 5>& at, std::uint32_t row);
 std::uint32_t tile_rows(const TensorMap& map);
 
-// Where the byte at a shared address lies once the pattern is applied: 16-byte units are exchanged
-// within 128 bytes.
+// Returns the place of the byte at a shared address once the pattern is applied: 16-byte units are
+// exchanged within 128 bytes.
 inline std::uint64_t swizzled(std::uint64_t address, std::uint32_t swizzle) {
   const std::uint64_t units = swizzle == 0 ? 0 : swizzle / 16 - 1;
   return address ^ ((address >> 3) & (units << 4));

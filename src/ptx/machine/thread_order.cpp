@@ -85,8 +85,8 @@ bool check_write_before(const Touch& a, const Cell& cell) {
       static_cast<u32>(std::popcount(cell.bytes)), race_text(a, verb_of(a.at.intent), cell, who));
 }
 
-// Where barriers order some lanes of a warp only, which of several lanes read is not kept: those of
-// one's own warp pass.
+// Passes reads by lanes of the own warp: where barriers order some lanes of a warp only, the lanes
+// that read are not kept.
 bool check_reads_before(const Touch& a, const Cell& cell) {
   u64* reads = a.buffer.threads->reads.load(std::memory_order_acquire);
   if (reads == nullptr) return true;
@@ -124,7 +124,7 @@ void note_write(const Touch& a, const Cell& cell, bool whole) {
   entry.store(whole && a.at.agent == Agent::thread ? stamp : 0, std::memory_order_relaxed);
 }
 
-// Of a cell that is touched in part no writer is kept: who touches the rest may be another.
+// Keeps no writer of a cell that is touched in part: another may touch the rest.
 bool check_cell(const Touch& a, const Cell& cell) {
   const bool whole = (cell.bytes & ~a.at.bytes) == 0;
   if (!check_write_before(a, cell)) return false;

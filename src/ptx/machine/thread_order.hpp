@@ -10,7 +10,7 @@ namespace cupilot::ptx {
 // answers for.
 enum class Agent : std::uint8_t { thread, alike, proxy };
 
-// What is done to a word, 4 bytes of a buffer. `bytes`: which of them, as the state word has it.
+// An access to a word, 4 bytes of a buffer. `bytes`: which of them, as the state word has it.
 // `mine`: the block wrote the word before in this launch.
 struct WordAccess {
   std::uint64_t word = 0;

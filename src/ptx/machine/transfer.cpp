@@ -23,8 +23,8 @@ u8* global_bytes(LaunchContext& launch, u64 address, u64 bytes) {
   return found == nullptr ? nullptr : found->at(address - found->address, bytes);
 }
 
-// What lies outside the tensor: zero, or a NaN of every floating type (the pattern that an H200
-// writes).
+// Fills the part outside the tensor: zero, or a NaN of every floating type (the pattern that an
+// H200 writes).
 void fill(const TensorMap& map, std::vector<u8>& tile) {
   std::fill(tile.begin(), tile.end(), u8{0});
   for (std::size_t i = 0; map.fill_nan && i < tile.size(); ++i) tile[i] = i % 2 == 0 ? 0xf7 : 0x7f;

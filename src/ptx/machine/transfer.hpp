@@ -13,7 +13,7 @@ namespace cupilot::ptx {
 
 struct Mbarrier;
 
-// Where bytes land in shared memory, and what is told of it.
+// The place at which bytes land in shared memory, and the barrier told of it.
 struct Landing {
   Block* block = nullptr;
   std::uint32_t offset = 0;
@@ -50,7 +50,7 @@ struct Transfer {
   std::vector<AsyncCopy> copies;     // Way::arrive
 };
 
-// Where byte `at` of row `row` of a tile lies in shared memory, whose tile starts at `offset`.
+// Returns the place in shared memory of byte `at` of row `row` of a tile that starts at `offset`.
 inline std::uint32_t shared_offset(const TensorMap& map, std::uint32_t offset, std::size_t row,
                                    std::size_t at) {
   const std::uint64_t plain = std::uint64_t{shared_base} + offset + row * row_pitch(map) + at;
@@ -63,8 +63,8 @@ void start_transfer(Cluster& cluster, Transfer&& transfer);
 void finish_transfer(Cluster& cluster, Transfer& transfer);
 // Finishes one pending transfer, the generator's choice; false: there is none.
 bool finish_some(Cluster& cluster);
-// What a wait for all but `open` groups of the thread's bulk copies makes happen; `reads_only`:
-// only that sources are read.
+// Finishes all but `open` groups of the thread's bulk copies, for a wait; `reads_only`: only reads
+// of sources.
 void finish_groups(Warp& warp, std::uint32_t lane, std::uint32_t open, bool reads_only);
 // Finishes transfers that name the block, which is about to end, and (arrive) those of the
 // executing lanes' cp.async.

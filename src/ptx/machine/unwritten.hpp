@@ -1,4 +1,4 @@
-// What registers and local memory hold before anything is written there: on a device whatever a
+// Values of registers and local memory before anything is written there: on a device whatever a
 // former kernel left.
 #pragma once
 
@@ -16,7 +16,7 @@ class Unwritten {
   explicit Unwritten(std::uint64_t drawn);
 
   void fill(std::uint8_t* to, std::size_t bytes) const;
-  // Of local memory: lanes and offsets differ where they are noise.
+  // Returns a byte of local memory: lanes and offsets differ where they are noise.
   std::uint8_t at(std::size_t index) const;
 
  private:

@@ -24,7 +24,7 @@ using u64 = std::uint64_t;
 
 constexpr std::size_t most_groups = 4096;
 
-// What a form says, as words of Step::list; the registers of D and A follow.
+// The fields of a form, as words of Step::list; the registers of D and A follow.
 struct GroupForm {
   u32 n, k;          // of the product, in elements
   u32 element_bits;  // single bits count as words of 32
@@ -96,7 +96,7 @@ void move_sums(const Warp& w, const GroupForm& f, const u32* slots, u32* d) {
   }
 }
 
-// What a sparse A leaves out; see the lanes' tables.
+// Marks elements that a sparse A leaves out; see the lanes' tables.
 constexpr u32 hole = 0xffffffffu;
 
 // Four bits of metadata a group of four say which two are kept; of 32-bit elements, which one of

@@ -50,7 +50,7 @@ struct GroupMatrix {
   std::uint64_t descriptor = 0;
   bool transposed = false;
   std::uint32_t bytes = k_bytes;  // of k in a row: twice as many in the B of a sparse product
-  // Of the 16-byte unit that holds (row, byte of k); transposed: (8 rows, k).
+  // Returns the address of the 16-byte unit that holds (row, byte of k); transposed: (8 rows, k).
   std::uint32_t address(std::uint32_t row, std::uint32_t k) const;
 };
 

@@ -1,5 +1,5 @@
-// Who touches the registers of a product besides wgmma: such instructions check first that no
-// product still uses them, and note what they wrote.
+// Watches instructions other than wgmma that touch the registers of a product: they check first
+// that no product still uses them, and note what they wrote.
 #include <algorithm>
 #include <unordered_set>
 

@@ -101,7 +101,8 @@ Fragment fragment_of(const Decoder& d, char which, const Shape& s, Type type) {
   return f;
 }
 
-// What a load or store needs besides its address: the fragment, and whether rows lie along memory.
+// The fields of a load or store besides its address: the fragment, and whether rows lie along
+// memory.
 struct Access {
   Fragment fragment;
   bool along;

@@ -1,6 +1,6 @@
-// What an instruction counts for: a multiply-add is two operations, a tensor instruction 2 m n k
-// for the warp. What a chip has no instruction for counts what its assembler makes of it for
-// ordinary numbers, as seen on an H200 (docs/results/counters).
+// Counts the work of an instruction: a multiply-add is two operations, a tensor instruction 2 m n k
+// for the warp. An operation that a chip has no instruction for counts as its assembler's sequence
+// for ordinary numbers, as seen on an H200 (docs/results/counters).
 #include <string>
 
 #include "ptx/machine/decode.hpp"
@@ -23,7 +23,7 @@ Work tensor_work(const Form& form) {
         v = v * 10 + static_cast<std::uint32_t>(m[at] - '0');
       return v;
     };
-    // Of a warpgroup's product each warp does a quarter.
+    // Each warp does a quarter of a warpgroup's product.
     const std::uint32_t ops = 2 * number(1) * number(n_at + 1) * number(k_at + 1) /
                               (form.opcode == Opcode::op_wgmma ? 4 : 1);
     switch (factors) {
@@ -75,8 +75,8 @@ Work division(const Form& form, Type type) {
   return float_work(type, 1);
 }
 
-// Of the special-function unit, with the steps of Newton that a rounded result takes, and the turns
-// that sine takes.
+// Returns work of the special-function unit, with the Newton steps of a rounded result and the
+// scaling of sine to turns.
 Work special(const Form& form, Type type) {
   struct Row {
     Opcode opcode;
