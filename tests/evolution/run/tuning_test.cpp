@@ -96,17 +96,16 @@ TEST_CASE("the table of the stencil holds every feasible setting") {
   CHECK(points > static_cast<double>(table.times.size()));  // restrictions took some
 }
 
-TEST_CASE("a tenth of the exhaustive evaluations comes within 3 % in half of the searches") {
+TEST_CASE("a tenth of the exhaustive evaluations comes within 3 % of the optimum") {
   const Table table = read_table();
   const auto space = stencil_space();
   const auto budget = static_cast<std::int64_t>(table.times.size() / 10);
   std::vector<std::int64_t> counts;
   for (std::uint64_t seed = 1; seed <= 25; ++seed)
     counts.push_back(evaluations_to_near(*space, table, seed, budget));
-  // Each change of the catalogue draws other seeds; four in ten is what chance leaves of a half.
-  const auto near = std::count_if(counts.begin(), counts.end(),
-                                  [&](std::int64_t count) { return count <= budget; });
-  CHECK(near >= 10);
+  std::sort(counts.begin(), counts.end());
+  INFO("least " << counts.front() << ", most " << counts.back());
+  CHECK(counts[counts.size() / 2] <= budget);
 }
 
 }  // namespace
