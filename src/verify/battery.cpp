@@ -5,6 +5,7 @@
 
 #include "task/axes.hpp"
 #include "task/content.hpp"
+#include "verify/ratios.hpp"
 #include "verify/shapes.hpp"
 
 namespace cupilot {
@@ -217,11 +218,35 @@ class Battery {
   // Content that may fail in the contract's own type is met where the reference is run in it.
   bool is_met(Kind kind) const { return kind != Kind::scales || !real_; }
 
+  // Axes that are looked up, as by a resize, against each axis in turn, the others small: sizes at
+  // which a place by a ratio rounded to fp32 is another than the exact one.
+  void telling_sizes() {
+    const auto varies = [&](const Axis& axis) {
+      return axis.kind != AxisKind::fixed && !is_absent(task_, axis.name);
+    };
+    double left = budget_ * telling_share;
+    for (const SizePair& pair : telling_ratios()) {
+      for (const Axis& chosen : task_.axes) {
+        if (!varies(chosen) || is_looked_up(task_, chosen.name)) continue;
+        Workload shape = boundary_.front();
+        for (const Axis& axis : task_.axes) {
+          if (!varies(axis)) continue;
+          const bool looked_up = is_looked_up(task_, axis.name);
+          shape.sizes[axis.name] = looked_up ? pair.from : axis.name == chosen.name ? pair.to : 2;
+        }
+        const Case run{.workload = shape, .content = {.seed = seed_}};
+        if (cost(run) > left) return;
+        if (add(run)) left -= cost(run);
+      }
+    }
+  }
+
   // Axes that are looked up, as by a resize or a gather: ratios and places that only some sizes
   // show. Odd over even ones, and ones with a common factor.
   void varied_sizes() {
     const auto looked_up = [&](const Axis& axis) { return is_looked_up(task_, axis.name); };
     if (std::none_of(task_.axes.begin(), task_.axes.end(), looked_up)) return;
+    telling_sizes();
     for (std::uint64_t draw = 0; draw < varied_draws; ++draw) {
       Rng rng = Rng::of(seed_, "varied", draw);
       Workload shape = boundary_.front();
@@ -363,6 +388,8 @@ class Battery {
   static constexpr std::int64_t most_varied = 60;
   // The share of the remaining budget that a single case at full size may take.
   static constexpr double full_share = 0.5;
+  // Of what is left of the budget, all sizes of telling ratios may take this much.
+  static constexpr double telling_share = 0.25;
   // Beyond the budget, each content that it left out may take this much of the whole.
   static constexpr double small_share = 1.0 / 24;
   // On a real device, where a launch costs microseconds.

@@ -7,6 +7,7 @@
 #include "catch.hpp"
 #include "verify/plan_steps.hpp"
 #include "verify/plans.hpp"
+#include "verify/ratios.hpp"
 #include "verify/shapes.hpp"
 
 namespace cupilot {
@@ -342,9 +343,53 @@ TEST_CASE("axes that are looked up meet many ratios") {
   int odd_of_even = 0;
   for (const auto& [from, to] : ratios()) odd_of_even += from % 2 == 0 && to % 2 == 1 ? 1 : 0;
   CHECK(odd_of_even >= 8);
+  for (const SizePair& pair : telling_ratios()) CHECK(ratios().contains({pair.from, pair.to}));
   const std::size_t looked_up = ratios().size();
   task.tensors[1].shape = {"to", "from"};  // no longer looked up
   CHECK(ratios().size() + 8 < looked_up);
+}
+
+TEST_CASE("sizes tell a place by a rounded ratio") {
+  using Place = std::int64_t (*)(std::int64_t i, float a, float b);
+  struct Formula {
+    const char* what;
+    Place rounded, exact;
+  };
+  static const auto floor_of = [](std::int64_t i, float a, float b) {
+    return i * static_cast<std::int64_t>(a) / static_cast<std::int64_t>(b);
+  };
+  const Formula one = GENERATE(from_range(std::vector<Formula>{
+      {"factor",
+       [](std::int64_t i, float a, float b) {
+         return static_cast<std::int64_t>(static_cast<float>(i) * (a / b));
+       },
+       floor_of},
+      {"divisor",
+       [](std::int64_t i, float a, float b) {
+         return static_cast<std::int64_t>(static_cast<float>(i) / (b / a));
+       },
+       floor_of},
+      {"part of one",
+       [](std::int64_t i, float a, float b) {
+         return static_cast<std::int64_t>(static_cast<float>(i) * (1 / b) * a);
+       },
+       floor_of},
+  }));
+  INFO(one.what);
+  for (const std::int64_t unit : {1, 4}) {
+    int told = 0;
+    for (const SizePair& pair : telling_ratios()) {
+      if (pair.from % unit != 0 || pair.to % unit != 0) continue;
+      bool differs = false;
+      for (std::int64_t i = 0; i < pair.to; ++i) {
+        const auto a = static_cast<float>(pair.from), b = static_cast<float>(pair.to);
+        differs |= one.rounded(i, a, b) != one.exact(i, a, b);
+      }
+      told += differs ? 1 : 0;
+    }
+    CHECK(told >= 1);
+  }
+  CHECK(telling_ratios().size() < 40);
 }
 
 TEST_CASE("the same question gives the same battery") {
