@@ -56,11 +56,11 @@ struct Shares {
     most = std::max(most, one);
     ++blocks;
   }
-  // True if all blocks wrote alike, and so little that the whole grid leaves elements out.
+  // True if all blocks wrote alike, or nothing, and so little that the whole grid leaves elements
+  // out.
   bool leaves_out(std::uint64_t grid) const {
-    constexpr double alike = 1.001, nearly_all = 0.999;
-    return blocks > 4 && most > 0 && most <= alike * least &&
-           most * static_cast<double>(grid) < nearly_all;
+    constexpr double alike = 1.001, all = 1 - 1e-9;
+    return blocks > 4 && most <= alike * least && most * static_cast<double>(grid) < all;
   }
 };
 
