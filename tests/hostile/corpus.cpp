@@ -1,4 +1,5 @@
 #include "corpus.hpp"
+#include "kernel/standalone.hpp"
 #include "support/gemm.hpp"
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 #include <thread>
 
 namespace cupilot::hostile {
@@ -29,13 +31,18 @@ std::vector<std::string> words_of(const Json& row, const char* key) {
 }
 
 Row row_of(const Json& json, const std::string& manifest) {
-  static const std::set<std::string> known = {"file", "expect", "device", "covers", "note", "task"};
+  static const std::set<std::string> known = {"file", "expect", "device", "covers",
+                                              "note", "task",   "swap"};
   for (const auto& item : json.items()) {
     if (!known.contains(item.key())) throw std::runtime_error("unknown key " + item.key());
   }
-  Row row{json.at("file").get<std::string>(), manifest,
-          words_of(json, "expect"),           words_of(json, "device"),
-          words_of(json, "covers"),           words_of(json, "task")};
+  Row row{json.at("file").get<std::string>(),
+          manifest,
+          words_of(json, "expect"),
+          words_of(json, "device"),
+          words_of(json, "covers"),
+          words_of(json, "task"),
+          json.value("swap", std::vector<std::pair<std::string, std::string>>())};
   if (row.expect.empty()) throw std::runtime_error(row.file + " expects nothing");
   if (row.device.empty()) row.device = row.expect;
   return row;
@@ -78,7 +85,9 @@ Outcome outcome_of(const Result<Candidate>& candidate) {
 }  // namespace
 
 std::string Row::name() const {
-  return task.empty() ? file : fmt::format("{} {}", file, fmt::join(task, " "));
+  std::string words = task.empty() ? file : fmt::format("{} {}", file, fmt::join(task, " "));
+  for (const auto& [from, to] : swap) words += fmt::format(" `{}` for `{}`", to, from);
+  return words;
 }
 
 Result<Corpus> read_corpus(const std::string& folder) {
@@ -118,10 +127,26 @@ std::vector<std::string> kernel_files(const std::string& folder) {
   return files;
 }
 
+Result<StandaloneKernel> kernel_of(const Corpus& corpus, const Row& row) {
+  const std::string path = corpus.folder + "/" + row.file;
+  if (row.swap.empty()) return read_standalone(path);
+  std::ostringstream read;
+  read << std::ifstream(path).rdbuf();
+  std::string text = read.str();
+  for (const auto& [from, to] : row.swap) {
+    std::size_t at = text.find(from);
+    if (from.empty() || at == std::string::npos)
+      return Error{ErrorCode::usage, row.file + " lacks `" + from + "`", "correct the manifest"};
+    for (; at != std::string::npos; at = text.find(from, at + to.size()))
+      text.replace(at, from.size(), to);
+  }
+  return standalone_from(text, path);
+}
+
 Outcome evaluate_row(const Corpus& corpus, const Row& row, Backend& backend, Backend* screen) {
   const auto begin = std::chrono::steady_clock::now();
   Outcome outcome;
-  const auto kernel = read_standalone(corpus.folder + "/" + row.file);
+  const auto kernel = kernel_of(corpus, row);
   const auto task = kernel ? task_of(corpus, row.task.empty() ? kernel->task_words : row.task)
                            : Result<Task>(kernel.error());
   if (!task) {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <cupilot/backend.hpp>
+#include <cupilot/parts/kernel_source.hpp>
 #include <cupilot/result.hpp>
 
 namespace cupilot::hostile {
@@ -18,8 +20,10 @@ struct Row {
       device{};  // codes allowed on a real device alone; "undetected": physics hides it there
   std::vector<std::string> covers{};  // entries of the threat catalogue: "A1"
   std::vector<std::string> task{};    // task words in place of the file's own
+  // Parts of the file's text, header included, each with what stands in its place everywhere.
+  std::vector<std::pair<std::string, std::string>> swap{};
 
-  std::string name() const;  // file and task words
+  std::string name() const;  // file, task words and what is swapped in
 };
 
 struct Corpus {
@@ -33,6 +37,9 @@ Result<Corpus> read_corpus(const std::string& folder);
 
 // Kernel files below the folder, tasks aside, as rows name them.
 std::vector<std::string> kernel_files(const std::string& folder);
+
+// A row's kernel. Error: the file is unreadable, or lacks a part that is to be swapped.
+Result<StandaloneKernel> kernel_of(const Corpus& corpus, const Row& row);
 
 struct Outcome {
   std::string code{};  // a rejection code, "accepted", "error" when the machine or the row failed,

@@ -57,14 +57,26 @@ TEST_CASE("rows name codes of the table") {
   }
 }
 
+TEST_CASE("a part that a file lacks cannot be swapped") {
+  const Corpus read = corpus();
+  Row row = read.rows.front();
+  row.swap = {{"__global__", "static __global__"}};
+  const auto swapped = kernel_of(read, row);
+  REQUIRE(swapped);
+  CHECK(swapped->source.text.find("static __global__") != std::string::npos);
+  row.swap = {{"no such text", ""}};
+  CHECK(kernel_of(read, row).error().message.find("lacks `no such text`") != std::string::npos);
+}
+
 TEST_CASE("no two kernels are the same text") {
   std::map<std::string, std::string> seen;
-  for (const Row& row : corpus().rows) {
+  const Corpus read = corpus();
+  for (const Row& row : read.rows) {
     if (!row.task.empty()) continue;
-    const auto kernel = read_standalone(folder + "/" + row.file);
-    CAPTURE(row.file);
+    const auto kernel = kernel_of(read, row);
+    CAPTURE(row.name());
     REQUIRE(kernel);
-    const auto [at, fresh] = seen.emplace(kernel_id(kernel->source), row.file);
+    const auto [at, fresh] = seen.emplace(kernel_id(kernel->source), row.name());
     CAPTURE(at->second);
     CHECK(fresh);
   }
