@@ -73,4 +73,4 @@ if __name__=='__main__':
             code,msg,s=verify(p)
             rows.append(dict(kernel=n,operator=op,line=line,was=was,said=code,seconds=round(s,1)))
             print('%-12s %-40s %-16s %5d %-24s %5.1f | %s'%('SURVIVED' if code=='PROVED' else 'refused',n,op,line,code,s,was[:70]),'' if code.startswith('run') or code.startswith('verify') or code=='PROVED' else msg[:160],flush=True)
-        json.dump(rows,open('/tmp/shows/inj-%d.json'%os.getpid(),'w'))
+        json.dump(rows,open('inj-%d.json'%os.getpid(),'w'))
