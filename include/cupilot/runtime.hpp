@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <string>
 #include <utility>
@@ -111,9 +112,10 @@ class Dispatcher {
     std::vector<void*> read;
     for (const Launch& launch : prepared.plan.launches) {
       if (!launch.setup) continue;
-      for (const Argument& argument : launch.arguments)
+      each_value(launch.arguments, [&](const Argument& argument) {
         if (argument.kind == Argument::tensor)
           read.push_back(tensors[static_cast<std::size_t>(argument.index)]);
+      });
     }
     if (prepared.set_up && prepared.set_up_for == read) return {};
     prepared.set_up = false;
@@ -248,9 +250,12 @@ class Dispatcher {
       look(launch.block[0] * launch.block[1] * launch.block[2], 1, device_.threads.value);
       look(launch.cluster[0] * launch.cluster[1] * launch.cluster[2], 1, 8);
       look(launch.shared, 0, device_.shared.value);
-      for (const Argument& argument : launch.arguments)
-        if (argument.kind == Argument::immediate && argument.bytes == 4)
-          look(argument.number, INT32_MIN, INT32_MAX);
+      each_value(launch.arguments, [&](const Argument& argument) {
+        if (argument.kind != Argument::immediate) return;
+        if (argument.bytes == 4) look(argument.number, INT32_MIN, INT32_MAX);
+        if (argument.bytes == 2) look(argument.number, INT16_MIN, UINT16_MAX);
+        if (argument.bytes == 1) look(argument.number, INT8_MIN, UINT8_MAX);
+      });
     }
     return legal;
   }
@@ -360,20 +365,51 @@ class Dispatcher {
     return {};
   }
 
+  template <class Visit>
+  static void each_value(const std::vector<Argument>& arguments, Visit visit) {
+    for (const Argument& argument : arguments) {
+      if (argument.kind == Argument::record) {
+        each_value(argument.fields, visit);
+      } else {
+        visit(argument);
+      }
+    }
+  }
+
+  // An argument's bytes in whole words, its fields in place.
+  static std::vector<std::uint64_t> value_of(const Prepared& prepared, const Argument& argument,
+                                             const std::vector<void*>& tensors,
+                                             const std::vector<DriverApi::TensorMap>& maps) {
+    const auto at = static_cast<std::size_t>(argument.index);
+    std::vector<std::uint64_t> words(1);
+    if (argument.kind == Argument::tensor) words[0] = reinterpret_cast<std::uintptr_t>(tensors[at]);
+    if (argument.kind == Argument::buffer) words[0] = prepared.buffers[at];
+    if (argument.kind == Argument::immediate)
+      words[0] = static_cast<std::uint64_t>(argument.number.value);
+    if (argument.kind != Argument::record) return words;
+    words.assign((static_cast<std::size_t>(argument.bytes) + 7) / 8, 0);
+    for (const Argument& field : argument.fields) {
+      char* to = reinterpret_cast<char*>(words.data()) + field.at;
+      if (field.kind == Argument::map) {
+        std::memcpy(to, &maps[static_cast<std::size_t>(field.index)], sizeof(DriverApi::TensorMap));
+      } else {
+        std::memcpy(to, value_of(prepared, field, tensors, maps).data(),
+                    field.kind == Argument::immediate ? static_cast<std::size_t>(field.bytes) : 8);
+      }
+    }
+    return words;
+  }
+
   Status launch_one(const Prepared& prepared, const Launch& launch, void* function,
                     const std::vector<void*>& tensors, std::vector<DriverApi::TensorMap>& maps,
                     void* stream) {
-    std::vector<std::uint64_t> words(launch.arguments.size());
+    std::vector<std::vector<std::uint64_t>> words;
     std::vector<void*> values;
-    for (std::size_t i = 0; i < words.size(); ++i) {
-      const Argument& argument = launch.arguments[i];
+    for (const Argument& argument : launch.arguments) {
+      words.push_back(value_of(prepared, argument, tensors, maps));
       const auto at = static_cast<std::size_t>(argument.index);
-      if (argument.kind == Argument::tensor)
-        words[i] = reinterpret_cast<std::uintptr_t>(tensors[at]);
-      if (argument.kind == Argument::buffer) words[i] = prepared.buffers[at];
-      if (argument.kind == Argument::immediate)
-        words[i] = static_cast<std::uint64_t>(argument.number.value);
-      values.push_back(argument.kind == Argument::map ? static_cast<void*>(&maps[at]) : &words[i]);
+      values.push_back(argument.kind == Argument::map ? static_cast<void*>(&maps[at])
+                                                      : words.back().data());
     }
     DriverApi::Config config{};
     for (int i = 0; i < 3; ++i) {

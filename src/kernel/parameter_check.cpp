@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "kernel/plan_arguments.hpp"
+
 namespace cupilot {
 namespace {
 
@@ -20,10 +22,10 @@ bool holds(const List& list, const std::string& name) {
 std::vector<ParameterSize> expected_parameters(const LaunchPlan& plan, const PlanLaunch& launch) {
   std::vector<ParameterSize> all;
   for (const PlanArgument& argument : launch.args) {
-    if (argument.kind == PlanArgument::Kind::i32) {
-      all.push_back({4, 4});
-    } else if (argument.kind == PlanArgument::Kind::i64) {
-      all.push_back({8, 8});
+    if (const NumberType* number = number_type(argument.kind)) {
+      all.push_back({number->bytes, number->bytes});
+    } else if (argument.kind == PlanArgument::Kind::record) {
+      all.push_back({argument.bytes, 0});
     } else if (holds(plan.maps, argument.name)) {
       all.push_back(tensor_map);
     } else if (holds(plan.buffers, argument.name) || argument.name.ends_with('?')) {
@@ -43,6 +45,8 @@ std::vector<ParameterSize> expected_parameters(const ResolvedLaunch& launch) {
     } else if (argument.kind == ResolvedArgument::Kind::immediate) {
       const int bytes = static_cast<int>(argument.bytes.size());
       all.push_back({bytes, bytes});
+    } else if (argument.kind == ResolvedArgument::Kind::record) {
+      all.push_back({static_cast<int>(argument.bytes.size()), 0});
     } else {
       all.push_back(pointer);
     }

@@ -12,13 +12,14 @@
 namespace cupilot {
 
 // `bytes` 0: the plan alone cannot tell (a tensor's pointer or a scalar by value), 1 to 8 bytes.
+// `alignment` 0: any, as of a record.
 struct ParameterSize {
   int bytes = 0;
   int alignment = 0;
 };
 
-// Before the task is known: maps 128 bytes aligned to 64, integers 4 or 8, buffers 8, other names
-// unknown.
+// Before the task is known: maps 128 bytes aligned to 64, numbers and records their bytes, buffers
+// 8, other names unknown.
 std::vector<ParameterSize> expected_parameters(const LaunchPlan& plan, const PlanLaunch& launch);
 
 // At a workload: exact.

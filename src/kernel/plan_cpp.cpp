@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 namespace cupilot {
 namespace {
 
@@ -11,10 +13,12 @@ enum class Content { scratch, zeroed, restored, table };
 struct Buffer { Content content; Int bytes; };
 struct Map { bool of_buffer; int index, type, swizzle; std::vector<Int> dims, pitch, box; };
 struct Argument {
-  enum Kind { tensor, buffer, map, immediate, null_pointer } kind;
+  enum Kind { tensor, buffer, map, immediate, null_pointer, record } kind;
   int index = 0;
   Int number = 0;  // immediate: its bits
-  int bytes = 8;   // immediate
+  int bytes = 8;   // immediate, record
+  int at = 0;      // field of a record: its first byte there
+  std::vector<Argument> fields = {};
 };
 struct Launch { const char* entry; bool setup, cooperative; Int grid[3], block[3], cluster[3], shared; std::vector<Argument> arguments; };
 struct Plan { std::vector<Buffer> buffers; std::vector<Map> maps; std::vector<Launch> launches; };
@@ -55,24 +59,37 @@ std::string text(const PlanCpp::Map& map) {
                      map_swizzle(map.swizzle), map.dims, map.pitch, map.box);
 }
 
+std::string text(const PlanCpp::Argument& argument);
+
+std::string text(const std::vector<PlanCpp::Argument>& arguments) {
+  std::string all;
+  for (const PlanCpp::Argument& argument : arguments)
+    all += (all.empty() ? "" : ", ") + text(argument);
+  return "{" + all + "}";
+}
+
+// Members that hold their defaults are left out at the end.
 std::string text(const PlanCpp::Argument& argument) {
   using Kind = ResolvedArgument::Kind;
-  static constexpr const char* names[] = {"tensor", "buffer", "map", "immediate", "null_pointer"};
-  const char* kind = names[static_cast<int>(argument.kind)];
-  if (argument.kind == Kind::null_pointer) return fmt::format("{{Argument::{}}}", kind);
-  if (argument.kind != Kind::immediate)
-    return fmt::format("{{Argument::{}, {}}}", kind, argument.index);
-  return fmt::format("{{Argument::{}, 0, {}, {}}}{}", kind, argument.number, argument.bytes,
-                     argument.remark.empty() ? "" : " /* " + argument.remark + " */");
+  static constexpr const char* names[] = {"tensor",    "buffer",       "map",
+                                          "immediate", "null_pointer", "record"};
+  const Kind kind = argument.kind;
+  const bool sized = kind == Kind::immediate || kind == Kind::record;
+  std::string out = fmt::format("{{Argument::{}", names[static_cast<int>(kind)]);
+  const bool whole = sized || argument.at > 0;
+  if (kind != Kind::null_pointer || whole) out += fmt::format(", {}", argument.index);
+  if (whole)
+    out += fmt::format(", {}, {}", kind == Kind::immediate ? argument.number : "0", argument.bytes);
+  if (argument.at > 0 || kind == Kind::record) out += fmt::format(", {}", argument.at);
+  if (kind == Kind::record) out += ", " + text(argument.fields);
+  out += "}";
+  return argument.remark.empty() ? out : out + " /* " + argument.remark + " */";
 }
 
 std::string text(const PlanCpp::Launch& launch) {
-  std::string arguments;
-  for (const PlanCpp::Argument& argument : launch.arguments)
-    arguments += (arguments.empty() ? "" : ", ") + text(argument);
-  return fmt::format("{{{}, {}, {}, {}, {}, {}, {}, {{{}}}}}", cpp_quoted(launch.entry),
-                     launch.setup, launch.cooperative, launch.grid, launch.block, launch.cluster,
-                     launch.shared, arguments);
+  return fmt::format("{{{}, {}, {}, {}, {}, {}, {}, {}}}", cpp_quoted(launch.entry), launch.setup,
+                     launch.cooperative, launch.grid, launch.block, launch.cluster, launch.shared,
+                     text(launch.arguments));
 }
 
 template <class List>
@@ -87,13 +104,38 @@ std::string digits(const Numbers& numbers) {
   return fmt::format("{{{}}}", fmt::join(numbers, ", "));
 }
 
-PlanCpp::Argument argument_of(const ResolvedArgument& argument) {
-  std::uint64_t bits = 0;  // little-endian
-  for (std::size_t i = argument.bytes.size(); i > 0; --i) bits = bits << 8 | argument.bytes[i - 1];
-  const auto bytes = static_cast<int>(argument.bytes.size());
+// Up to eight bytes, little-endian, as a number.
+PlanCpp::Argument number_of(const std::uint8_t* from, int bytes) {
+  std::uint64_t bits = 0;
+  for (int i = bytes; i > 0; --i) bits = bits << 8 | from[i - 1];
   std::int64_t number = static_cast<std::int64_t>(bits);
   if (bytes == 4) number = static_cast<std::int32_t>(bits);
-  return {argument.kind, argument.index, fmt::format("std::int64_t{{{}}}", number), bytes, ""};
+  PlanCpp::Argument out;
+  out.kind = ResolvedArgument::Kind::immediate;
+  out.number = fmt::format("std::int64_t{{{}}}", number);
+  out.bytes = bytes;
+  return out;
+}
+
+PlanCpp::Argument argument_of(const ResolvedArgument& argument) {
+  const auto bytes = static_cast<int>(argument.bytes.size());
+  if (argument.kind == ResolvedArgument::Kind::immediate)
+    return number_of(argument.bytes.data(), bytes);
+  PlanCpp::Argument out;
+  out.kind = argument.kind;
+  out.index = argument.index;
+  out.at = argument.at;
+  if (argument.kind != ResolvedArgument::Kind::record) return out;
+  out.bytes = bytes;
+  for (int at = 0; at < bytes; at += 8) {
+    const int some = std::min(8, bytes - at);
+    const std::uint8_t* from = &argument.bytes[static_cast<std::size_t>(at)];
+    if (std::all_of(from, from + some, [](std::uint8_t byte) { return byte == 0; })) continue;
+    out.fields.push_back(number_of(from, some));
+    out.fields.back().at = at;
+  }
+  for (const ResolvedArgument& field : argument.fields) out.fields.push_back(argument_of(field));
+  return out;
 }
 
 }  // namespace

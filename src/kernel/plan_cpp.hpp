@@ -24,9 +24,11 @@ struct PlanCpp {
   struct Argument {
     ResolvedArgument::Kind kind = ResolvedArgument::Kind::null_pointer;
     int index = 0;
-    std::string number;  // immediate: its bits
-    int bytes = 8;       // immediate
-    std::string remark;  // a comment behind it; "": none
+    std::string number;            // immediate: its bits
+    int bytes = 8;                 // immediate, record
+    std::string remark;            // a comment behind it; "": none
+    int at = 0;                    // of a field
+    std::vector<Argument> fields;  // record: also of its numbers
   };
   struct Launch {
     std::string entry;

@@ -9,11 +9,13 @@
 #include <cupilot/parts/kernel_source.hpp>
 
 #include "base/hash.hpp"
+#include "kernel/plan_arguments.hpp"
 
 namespace cupilot {
 namespace {
 
-constexpr std::size_t list_limit = 64;  // buffers, maps, launches, arguments of one plan
+constexpr std::size_t list_limit = 64;       // buffers, maps, launches, arguments of one plan
+constexpr std::int64_t record_limit = 4096;  // bytes of a kernel's parameters
 constexpr std::string_view content_names[] = {"scratch", "zeroed", "restored", "table"};
 constexpr std::string_view when_names[] = {"run", "setup"};
 
@@ -72,6 +74,8 @@ PlanTensorMap map_from(JsonFaults& faults, const Json& json, const std::string& 
   return map;
 }
 
+PlanArgument record_from(JsonObject& object);
+
 PlanArgument argument_from(JsonFaults& faults, const Json& json, const std::string& where) {
   PlanArgument argument;
   if (json.is_string()) {
@@ -83,12 +87,55 @@ PlanArgument argument_from(JsonFaults& faults, const Json& json, const std::stri
     return argument;
   }
   JsonObject object(faults, json, where);
-  const bool narrow = object.find("i32") != nullptr, wide = object.find("i64") != nullptr;
-  argument.kind = narrow ? PlanArgument::Kind::i32 : PlanArgument::Kind::i64;
-  argument.value = object.expr(narrow ? "i32" : "i64", false);
+  if (object.find("bytes") != nullptr) return record_from(object);
+  int keys = 0;
+  for (const NumberType& type : number_types) {
+    const std::string key(type.key);
+    if (object.find(key.c_str()) == nullptr) continue;
+    ++keys;
+    argument.kind = type.kind;
+    if (is_integer(type.kind)) {
+      argument.value = object.expr(key.c_str(), false);
+    } else {
+      argument.number = object.number(key.c_str(), 0);
+    }
+  }
   object.done();
-  if (narrow == wide) faults.fail(where, "want exactly one of i32, i64", "{\"i32\": \"m\"}");
+  if (keys != 1)
+    faults.fail(where, "want exactly one of i8, i16, i32, i64, f32, f64, or bytes",
+                "{\"i32\": \"m\"}");
   return argument;
+}
+
+// {"bytes": 16, "fields": [{"at": 0, "value": "A"}, {"at": 8, "value": {"i32": "m"}}]}
+PlanArgument record_from(JsonObject& object) {
+  PlanArgument record;
+  record.kind = PlanArgument::Kind::record;
+  const std::int64_t bytes = object.integer("bytes", true);
+  if (bytes < 1 || bytes > record_limit)
+    object.fail("bytes", fmt::format("{} is no size of a parameter", bytes), "1 to 4096");
+  record.bytes = static_cast<int>(std::clamp<std::int64_t>(bytes, 1, record_limit));
+  const std::vector<const Json*> fields = object.items("fields", true);
+  for (std::size_t i = 0; i < std::min<std::size_t>(fields.size(), record_limit); ++i) {
+    const std::string where = fmt::format("{}[{}]", object.where("fields"), i);
+    JsonObject field(object.faults(), *fields[i], where);
+    const Json* value = field.find("value");
+    const std::int64_t at = field.integer("at", true);
+    field.done();
+    if (value == nullptr) {
+      field.fail("value", "is missing", "a name or a number such as {\"i32\": \"m\"}");
+      continue;
+    }
+    PlanArgument read = argument_from(object.faults(), *value, where + ".value");
+    if (read.kind == PlanArgument::Kind::record)
+      field.fail("value", "is a record in a record", "list its fields in the outer one");
+    if (at < 0 || at >= record.bytes)
+      field.fail("at", fmt::format("{} lies outside of {} bytes", at, record.bytes));
+    read.at = static_cast<int>(std::clamp<std::int64_t>(at, 0, record.bytes - 1));
+    record.fields.push_back(std::move(read));
+  }
+  object.done();
+  return record;
 }
 
 // Reads an array of at most list_limit members, each by `one`.
@@ -160,7 +207,14 @@ Json exprs_to(const std::vector<Expr>& exprs) {
 
 Json argument_to(const PlanArgument& argument) {
   if (argument.kind == PlanArgument::Kind::name) return argument.name;
-  return Json{{argument.kind == PlanArgument::Kind::i32 ? "i32" : "i64", expr_to(argument.value)}};
+  if (const NumberType* type = number_type(argument.kind)) {
+    return Json{{std::string(type->key),
+                 is_integer(type->kind) ? expr_to(argument.value) : Json(argument.number)}};
+  }
+  Json fields = Json::array();
+  for (const PlanArgument& field : argument.fields)
+    fields.push_back({{"at", field.at}, {"value", argument_to(field)}});
+  return Json{{"bytes", argument.bytes}, {"fields", std::move(fields)}};
 }
 
 Json launch_to(const PlanLaunch& launch) {

@@ -9,6 +9,7 @@
 #include <cupilot/parts/resolved_plan.hpp>
 
 #include "kernel/parameter_check.hpp"
+#include "kernel/plan_arguments.hpp"
 #include "kernel/plan_scope.hpp"
 
 namespace cupilot {
@@ -86,6 +87,8 @@ class Resolver {
                             const std::string& where);
   ResolvedArgument named(const PlanLaunch& launch, const std::string& name,
                          const std::string& where);
+  ResolvedArgument record(const PlanLaunch& launch, const PlanArgument& argument,
+                          const std::string& where);
   ResolvedArgument scalar(const Scalar& scalar, const std::string& where);
 
   const LaunchPlan& plan_;
@@ -111,6 +114,16 @@ ResolvedArgument immediate(T number) {
   argument.bytes.resize(sizeof(T));
   std::memcpy(argument.bytes.data(), &number, sizeof(T));
   return argument;
+}
+
+ResolvedArgument real(const PlanArgument& argument) {
+  return argument.kind == PlanArgument::Kind::f64 ? immediate(argument.number)
+                                                  : immediate(static_cast<float>(argument.number));
+}
+
+std::size_t size_of(const ResolvedArgument& argument) {
+  if (!argument.bytes.empty()) return argument.bytes.size();
+  return argument.kind == ResolvedArgument::Kind::map ? 128 : 8;
 }
 
 std::optional<std::string> Resolver::first_unmet() {
@@ -215,8 +228,7 @@ void Resolver::add_launch(const PlanLaunch& launch) {
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < launch.args.size() && !refused_; ++i) {
     out.args.push_back(argument(launch, launch.args[i], fmt::format("{}.args[{}]", where, i)));
-    bytes +=
-        static_cast<std::int64_t>(out.args.back().kind == ResolvedArgument::Kind::map ? 128 : 8);
+    bytes += static_cast<std::int64_t>(std::max<std::size_t>(size_of(out.args.back()), 8));
   }
   if (bytes > parameter_limit)
     limit(fmt::format("{} bytes of parameters; want at most {}", bytes, parameter_limit), where);
@@ -313,11 +325,46 @@ void Resolver::check_compiled(const ResolvedLaunch& launch, const std::string& w
 ResolvedArgument Resolver::argument(const PlanLaunch& launch, const PlanArgument& argument,
                                     const std::string& where) {
   if (argument.kind == PlanArgument::Kind::name) return named(launch, argument.name, where);
+  if (argument.kind == PlanArgument::Kind::record) return record(launch, argument, where);
+  const NumberType& type = *number_type(argument.kind);
+  if (!is_integer(argument.kind)) return real(argument);
   const std::int64_t number = value(argument.value, where);
-  if (argument.kind == PlanArgument::Kind::i64) return immediate(number);
-  if (number < INT32_MIN || number > INT32_MAX)
-    limit(fmt::format("{} does not fit an i32", number), where);
-  return immediate(static_cast<std::int32_t>(number));
+  // Of the narrow types both readings of the bits are at hand.
+  const std::int64_t half = type.bytes == 8 ? INT64_MAX : std::int64_t{1} << (8 * type.bytes - 1);
+  const std::int64_t end = type.bytes < 4 ? 2 * half : half;
+  if (type.bytes < 8 && (number < -half || number >= end))
+    limit(fmt::format("{} does not fit an {}", number, type.key), where);
+  ResolvedArgument out = immediate(number);
+  out.bytes.resize(static_cast<std::size_t>(type.bytes));  // little-endian
+  return out;
+}
+
+// Numbers stand in the record's bytes; what only a device can tell becomes a field.
+ResolvedArgument Resolver::record(const PlanLaunch& launch, const PlanArgument& argument,
+                                  const std::string& where) {
+  ResolvedArgument out;
+  out.kind = ResolvedArgument::Kind::record;
+  out.bytes.resize(static_cast<std::size_t>(argument.bytes));
+  for (std::size_t i = 0; i < argument.fields.size(); ++i) {
+    const PlanArgument& field = argument.fields[i];
+    const std::string place = fmt::format("{}.fields[{}]", where, i);
+    ResolvedArgument made = this->argument(launch, field, place);
+    const std::size_t bytes = size_of(made);
+    if (static_cast<std::size_t>(field.at) + bytes > out.bytes.size()) {
+      refuse("plan.limit",
+             fmt::format("{} bytes at {} leave the record of {} bytes", bytes, field.at,
+                         out.bytes.size()),
+             place);
+      return out;
+    }
+    if (made.kind == ResolvedArgument::Kind::immediate) {
+      std::copy(made.bytes.begin(), made.bytes.end(), out.bytes.begin() + field.at);
+    } else if (made.kind != ResolvedArgument::Kind::null_pointer) {
+      made.at = field.at;
+      out.fields.push_back(std::move(made));
+    }
+  }
+  return out;
 }
 
 ResolvedArgument Resolver::named(const PlanLaunch& launch, const std::string& name,

@@ -1,10 +1,12 @@
 #include "kernel/tunable_check.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include <fmt/core.h>
 
 #include "kernel/expr_names.hpp"
+#include "kernel/plan_arguments.hpp"
 #include "kernel/plan_scope.hpp"
 #include "kernel/tunable_values.hpp"
 #include "task/json_reader.hpp"
@@ -258,16 +260,20 @@ class TunableCheck {
     each(launch.cluster, where + ".cluster", plan_names_);
     names(launch.shared, where + ".shared", plan_names_);
     for (std::size_t i = 0; i < launch.args.size(); ++i) {
-      const PlanArgument& argument = launch.args[i];
       const std::string place = fmt::format("{}.args[{}]", where, i);
-      if (argument.kind != PlanArgument::Kind::name) {
-        names(argument.value, place, plan_names_);
-      } else if (!argument.name.ends_with('?') && !is_argument(argument.name)) {
-        faults_.fail(place, fmt::format("'{}' is no tensor, scalar, buffer or map", argument.name),
-                     std::count(plan_names_.begin(), plan_names_.end(), argument.name) > 0
-                         ? fmt::format("pass a number as {{\"i32\": \"{}\"}}", argument.name)
-                         : "name one of the task or the plan");
-      }
+      each_value(std::span(&launch.args[i], 1),
+                 [&](const PlanArgument& one) { argument(one, place); });
+    }
+  }
+
+  void argument(const PlanArgument& argument, const std::string& place) {
+    if (argument.kind != PlanArgument::Kind::name) {
+      names(argument.value, place, plan_names_);
+    } else if (!argument.name.ends_with('?') && !is_argument(argument.name)) {
+      faults_.fail(place, fmt::format("'{}' is no tensor, scalar, buffer or map", argument.name),
+                   std::count(plan_names_.begin(), plan_names_.end(), argument.name) > 0
+                       ? fmt::format("pass a number as {{\"i32\": \"{}\"}}", argument.name)
+                       : "name one of the task or the plan");
     }
   }
 

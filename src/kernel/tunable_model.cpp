@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernel/expr_names.hpp"
+#include "kernel/plan_arguments.hpp"
 #include "kernel/plan_json.hpp"
 
 namespace cupilot {
@@ -104,7 +105,7 @@ std::set<std::string> names_of(const LaunchPlan& plan) {
     add_all(launch.block);
     add_all(launch.cluster);
     add(launch.shared);
-    for (const PlanArgument& argument : launch.args) add(argument.value);
+    each_value(launch.args, [&](const PlanArgument& argument) { add(argument.value); });
   }
   return names;
 }

@@ -4,9 +4,11 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 
 #include <fmt/format.h>
 
+#include "kernel/plan_arguments.hpp"
 #include "program/graph_site.hpp"
 #include "program/graph_text.hpp"
 #include "program/product.hpp"
@@ -305,11 +307,11 @@ std::vector<PlanArgument> product_arguments(const Tunable& tunable, const PlanLa
   };
   std::vector<PlanArgument> out;
   for (PlanArgument argument : launch.args) {
-    argument.value = renaming.expr(argument.value);
-    if (argument.kind == PlanArgument::Kind::name) {
-      if (!stays(argument.name)) continue;
-      argument.name = renaming.source(argument.name);
-    }
+    if (argument.kind == PlanArgument::Kind::name && !stays(argument.name)) continue;
+    each_value(std::span(&argument, 1), [&](PlanArgument& one) {
+      one.value = renaming.expr(one.value);
+      if (one.kind == PlanArgument::Kind::name) one.name = renaming.source(one.name);
+    });
     out.push_back(std::move(argument));
   }
   if (!stores) return out;

@@ -212,6 +212,12 @@ class Joiner {
 
   Result<PlanArgument> argument_here(std::size_t part, PlanArgument argument) const {
     const PartKernel& kernel = parts_[part];
+    for (PlanArgument& field : argument.fields) {
+      auto mapped = argument_here(part, field);
+      if (!mapped) return mapped.error();
+      mapped->at = field.at;
+      field = std::move(*mapped);
+    }
     if (argument.kind != PlanArgument::Kind::name) {
       argument.value = here(part, argument.value);
       return argument;
@@ -226,8 +232,8 @@ class Joiner {
     for (const Scalar& scalar : kernel.form.task.scalars) {
       if (scalar.name != name) continue;
       const bool wide = size_of(scalar.type) == 8;
-      return PlanArgument{wide ? PlanArgument::Kind::i64 : PlanArgument::Kind::i32, "",
-                          expr_of_bits(scalar_bits(scalar))};
+      return PlanArgument{.kind = wide ? PlanArgument::Kind::i64 : PlanArgument::Kind::i32,
+                          .value = expr_of_bits(scalar_bits(scalar))};
     }
     argument.name = storage_name(part, name);
     if (!argument.name.empty()) return argument;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "kernel/plan_arguments.hpp"
 #include "kernel/plan_scope.hpp"
 #include "task/expr_parse.hpp"
 
@@ -155,9 +156,9 @@ void read_plan(Reader& reader, const LaunchPlan& plan) {
   for (const PlanLaunch& launch : plan.launches) {
     for (const Expr& text : launch.grid) reader.read_grid(text);
     for (const Expr& text : launch.block) reader.read(text);
-    for (const PlanArgument& argument : launch.args) {
-      if (argument.kind != PlanArgument::Kind::name) reader.read(argument.value);
-    }
+    each_value(launch.args, [&](const PlanArgument& argument) {
+      if (is_integer(argument.kind)) reader.read(argument.value);
+    });
   }
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "kernel/plan_arguments.hpp"
 #include "kernel/plan_cpp.hpp"
 #include "task/expr_parse.hpp"
 
@@ -211,29 +212,51 @@ PlanCpp::Argument scalar_argument(const Scalar& scalar) {
     bits = static_cast<std::int64_t>(scalar.value);
     bytes = static_cast<int>(size_of(scalar.type));
   }
-  return {ArgumentKind::immediate, 0, fmt::format("std::int64_t{{{}}}", bits), bytes,
-          fmt::format("{} = {}", scalar.name, scalar.value)};
+  PlanCpp::Argument out;
+  out.kind = ArgumentKind::immediate;
+  out.number = fmt::format("std::int64_t{{{}}}", bits);
+  out.bytes = bytes;
+  out.remark = fmt::format("{} = {}", scalar.name, scalar.value);
+  return out;
+}
+
+PlanCpp::Argument named_argument(const Task& task, const LaunchPlan& plan, std::string_view name) {
+  if (name.ends_with('?')) name.remove_suffix(1);
+  PlanCpp::Argument out;
+  const auto is = [&](ArgumentKind kind, int at) {
+    out.kind = kind;
+    out.index = at;
+    return at >= 0;
+  };
+  if (is(ArgumentKind::buffer, index_in(plan.buffers, name)) ||
+      is(ArgumentKind::map, index_in(plan.maps, name)) ||
+      is(ArgumentKind::tensor, index_in(task.tensors, name)))
+    return out;
+  if (const int at = index_in(task.scalars, name); at >= 0)
+    return scalar_argument(task.scalars[static_cast<std::size_t>(at)]);
+  return {};
 }
 
 PlanCpp::Argument argument_of(Exporter& exporter, const Task& task, const LaunchPlan& plan,
                               const PlanArgument& argument) {
-  if (argument.kind != PlanArgument::Kind::name) {
-    const int bytes = argument.kind == PlanArgument::Kind::i32 ? 4 : 8;
-    return {ArgumentKind::immediate, 0, exporter.text(argument.value), bytes, ""};
+  PlanCpp::Argument out;
+  if (argument.kind == PlanArgument::Kind::name) {
+    out = named_argument(task, plan, argument.name);
+  } else if (argument.kind == PlanArgument::Kind::record) {
+    out.kind = ArgumentKind::record;
+    out.bytes = argument.bytes;
+    for (const PlanArgument& field : argument.fields)
+      out.fields.push_back(argument_of(exporter, task, plan, field));
+  } else if (is_integer(argument.kind)) {
+    out.kind = ArgumentKind::immediate;
+    out.number = exporter.text(argument.value);
+    out.bytes = number_type(argument.kind)->bytes;
+  } else {
+    const bool narrow = argument.kind == PlanArgument::Kind::f32;
+    out = scalar_argument({"value", narrow ? DType::f32 : DType::f64, argument.number});
   }
-  std::string_view name = argument.name;
-  if (name.ends_with('?')) name.remove_suffix(1);
-  const auto pointer = [](ArgumentKind kind, int at) {
-    return PlanCpp::Argument{kind, at, "", 8, ""};
-  };
-  if (const int at = index_in(plan.buffers, name); at >= 0)
-    return pointer(ArgumentKind::buffer, at);
-  if (const int at = index_in(plan.maps, name); at >= 0) return pointer(ArgumentKind::map, at);
-  if (const int at = index_in(task.tensors, name); at >= 0)
-    return pointer(ArgumentKind::tensor, at);
-  if (const int at = index_in(task.scalars, name); at >= 0)
-    return scalar_argument(task.scalars[static_cast<std::size_t>(at)]);
-  return pointer(ArgumentKind::null_pointer, 0);
+  out.at = argument.at;
+  return out;
 }
 
 PlanCpp::Launch launch_of(Exporter& exporter, const Task& task, const LaunchPlan& plan,

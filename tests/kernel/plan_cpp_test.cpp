@@ -45,6 +45,23 @@ TEST_CASE("a resolved plan is written as members of the runtime's plan", "[plan_
   CHECK(assignments(plan_cpp({})).empty());
 }
 
+TEST_CASE("a record is written by its words and its pointers", "[plan_cpp]") {
+  using Kind = ResolvedArgument::Kind;
+  ResolvedArgument record{Kind::record, 0, std::vector<std::uint8_t>(20)};
+  record.bytes[8] = 5;
+  record.bytes[16] = 1;
+  record.fields = {{Kind::tensor, 3, {}, 0}};
+  ResolvedPlan plan;
+  plan.launches.resize(1);
+  plan.launches[0].entry = "k";
+  plan.launches[0].args = {record};
+  CHECK(
+      assignments(plan_cpp(plan))
+          .find("{Argument::record, 0, 0, 20, 0, {{Argument::immediate, 0, std::int64_t{5}, 8, 8}, "
+                "{Argument::immediate, 0, std::int64_t{1}, 4, 16}, {Argument::tensor, 3}}}") !=
+      std::string::npos);
+}
+
 TEST_CASE("types and swizzles of tensor maps are those of cuda.h", "[plan_cpp]") {
   struct Row {
     DType type;

@@ -65,10 +65,20 @@ TEST_CASE("a wrong launch plan is refused by name", "[kernel]") {
        "launches[0].grid[0]: 1.5 is neither a whole number nor an expression"},
       {R"({"launches":[{"entry":"k","grid":[18446744073709551615],"block":[32],"args":[]}]})",
        "launches[0].grid[0]"},
-      {R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":[{"i16":"m"}]}]})",
-       "launches[0].args[0].i16: is an unknown field"},
+      {R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":[{"i24":"m"}]}]})",
+       "launches[0].args[0].i24: is an unknown field"},
+      {R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":[{"bytes":0,"fields":[]}]}]})",
+       "launches[0].args[0].bytes: 0 is no size of a parameter"},
+      {R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":[{"bytes":8}]}]})",
+       "launches[0].args[0].fields: is missing"},
+      {R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":[{"bytes":8,"fields":[{"at":8,"value":"A"}]}]}]})",
+       "launches[0].args[0].fields[0].at: 8 lies outside of 8 bytes"},
+      {R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":[{"bytes":8,"fields":[{"at":0}]}]}]})",
+       "launches[0].args[0].fields[0].value: is missing"},
+      {R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":[{"bytes":8,"fields":[{"at":0,"value":{"bytes":4,"fields":[]}}]}]}]})",
+       "launches[0].args[0].fields[0].value: is a record in a record"},
       {R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":[{"i32":1,"i64":2}]}]})",
-       "want exactly one of i32, i64"},
+       "want exactly one of i8, i16, i32"},
       {R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":["a b"]}]})",
        "no name of a tensor"},
       {R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":[3]}]})",
@@ -105,6 +115,22 @@ TEST_CASE("a wrong launch plan is refused by name", "[kernel]") {
   INFO(plan.error().message);
   CHECK(plan.error().message.find(row.says) != std::string::npos);
   CHECK(plan.error().code == ErrorCode::usage);
+}
+
+TEST_CASE("typed numbers and records by value are read and written alike", "[kernel]") {
+  const std::string json =
+      R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":[{"i8":"m"},{"i16":7},{"f32":0.125},{"f64":-2.5},{"bytes":24,"fields":[{"at":0,"value":"A"},{"at":8,"value":{"i32":"m + 1"}},{"at":16,"value":"B?"}]}]}]})";
+  const auto plan = launch_plan_from_json(json);
+  if (!plan) FAIL(plan.error().message);
+  CHECK(launch_plan_to_json(*plan) == json);
+  const std::vector<PlanArgument>& args = plan->launches[0].args;
+  CHECK(args[0].kind == PlanArgument::Kind::i8);
+  CHECK(args[2].number == 0.125);
+  REQUIRE(args[4].kind == PlanArgument::Kind::record);
+  CHECK(args[4].bytes == 24);
+  REQUIRE(args[4].fields.size() == 3);
+  CHECK(args[4].fields[1].at == 8);
+  CHECK(args[4].fields[1].value.text == "m + 1");
 }
 
 TEST_CASE("an unknown key names the nearest", "[kernel]") {

@@ -52,6 +52,51 @@ ResolvedPlan numbers(const KernelSource& source, const Task& task, const Sizes& 
 
 }  // namespace
 
+TEST_CASE("a record holds its numbers in place and its pointers as fields", "[kernel]") {
+  const ResolvedPlan plan = numbers(
+      from_json(
+          R"({"launches":[{"entry":"k","grid":[1],"block":[1],"args":[{"i8":"m"},{"i16":"k"},{"f32":0.5},{"bytes":40,"fields":[{"at":8,"value":"A"},{"at":2,"value":{"i16":-2}},{"at":16,"value":{"i64":"m * n"}},{"at":24,"value":"none?"},{"at":32,"value":{"f32":1.5}}]}]}]})"),
+      matmul_task(), {{"m", 200}, {"n", 300}, {"k", 40000}});
+  const std::vector<ResolvedArgument>& args = plan.launches[0].args;
+  CHECK(number<std::uint8_t>(args[0]) == 200);
+  CHECK(number<std::uint16_t>(args[1]) == 40000);
+  CHECK(number<float>(args[2]) == 0.5f);
+  const ResolvedArgument& record = args[3];
+  REQUIRE(record.kind == ResolvedArgument::Kind::record);
+  std::vector<std::uint8_t> bytes(40);
+  const std::int16_t narrow = -2;
+  const std::int64_t wide = 60000;
+  const float real = 1.5f;
+  std::memcpy(&bytes[2], &narrow, 2);
+  std::memcpy(&bytes[16], &wide, 8);
+  std::memcpy(&bytes[32], &real, 4);
+  CHECK(record.bytes == bytes);
+  REQUIRE(record.fields.size() == 1);
+  CHECK(record.fields[0].kind == ResolvedArgument::Kind::tensor);
+  CHECK(record.fields[0].at == 8);
+}
+
+TEST_CASE("numbers and fields that do not fit are refused", "[kernel]") {
+  struct Row {
+    std::string argument, says;
+  };
+  const auto& row = GENERATE(values<Row>({
+      {R"({"i8":256})", "256 does not fit an i8"},
+      {R"({"i8":-129})", "-129 does not fit an i8"},
+      {R"({"i16":65536})", "65536 does not fit an i16"},
+      {R"({"i32":2147483648})", "2147483648 does not fit an i32"},
+      {R"({"bytes":8,"fields":[{"at":4,"value":"A"}]})", "8 bytes at 4 leave the record of 8"},
+      {R"({"bytes":8,"fields":[{"at":0,"value":"none"}]})", "none is no tensor"},
+  }));
+  INFO(row.argument);
+  const KernelSource source = from_json(
+      R"({"launches":[{"entry":"k","grid":[1],"block":[1],"args":[)" + row.argument + "]}]}");
+  const auto refused =
+      resolve(source, matmul_task(), at({{"m", 200}, {"n", 300}, {"k", 64}}), h200, nullptr);
+  REQUIRE(refused.is_rejected());
+  CHECK(refused.rejected().message.find(row.says) != std::string::npos);
+}
+
 TEST_CASE("split-K resolves to numbers", "[kernel]") {
   const KernelSource source =
       from_file("plan_split_k.json", {{"BM", 128}, {"BN", 128}, {"BK", 16}});

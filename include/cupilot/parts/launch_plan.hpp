@@ -37,12 +37,16 @@ struct PlanTensorMap {
 };
 
 // An argument: a name (tensor, scalar, buffer, map; a trailing '?' makes an absent tensor a null
-// pointer) or a typed integer.
+// pointer), a typed number, or a record: a struct by value, its bytes zero but for its fields.
 struct PlanArgument {
-  enum class Kind { name, i32, i64 };
+  enum class Kind { name, i8, i16, i32, i64, f32, f64, record };
   Kind kind = Kind::name;
   std::string name{};
-  Expr value = 0;
+  Expr value = 0;                      // of i8 to i64
+  double number = 0;                   // of f32, f64
+  int bytes = 0;                       // record: 1 to 4096
+  int at = 0;                          // field of a record: its first byte there
+  std::vector<PlanArgument> fields{};  // record: anything but a record
 };
 
 enum class When { run, setup };

@@ -19,10 +19,13 @@ CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
 
 struct ResolvedArgument {
-  enum class Kind { tensor, buffer, map, immediate, null_pointer };
+  enum class Kind { tensor, buffer, map, immediate, null_pointer, record };
   Kind kind = Kind::immediate;
-  int index = 0;                      // tensor: of Task::tensors; buffer, map: of the plan
-  std::vector<std::uint8_t> bytes{};  // immediate: little-endian value of its exact size
+  int index = 0;  // tensor: of Task::tensors; buffer, map: of the plan
+  // immediate: little-endian value of its exact size; record: its numbers in place, zero elsewhere
+  std::vector<std::uint8_t> bytes{};
+  int at = 0;                              // field of a record: its first byte there
+  std::vector<ResolvedArgument> fields{};  // record: its tensors, buffers and maps
 };
 
 struct ResolvedBuffer {

@@ -22,12 +22,15 @@ struct Map {
   int index, type, swizzle;  // type, swizzle: CUtensorMapDataType, CUtensorMapSwizzle
   std::vector<Int> dims, pitch, box;
 };
-// tensor, buffer or map by index; immediate by its bytes; null pointer.
+// tensor, buffer or map by index; immediate by its bytes; null pointer; record: fields in place,
+// zero elsewhere.
 struct Argument {
-  enum Kind { tensor, buffer, map, immediate, null_pointer } kind;
+  enum Kind { tensor, buffer, map, immediate, null_pointer, record } kind;
   int index = 0;
   Int number = 0;  // immediate: its bits
-  int bytes = 8;   // immediate: 4 or 8
+  int bytes = 8;   // immediate: 1, 2, 4 or 8; record
+  int at = 0;      // field of a record: its first byte there
+  std::vector<Argument> fields = {};
 };
 struct Launch {
   const char* entry;

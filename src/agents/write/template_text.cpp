@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "agents/write/device_headers.hpp"
+#include "kernel/plan_arguments.hpp"
 
 namespace cupilot {
 namespace {
@@ -90,9 +91,9 @@ std::string type_lines(const Tunable& tunable, const Task& task) {
   };
   for (const Tensor& tensor : task.tensors) add(tensor.name, c_name(tensor.type));
   for (const PlanLaunch& launch : tunable.plan.launches) {
-    for (const PlanArgument& argument : launch.args) {
+    each_value(launch.args, [&](const PlanArgument& argument) {
       if (argument.name.ends_with('?')) add(argument.name.substr(0, argument.name.size() - 1), out);
-    }
+    });
   }
   return text;
 }

@@ -47,6 +47,13 @@ WireArgument wire(const ResolvedArgument& argument, const TaskPlacement& placeme
     case ResolvedArgument::Kind::null_pointer:
       out.bytes = bytes_of(std::uint64_t{0});
       break;
+    case ResolvedArgument::Kind::record:
+      out.bytes = argument.bytes;
+      for (const ResolvedArgument& field : argument.fields) {
+        out.fields.push_back(wire(field, placement, buffers));
+        out.fields.back().at = field.at;
+      }
+      break;
   }
   return out;
 }

@@ -242,23 +242,31 @@ Result<std::vector<std::uint8_t>> VirtualMemory::parameters(const ResolvedLaunch
   }
   std::vector<std::uint8_t> block(layout.bytes, 0);
   for (std::size_t i = 0; i < launch.args.size(); ++i) {
-    const ResolvedArgument& argument = launch.args[i];
-    std::vector<std::uint8_t> value = argument.bytes;
-    const auto pointer = [&](const std::vector<std::size_t>& list) {
-      const std::uint64_t at = address(list[static_cast<std::size_t>(argument.index)]);
-      value.resize(8);
-      std::memcpy(value.data(), &at, 8);
-    };
-    if (argument.kind == ResolvedArgument::Kind::tensor) pointer(tensors_);
-    if (argument.kind == ResolvedArgument::Kind::buffer) pointer(buffers_);
-    if (argument.kind == ResolvedArgument::Kind::null_pointer) value.assign(8, 0);
-    if (argument.kind == ResolvedArgument::Kind::map)
-      value = encoded_map(static_cast<std::size_t>(argument.index));
+    const std::vector<std::uint8_t> value = value_of(launch.args[i]);
     const std::size_t at = layout.offsets[i];
     std::copy_n(value.begin(), std::min(value.size(), block.size() - at),
                 block.begin() + static_cast<std::ptrdiff_t>(at));
   }
   return block;
+}
+
+std::vector<std::uint8_t> VirtualMemory::value_of(const ResolvedArgument& argument) const {
+  using Kind = ResolvedArgument::Kind;
+  std::vector<std::uint8_t> value = argument.bytes;
+  const auto pointer = [&](const std::vector<std::size_t>& list) {
+    const std::uint64_t at = address(list[static_cast<std::size_t>(argument.index)]);
+    value.resize(8);
+    std::memcpy(value.data(), &at, 8);
+  };
+  if (argument.kind == Kind::tensor) pointer(tensors_);
+  if (argument.kind == Kind::buffer) pointer(buffers_);
+  if (argument.kind == Kind::null_pointer) value.assign(8, 0);
+  if (argument.kind == Kind::map) value = encoded_map(static_cast<std::size_t>(argument.index));
+  for (const ResolvedArgument& field : argument.fields) {
+    const std::vector<std::uint8_t> inner = value_of(field);
+    std::copy(inner.begin(), inner.end(), value.begin() + field.at);
+  }
+  return value;
 }
 
 std::vector<std::uint8_t> VirtualMemory::encoded_map(std::size_t index) const {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include "kernel/plan_arguments.hpp"
+
 namespace cupilot {
 namespace {
 
@@ -13,33 +15,42 @@ struct Unique {
   double read = 0, write = 0;
 };
 
+Result<void> add_bytes(const Task& task, const Workload& workload, const ResolvedPlan& plan,
+                       const ResolvedArgument& argument, std::set<std::pair<bool, int>>& seen,
+                       Unique& sum) {
+  bool of_tensor = argument.kind == ResolvedArgument::Kind::tensor;
+  int index = argument.index;
+  if (argument.kind == ResolvedArgument::Kind::map) {
+    const ResolvedMap& map = plan.maps[static_cast<std::size_t>(index)];
+    of_tensor = !map.of_buffer;
+    index = map.index;
+  } else if (!of_tensor && argument.kind != ResolvedArgument::Kind::buffer) {
+    return {};
+  }
+  if (!seen.insert({of_tensor, index}).second) return {};
+  if (!of_tensor) {
+    // Buffers live in L2 between the launches that fill and read them.
+    sum.write += static_cast<double>(plan.buffers[static_cast<std::size_t>(index)].bytes);
+    return {};
+  }
+  const Tensor& tensor = task.tensors[static_cast<std::size_t>(index)];
+  Result<TensorShape> shape = shape_of(task, tensor, workload);
+  if (!shape) return shape.error();
+  const double bytes = static_cast<double>(shape->elements) * size_of(tensor.type);
+  if (tensor.role != Role::out) sum.read += bytes;
+  if (tensor.role == Role::out || tensor.role == Role::in_out) sum.write += bytes;
+  return {};
+}
+
 Result<Unique> unique_bytes(const Task& task, const Workload& workload, const ResolvedPlan& plan,
                             const ResolvedLaunch& launch) {
   Unique sum;
   std::set<std::pair<bool, int>> seen;
-  for (const ResolvedArgument& argument : launch.args) {
-    bool of_tensor = argument.kind == ResolvedArgument::Kind::tensor;
-    int index = argument.index;
-    if (argument.kind == ResolvedArgument::Kind::map) {
-      const ResolvedMap& map = plan.maps[static_cast<std::size_t>(index)];
-      of_tensor = !map.of_buffer;
-      index = map.index;
-    } else if (!of_tensor && argument.kind != ResolvedArgument::Kind::buffer) {
-      continue;
-    }
-    if (!seen.insert({of_tensor, index}).second) continue;
-    if (!of_tensor) {
-      // Buffers live in L2 between the launches that fill and read them.
-      sum.write += static_cast<double>(plan.buffers[static_cast<std::size_t>(index)].bytes);
-      continue;
-    }
-    const Tensor& tensor = task.tensors[static_cast<std::size_t>(index)];
-    Result<TensorShape> shape = shape_of(task, tensor, workload);
-    if (!shape) return shape.error();
-    const double bytes = static_cast<double>(shape->elements) * size_of(tensor.type);
-    if (tensor.role != Role::out) sum.read += bytes;
-    if (tensor.role == Role::out || tensor.role == Role::in_out) sum.write += bytes;
-  }
+  Result<void> done;
+  each_value(launch.args, [&](const ResolvedArgument& argument) {
+    if (done) done = add_bytes(task, workload, plan, argument, seen, sum);
+  });
+  if (!done) return done.error();
   return sum;
 }
 

@@ -116,8 +116,12 @@ constexpr auto walk_check_answer = [](auto& io, auto& a) {
   io.plain(a.outputs), io.plain(a.guards), io.plain(a.nonzero), io.plain(a.changed);
   io.value(a.hashes);
 };
+constexpr auto walk_field = [](auto& io, auto& a) {
+  io.value(a.kind), io.value(a.region), io.value(a.map), io.plain(a.bytes), io.value(a.at);
+};
 constexpr auto walk_argument = [](auto& io, auto& a) {
-  io.value(a.kind), io.value(a.region), io.value(a.map), io.plain(a.bytes);
+  walk_field(io, a);
+  io.list(a.fields, walk_field);
 };
 constexpr auto walk_map = [](auto& io, auto& m) {
   io.value(m.region), io.value(m.type), io.value(m.swizzle), io.plain(m.dims), io.plain(m.pitch),

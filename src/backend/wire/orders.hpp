@@ -210,13 +210,16 @@ struct CheckAnswer {
 std::string pack(const CheckAnswer& answer);
 std::optional<CheckAnswer> unpack_check_answer(std::string_view body);
 
-// One launch with its arguments: a region's address, a tensor map, or bytes.
+// One launch with its arguments: a region's address, a tensor map, or bytes in which fields, which
+// have none themselves, stand at their places.
 struct WireArgument {
   enum class Kind : std::uint8_t { region, map, bytes };
   Kind kind = Kind::bytes;
   Region region;
   int map = 0;
   std::vector<std::uint8_t> bytes;
+  int at = 0;  // of a field
+  std::vector<WireArgument> fields;
 };
 struct WireMap {
   Region region;

@@ -99,6 +99,30 @@ void set_attributes(PreparedLaunch& prepared, const WireLaunch& launch) {
   }
 }
 
+// Bytes of an argument that is no map, its fields in place.
+std::vector<std::uint8_t> value_of(CudaSession& session, const WireArgument& argument,
+                                   const std::vector<CUtensorMap>& maps) {
+  std::vector<std::uint8_t> bytes = argument.bytes;
+  const auto put = [&](std::size_t at, const void* from, std::size_t size) {
+    bytes.resize(std::max(bytes.size(), at + size));
+    std::memcpy(bytes.data() + at, from, size);
+  };
+  if (argument.kind == WireArgument::Kind::region) {
+    const CUdeviceptr address = session.address(argument.region);
+    put(0, &address, sizeof address);
+  }
+  for (const WireArgument& field : argument.fields) {
+    const auto at = static_cast<std::size_t>(field.at);
+    if (field.kind == WireArgument::Kind::map) {
+      put(at, &maps.at(static_cast<std::size_t>(field.map)), sizeof(CUtensorMap));
+    } else {
+      const std::vector<std::uint8_t> inner = value_of(session, field, maps);
+      put(at, inner.data(), inner.size());
+    }
+  }
+  return bytes;
+}
+
 void set_arguments(CudaSession& session, PreparedLaunch& prepared, const WireLaunch& launch,
                    const std::vector<CUtensorMap>& maps) {
   prepared.maps.reserve(launch.args.size());
@@ -109,13 +133,7 @@ void set_arguments(CudaSession& session, PreparedLaunch& prepared, const WireLau
       prepared.pointers.push_back(&prepared.maps.back());
       continue;
     }
-    std::vector<std::uint8_t> bytes = argument.bytes;
-    if (argument.kind == WireArgument::Kind::region) {
-      const CUdeviceptr address = session.address(argument.region);
-      bytes.resize(sizeof address);
-      std::memcpy(bytes.data(), &address, sizeof address);
-    }
-    prepared.values.push_back(std::move(bytes));
+    prepared.values.push_back(value_of(session, argument, maps));
     prepared.pointers.push_back(prepared.values.back().data());
   }
 }

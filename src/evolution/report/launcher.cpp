@@ -66,21 +66,30 @@ static void fill(const Tensor& tensor, CUdeviceptr where) {
   CHECK(cuMemcpyHtoD(where, bytes.data(), bytes.size()));
 }
 
+static std::vector<unsigned char> value_of(const Argument& argument) {
+  const CUdeviceptr null_pointer = 0;
+  const void* from = &null_pointer;
+  std::size_t size = sizeof(CUdeviceptr);
+  switch (argument.kind) {
+    case Argument::tensor: from = &tensor_memory[argument.index]; break;
+    case Argument::buffer: from = &buffer_memory[argument.index]; break;
+    case Argument::map: from = &encoded[argument.index]; size = sizeof(CUtensorMap); break;
+    case Argument::immediate: from = &argument.number; size = argument.bytes; break;
+    default: break;
+  }
+  const unsigned char* bytes = static_cast<const unsigned char*>(from);
+  std::vector<unsigned char> value(bytes, bytes + size);
+  if (argument.kind == Argument::record) value.assign(argument.bytes, 0);
+  for (const Argument& field : argument.fields) {
+    const std::vector<unsigned char> inner = value_of(field);
+    __builtin_memcpy(&value[field.at], inner.data(), inner.size());
+  }
+  return value;
+}
+
 static void launch(const Launch& step, CUstream stream) {
   std::vector<std::vector<unsigned char>> values;
-  for (const Argument& argument : step.arguments) {
-    const unsigned char* from = nullptr;
-    std::size_t size = sizeof(CUdeviceptr);
-    const CUdeviceptr null_pointer = 0;
-    switch (argument.kind) {
-      case Argument::tensor: from = reinterpret_cast<const unsigned char*>(&tensor_memory[argument.index]); break;
-      case Argument::buffer: from = reinterpret_cast<const unsigned char*>(&buffer_memory[argument.index]); break;
-      case Argument::map: from = reinterpret_cast<const unsigned char*>(&encoded[argument.index]); size = sizeof(CUtensorMap); break;
-      case Argument::immediate: from = reinterpret_cast<const unsigned char*>(&argument.number); size = argument.bytes; break;
-      default: from = reinterpret_cast<const unsigned char*>(&null_pointer);
-    }
-    values.emplace_back(from, from + size);
-  }
+  for (const Argument& argument : step.arguments) values.push_back(value_of(argument));
   // A tensor map must lie on 64 bytes in the parameter array's own storage; values are copied from here by the driver.
   std::vector<void*> pointers;
   for (auto& value : values) pointers.push_back(value.data());

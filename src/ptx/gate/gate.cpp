@@ -90,6 +90,7 @@ Refusal check_parameters(const Function& function, const ExpectedEntry& entry) {
                                 want.bytes == 0 ? "1 to 8" : std::to_string(want.bytes)));
     }
     const std::uint64_t align = want.bytes == 0 ? parameter.bytes : want.align;
+    if (align == 0) continue;
     if (parameter.bytes <= 8 ? parameter.align != align : parameter.align < align) {
       return refuse(fmt::format("parameter {} is aligned to {} bytes, the plan's argument to {}", i,
                                 parameter.align, align));

@@ -16,7 +16,7 @@ namespace cupilot::ptx {
 
 // A kernel parameter as the plan's argument makes it. `bytes` 0: 1 to 8, a pointer or a scalar that
 // only the task can tell. The parameter must be aligned to exactly `align`, a map of 128 bytes to
-// at least that.
+// at least that; 0 with `bytes`: to anything, as a record is.
 struct ExpectedParameter {
   std::uint32_t bytes = 8;
   std::uint32_t align = 8;
