@@ -123,6 +123,11 @@ void BodyParser::registers() {
   std::string spelling(lexer_.take().text.substr(4));
   while (lexer_.peek().kind == TokenKind::word && lexer_.peek().text[0] == '.')
     spelling += lexer_.take().text;
+  std::uint32_t parts = 1;
+  if (spelling.starts_with(".v2") || spelling.starts_with(".v4")) {
+    parts = static_cast<std::uint32_t>(spelling[2] - '0');
+    spelling.erase(0, 3);
+  }
   if (spelling.empty()) fail(line, ".reg without a type");
   const std::optional<Type> type = type_named(spelling.substr(1));
   if (!type) fail(line, "unknown register type " + spelling);
@@ -133,8 +138,11 @@ void BodyParser::registers() {
       count = lexer_.expect_integer("a register count");
       lexer_.expect('>');
     }
-    const std::uint32_t group = add_group(*type, count);
-    if (count == 0) {
+    if (parts > 1 && count != 0) fail(line, "vector registers are declared one by one");
+    const std::uint32_t group = parts > 1 ? 0 : add_group(*type, count);
+    if (parts > 1) {
+      declare_vector(name, *type, parts, line);
+    } else if (count == 0) {
       add_name(name, {Symbol::Kind::registers, group}, line);
     } else if (!scopes_[open_.back()].groups.add(name, group)) {
       fail(line, "'" + std::string(name) + "<' is declared twice");
@@ -144,6 +152,19 @@ void BodyParser::registers() {
       fail(line, "more declarations than the limit");
   } while (lexer_.accept(','));
   lexer_.expect(';');
+}
+
+// Each member is a register of its own, by both of its names.
+void BodyParser::declare_vector(std::string_view name, Type type, std::uint32_t parts,
+                                std::uint32_t line) {
+  constexpr std::string_view places = "xyzw", colours = "rgba";
+  for (std::uint32_t i = 0; i < parts; ++i) {
+    const std::uint32_t group = add_group(type, 0);
+    for (const std::string_view letters : {places, colours}) {
+      member_names_.push_back(std::string(name) + "." + letters[i]);
+      add_name(member_names_.back(), {Symbol::Kind::registers, group}, line);
+    }
+  }
 }
 
 // .loc file line column [, function_name label [+ offset], inlined_at file line column]
@@ -261,6 +282,7 @@ void BodyParser::instruction(std::uint32_t guard, bool negated) {
                   .source_file = file_,
                   .source_line = source_line_};
   out.form = form_index(scope_, word, line);
+  added_ = 0;
   const Opcode opcode = scope_.module.forms[out.form].opcode;
   const std::size_t first_use = uses_.size();
   operands_.clear();
@@ -271,6 +293,7 @@ void BodyParser::instruction(std::uint32_t guard, bool negated) {
     do {
       if (operands_.size() >= max_operands) fail(line, "too many operands");
       operands_.push_back(operand(labels));
+      if (added_ != 0) move_of_sum(out);
     } while (lexer_.accept(','));
   }
   lexer_.expect(';');
@@ -282,6 +305,24 @@ void BodyParser::instruction(std::uint32_t guard, bool negated) {
   }
   function_.operands.insert(function_.operands.end(), operands_.begin(), operands_.end());
   function_.instructions.push_back(out);
+}
+
+// `mov.u64 %rd1, name + 8` is the addition that it stands for.
+void BodyParser::move_of_sum(Instruction& out) {
+  const Form& form = scope_.module.forms[out.form];
+  const bool fits = form.opcode == Opcode::op_mov && operands_.size() == 2 &&
+                    form.types.size() == 1 && form.modifiers.size() == 1 &&
+                    bytes_of(form.types[0]) >= 2 && bytes_of(form.types[0]) <= 8 &&
+                    !is_float(form.types[0]);
+  if (!fits) fail(out.line, "a sum stands alone in a mov or an address");
+  const std::uint32_t bytes = bytes_of(form.types[0]);
+  out.form = form_index(scope_,
+                        bytes == 2   ? "add.u16"
+                        : bytes == 4 ? "add.u32"
+                                     : "add.u64",
+                        out.line);
+  operands_.push_back(Operand{.kind = OperandKind::immediate, .type = Type::s64, .bits = added_});
+  added_ = 0;
 }
 
 void BodyParser::resolve_labels() {

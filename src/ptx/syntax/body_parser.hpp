@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -94,6 +95,11 @@ class BodyParser {
   Operand unary_or_name(bool label_allowed);
   Operand name_or_label(bool label_allowed);
   Operand number(bool negative, bool inverted);
+  Operand whole_vector(std::string_view name);
+  Operand constant_expression();
+  std::uint64_t constant_offset();
+  void declare_vector(std::string_view name, Type type, std::uint32_t parts, std::uint32_t line);
+  void move_of_sum(Instruction& out);
   Operand named(std::string_view name, std::uint32_t line, bool label_allowed);
   Operand address();
   Operand vector_since(std::size_t first);
@@ -118,6 +124,8 @@ class BodyParser {
   // in reach changes, and not asked once some single name is like theirs.
   std::array<std::pair<std::string_view, std::uint32_t>, 16> recent_{};
   bool percent_names_ = false;
+  std::deque<std::string> member_names_;  // of vector registers: "%v.x"
+  std::uint64_t added_ = 0;               // to the operand read last, "%r1 + 4"; 0: nothing
   std::vector<LabelUse> uses_;
   std::vector<Operand> operands_;  // of the instruction being read
   std::uint32_t file_ = 0, source_line_ = 0;

@@ -128,6 +128,10 @@ Operand BodyParser::named(std::string_view name, std::uint32_t line, bool label_
                                      OperandKind::function, OperandKind::table};
     return Operand{.kind = kinds[static_cast<int>(symbol->kind)], .index = symbol->index};
   }
+  if (!member_names_.empty()) {
+    const Operand whole = whole_vector(name);
+    if (whole.count != 0) return whole;
+  }
   if (!label_allowed) fail(line, "'" + std::string(name) + "' is not declared");
   return Operand{.kind = OperandKind::label, .index = none_index};
 }
@@ -154,6 +158,136 @@ Operand BodyParser::vector_since(std::size_t first) {
   out.count = static_cast<std::uint32_t>(function_.operands.size() - first);
   return out;
 }
+
+// A vector register stands for its members; no parts: there is none of that name.
+Operand BodyParser::whole_vector(std::string_view name) {
+  const std::size_t first = function_.operands.size();
+  for (const char letter : std::string_view("xyzw")) {
+    const std::string member = std::string(name) + "." + letter;
+    const std::uint32_t found = find_register(member);
+    if (found == none_index) break;
+    function_.operands.push_back(
+        {.kind = OperandKind::reg, .type = function_.registers[found].type, .index = found});
+  }
+  return vector_since(first);
+}
+
+namespace {
+
+// Of C's binary operators on whole numbers: how tight each binds; 0: none.
+int binding_of(const Token& token) {
+  if (token.kind != TokenKind::mark) return 0;
+  switch (token.text[0]) {
+    case '*':
+    case '/':
+      return 6;
+    case '+':
+    case '-':
+      return 5;
+    case '<':
+    case '>':
+      return 4;
+    case '&':
+      return 3;
+    case '^':
+      return 2;
+    case '|':
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+// A whole number of 64 bits, as ptxas computes constants.
+struct Constant {
+  std::uint64_t bits = 0;
+  bool is_unsigned = false;
+};
+
+class ConstantReader {
+ public:
+  ConstantReader(Lexer& lexer) : lexer_(lexer) {}
+
+  Constant sum(int least, int depth) {
+    Constant left = unary(depth);
+    for (;;) {
+      const Token op = lexer_.peek();
+      const int binding = binding_of(op);
+      if (binding < least || binding == 0) return left;
+      lexer_.take();
+      if (binding == 4) lexer_.expect(op.text[0]);  // "<<", ">>"
+      left = joined(op, left, sum(binding + 1, depth));
+    }
+  }
+
+  Constant unary(int depth) {
+    if (depth > 64) throw SyntaxError{lexer_.line(), "a constant expression nests too deep"};
+    if (lexer_.accept('-')) {
+      const Constant value = unary(depth + 1);
+      return {0 - value.bits, value.is_unsigned};
+    }
+    if (lexer_.accept('~')) {
+      const Constant value = unary(depth + 1);
+      return {~value.bits, value.is_unsigned};
+    }
+    if (lexer_.accept('+')) return unary(depth + 1);
+    if (lexer_.accept('(')) {
+      const Constant value = sum(1, depth + 1);
+      lexer_.expect(')');
+      return value;
+    }
+    const bool is_unsigned = lexer_.peek().is_unsigned;
+    return {lexer_.expect_integer("a number"), is_unsigned};
+  }
+
+ private:
+  static Constant joined(const Token& op, const Constant& a, const Constant& b) {
+    const bool is_unsigned = a.is_unsigned || b.is_unsigned;
+    const auto with = [&](std::uint64_t bits) { return Constant{bits, is_unsigned}; };
+    const auto as_signed = [](const Constant& c) { return static_cast<std::int64_t>(c.bits); };
+    switch (op.text[0]) {
+      case '*':
+        return with(a.bits * b.bits);
+      case '+':
+        return with(a.bits + b.bits);
+      case '-':
+        return with(a.bits - b.bits);
+      case '&':
+        return with(a.bits & b.bits);
+      case '^':
+        return with(a.bits ^ b.bits);
+      case '|':
+        return with(a.bits | b.bits);
+      case '<':
+        return {b.bits > 63 ? 0 : a.bits << b.bits, a.is_unsigned};
+      case '>':
+        if (a.is_unsigned) return {b.bits > 63 ? 0 : a.bits >> b.bits, true};
+        return {static_cast<std::uint64_t>(as_signed(a) >> std::min<std::uint64_t>(b.bits, 63)),
+                false};
+      default:
+        break;
+    }
+    if (b.bits == 0) throw SyntaxError{op.line, "a constant is divided by zero"};
+    if (is_unsigned) return with(a.bits / b.bits);
+    if (as_signed(b) == -1) return with(0 - a.bits);
+    return with(static_cast<std::uint64_t>(as_signed(a) / as_signed(b)));
+  }
+
+  Lexer& lexer_;
+};
+
+}  // namespace
+
+// (1 << 4) | 3, its first parenthesis being next.
+Operand BodyParser::constant_expression() {
+  const Constant value = ConstantReader(lexer_).sum(1, 0);
+  return {.kind = OperandKind::immediate,
+          .type = value.is_unsigned ? Type::u64 : Type::s64,
+          .bits = value.bits};
+}
+
+// What follows one sign of an address: a number, a product of numbers, or parentheses.
+std::uint64_t BodyParser::constant_offset() { return ConstantReader(lexer_).sum(6, 0).bits; }
 
 Operand BodyParser::braces() {
   const std::uint32_t line = lexer_.line();
@@ -198,10 +332,9 @@ Operand BodyParser::address() {
     const bool minus = lexer_.peek().is('-');
     if (!minus && !lexer_.peek().is('+')) break;
     lexer_.take();
-    const bool second = lexer_.accept('-');
-    const std::uint64_t value = lexer_.expect_integer("an offset");
+    const std::uint64_t value = constant_offset();
     out.offset = static_cast<std::int64_t>(static_cast<std::uint64_t>(out.offset) +
-                                           (minus != second ? 0 - value : value));
+                                           (minus ? 0 - value : value));
   }
   if (lexer_.accept(',')) {
     const std::size_t first = function_.operands.size();
@@ -237,6 +370,7 @@ Operand BodyParser::unary_or_name(bool label_allowed) {
     return out;
   }
   const bool negative = lexer_.accept('-'), inverted = !negative && lexer_.accept('~');
+  if (!negative && !inverted && lexer_.peek().is('(')) return constant_expression();
   const TokenKind kind = lexer_.peek().kind;
   if (kind == TokenKind::integer || kind == TokenKind::float32 || kind == TokenKind::float64)
     return number(negative, inverted);
@@ -248,6 +382,13 @@ Operand BodyParser::operand(bool label_allowed) {
   if (lexer_.peek().is('[')) return address();
   if (lexer_.peek().is('{')) return braces();
   Operand first = unary_or_name(label_allowed);
+  if (first.kind == OperandKind::reg || first.kind == OperandKind::variable) {
+    while (lexer_.peek().is('+') || lexer_.peek().is('-')) {
+      const bool minus = lexer_.take().is('-');
+      const std::uint64_t value = constant_offset();
+      added_ += minus ? 0 - value : value;
+    }
+  }
   if (!lexer_.accept('|')) return first;
   // A label's place is filled in later, and only among the operands of the instruction itself.
   if (first.kind == OperandKind::label) fail(lexer_.line(), "a label stands alone");

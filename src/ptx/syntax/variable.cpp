@@ -1,4 +1,5 @@
 // Declarations of variables with their initialisers, and the reading of dotted spellings.
+#include <algorithm>
 #include <bit>
 #include <limits>
 
@@ -181,6 +182,24 @@ Variable parse_variable(Lexer& lexer, ModuleScope& scope, Space space, bool para
   return variable;
 }
 
+namespace {
+
+// ptxas takes `div.ftz.rn` too: the rounding stands first from here on.
+void order_rounding(Form& form) {
+  constexpr std::string_view roundings[] = {"rn", "rz", "rm", "rp", "approx", "full"};
+  for (std::size_t i = 1; i < form.modifiers.size(); ++i) {
+    const bool rounding = std::find(std::begin(roundings), std::end(roundings),
+                                    form.modifiers[i]) != std::end(roundings);
+    if (!rounding || form.modifiers[i - 1] != "ftz") continue;
+    std::swap(form.modifiers[i - 1], form.modifiers[i]);
+    form.text.erase(form.text.find('.'));
+    for (const std::string& modifier : form.modifiers) form.text += "." + modifier;
+    return;
+  }
+}
+
+}  // namespace
+
 std::uint32_t form_index(ModuleScope& scope, std::string_view spelling, std::uint32_t line) {
   if (const std::uint32_t* known = scope.forms.find(spelling)) return *known;
   if (scope.module.forms.size() >= 65536)
@@ -211,6 +230,7 @@ std::uint32_t form_index(ModuleScope& scope, std::string_view spelling, std::uin
       }
     }
   }
+  order_rounding(form);
   const auto index = static_cast<std::uint32_t>(scope.module.forms.size());
   scope.module.forms.push_back(std::move(form));
   scope.forms.add(spelling, index);

@@ -152,6 +152,42 @@ TEST_CASE("a register is the nearest of its name", "[parser]") {
   CHECK(index(9, 0) == index(8, 0));
 }
 
+TEST_CASE("texts that ptxas takes and nvcc seldom writes", "[parser]") {
+  const auto module = module_of(head + R"(
+.shared .align 4 .b8 s[64];
+.entry k(.param .u64 o) {
+  .reg .b32 %r<9>; .reg .b64 %rd<3>; .reg .v2.f32 %v; .reg .v4 .u32 %u; .reg .f32 %f<2>;
+  ld.param.u64 %rd1, [o];
+  mov.b32 %r1, (1<<4)|3;
+  mov.b32 %r2, ((7*3)+(-8 / 2));
+  mov.b32 %r3, (0x80000000U >> (1 + 2 * 2)) & ~(1 << 20);
+  st.shared.u32 [s+(4*2)], %r1;
+  mov.u32 %r4, s + 12;
+  ld.shared.u32 %r5, [%r4 + -2*2];
+  mov.u64 %rd2, %rd1 + 8 - 4;
+  mov.f32 %v.x, 0f40C00000;
+  mov.f32 %v.g, 0f3FC00000;
+  div.ftz.rn.f32 %f1, %v.x, %v.y;
+  st.global.v2.f32 [%rd1], %v;
+  mov.u32 %u.x, %r1; mov.u32 %u.y, %r2; mov.u32 %u.z, %r3; mov.u32 %u.w, %r5;
+  st.global.v4.u32 [%rd1 + 4 * 4], %u;
+  st.global.f32 [%rd2+4], %f1;
+  ret;
+})");
+  Device device;
+  const std::size_t out = device.output("o", 32);
+  REQUIRE(faults_of(device.run(module, "k", {1}, {1}, 0, Device::Pointer{out})).empty());
+  const auto floats = device.values<float>(out);
+  CHECK(floats[0] == 6.0f);
+  CHECK(floats[1] == 1.5f);
+  CHECK(floats[2] == 4.0f);
+  const auto words = device.values<std::uint32_t>(out);
+  CHECK(words[4] == 19);
+  CHECK(words[5] == 17);
+  CHECK(words[6] == 0x4000000);
+  CHECK(words[7] == 19);
+}
+
 TEST_CASE("what is no PTX is refused with its line", "[parser]") {
   struct Bad {
     const char* text;
@@ -186,6 +222,11 @@ TEST_CASE("what is no PTX is refused with its line", "[parser]") {
       {".version 9.0 .target sm_90 .entry k() { @q ret; }", "predicate"},
       {".version 9.0 .target sm_90 .entry k() { .reg .pred p; bra end|p; end: ret; }",
        "stands alone"},
+      {".version 9.0 .target sm_90 .entry k() { .reg .b32 r; mov.b32 r, (1 / 0); }", "zero"},
+      {".version 9.0 .target sm_90 .entry k() { .reg .b32 r; mov.b32 r, (1 + r); }", "number"},
+      {".version 9.0 .target sm_90 .entry k() { .reg .b32 r; add.u32 r, r + 4, r; }", "sum"},
+      {".version 9.0 .target sm_90 .entry k() { .reg .v2 .b32 r<2>; }", "one by one"},
+      {".version 9.0 .target sm_90 .entry k() { .reg .v2 .b32 r; mov.b32 r.z, 1; }", "r.z"},
       {".version 9.0 .target sm_90 \x01", "byte 0x01"},
       {".version 9.0 .address_size 32", "64-bit"},
   };
