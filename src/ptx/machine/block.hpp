@@ -1,5 +1,7 @@
-// One block's life. Internal.
+// The life of one block and of all blocks of a launch. Internal.
 #pragma once
+
+#include <vector>
 
 #include "ptx/machine/cluster.hpp"
 
@@ -15,5 +17,11 @@ void end_block(Block& block);
 // Runs a ready warp until it waits, ends, faults, gives way, or has used `fuel` instructions;
 // returns those used.
 std::uint64_t run_warp(Warp& warp, std::uint64_t fuel);
+
+// Runs the blocks that the launch's options name, from memory as it stands, spread over host
+// threads where nothing can tell. What comes of it does not depend on the number of threads: blocks
+// that turn out to touch each other's global memory, to fault or to pass the budget run again on
+// one.
+std::vector<Worker> run_blocks(LaunchContext& context);
 
 }  // namespace cupilot::ptx

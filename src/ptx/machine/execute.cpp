@@ -8,7 +8,7 @@
 #include <cupilot/parts/rejection.hpp>
 
 #include "ptx/machine/cluster.hpp"
-#include "ptx/machine/run_blocks.hpp"
+#include "ptx/machine/block.hpp"
 
 namespace cupilot::ptx {
 namespace {

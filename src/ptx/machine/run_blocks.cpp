@@ -1,4 +1,4 @@
-#include "ptx/machine/run_blocks.hpp"
+#include "ptx/machine/block.hpp"
 
 #include <algorithm>
 #include <numeric>
