@@ -5,6 +5,7 @@
 #include "ptx/gate/facts.hpp"
 #include "ptx/syntax/dataflow.hpp"
 #include "ptx/syntax/flags.hpp"
+#include "ptx/syntax/system_call.hpp"
 
 namespace cupilot::ptx {
 namespace {
@@ -95,6 +96,7 @@ class Walk {
         continue;
       function_ = &function;
       registers_.assign(function.registers.size(), {});
+      find_told();
       Dataflow(function).run([&](std::uint32_t i, auto changed) {
         if (!written_) step(function.instructions[i], changed);
       });
@@ -250,9 +252,34 @@ class Walk {
     if (taint.hold != Hold::nothing && !written_) written_ = taint.variable;
   }
 
+  // A value stored into a parameter that the driver's own functions are called with, which read
+  // what it points to: the text of an assertion, say.
+  bool tells_system(const Instruction& instruction, const Form& form) const {
+    if (form.opcode != Opcode::op_st || form.space != Space::param) return false;
+    const Operand& target = function_->operands[instruction.first_operand];
+    return target.kind == OperandKind::address && target.base == OperandKind::formal &&
+           told_[target.index];
+  }
+
+  void find_told() {
+    told_.assign(function_->variables.size(), false);
+    for (const Instruction& call : function_->instructions) {
+      if (module_.form(call).opcode != Opcode::op_call || call.operand_count < 3) continue;
+      const Operand* operands = &function_->operands[call.first_operand];
+      if (operands[1].kind != OperandKind::function ||
+          system_call_of(module_.functions[operands[1].index]) == SystemCall::none)
+        continue;
+      for (std::uint32_t i = 0; i < operands[2].count; ++i) {
+        const Operand& argument = function_->operands[operands[2].index + i];
+        if (argument.kind == OperandKind::formal) told_[argument.index] = true;
+      }
+    }
+  }
+
   // Copies read through their later operands; everything else that changes memory or flow must not
   // see an address at all.
   void check_effect(const Instruction& instruction, const Form& form) {
+    if (tells_system(instruction, form)) return;
     for (std::uint32_t i = 0; i < instruction.operand_count; ++i) {
       const Operand& operand = function_->operands[instruction.first_operand + i];
       const Taint taint = of(operand);
@@ -293,6 +320,7 @@ class Walk {
   const Module& module_;
   const Function* function_ = nullptr;
   std::vector<Taint> registers_;  // of the function being walked
+  std::vector<bool> told_;        // its parameter variables that calls of the system take
   std::optional<std::uint32_t> written_;
 };
 

@@ -1,6 +1,7 @@
 #include "ptx/gate/gate.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -9,6 +10,7 @@
 #include <cupilot/parts/rejection.hpp>
 
 #include "ptx/gate/facts.hpp"
+#include "ptx/syntax/system_call.hpp"
 
 namespace cupilot::ptx {
 namespace {
@@ -23,15 +25,32 @@ std::uint64_t add_capped(std::uint64_t a, std::uint64_t b) {
              : a + b;
 }
 
-Refusal check_entries(const Module& module, std::span<const ExpectedEntry> expected) {
+// "k is not in the launch plan", "k, l, m, … are not in the launch plan"
+std::string extra_entries(const std::vector<std::string_view>& extra) {
+  constexpr std::size_t shown = 12;
+  const std::size_t count = std::min(extra.size(), shown);
+  return fmt::format(
+      "kernel{} {}{} {} not in the launch plan", extra.size() == 1 ? "" : "s",
+      fmt::join(extra.begin(), extra.begin() + static_cast<std::ptrdiff_t>(count), ", "),
+      extra.size() > shown ? ", …" : "", extra.size() == 1 ? "is" : "are");
+}
+
+Refusal check_entries(const Module& module, std::span<const ExpectedEntry> expected, Whose whose) {
+  std::vector<std::string_view> extra;
+  std::uint32_t extra_line = 0;
   for (const Function& function : module.functions) {
     const bool declared = std::any_of(expected.begin(), expected.end(),
                                       [&](const auto& e) { return e.name == function.name; });
-    if (function.is_entry && !declared) {
-      return reject("gate.extra_entry",
-                    fmt::format("kernel {} is not in the launch plan", function.name),
-                    at_line(function.line));
-    }
+    if (!function.is_entry || declared) continue;
+    if (extra.empty()) extra_line = function.line;
+    extra.push_back(function.name);
+  }
+  if (!extra.empty()) {
+    const char* next =
+        whose == Whose::own ? "; --entry NAME proves one and leaves the others out" : "";
+    return reject("gate.extra_entry", extra_entries(extra) + next, at_line(extra_line));
+  }
+  for (const Function& function : module.functions) {
     if (!function.is_entry && function.has_body && (function.is_visible || function.is_weak)) {
       return reject("gate.extra_entry",
                     fmt::format("function {} is visible outside the module", function.name),
@@ -50,8 +69,21 @@ Refusal check_entries(const Module& module, std::span<const ExpectedEntry> expec
   return std::nullopt;
 }
 
-Refusal check_externs(const Module& module) {
-  for (const Function& function : module.functions) {
+// Whether some code names a function.
+bool is_named(const Module& module, std::size_t index) {
+  return std::any_of(module.functions.begin(), module.functions.end(), [&](const Function& f) {
+    return std::any_of(f.operands.begin(), f.operands.end(), [&](const Operand& o) {
+      return o.kind == OperandKind::function && o.index == index;
+    });
+  });
+}
+
+Refusal check_externs(const Module& module, Whose whose) {
+  for (std::size_t i = 0; i < module.functions.size(); ++i) {
+    const Function& function = module.functions[i];
+    const bool said = whose == Whose::own && !function.has_body &&
+                      (system_call_of(function) != SystemCall::none || !is_named(module, i));
+    if (said) continue;
     if (function.is_extern || !function.has_body) {
       return reject(
           "gate.extern",
@@ -175,11 +207,28 @@ std::uint64_t worst_shared(const Module& module) {
   return std::max(add_capped(entries, called), largest);
 }
 
+// Variables that code names; all where some initialiser holds addresses, which may lead anywhere.
+std::vector<bool> named_variables(const Module& module) {
+  std::vector<bool> named(module.variables.size(), false);
+  for (const Variable& variable : module.variables) {
+    if (variable.symbolic_initial) return std::vector<bool>(module.variables.size(), true);
+  }
+  for (const Function& function : module.functions) {
+    for (const Operand& operand : function.operands) {
+      const OperandKind kind = operand.kind == OperandKind::address ? operand.base : operand.kind;
+      if (kind == OperandKind::variable) named[operand.index] = true;
+    }
+  }
+  return named;
+}
+
 Refusal check_sizes(const Module& module, const GateCaps& caps) {
   std::uint64_t global = 0, table = 0, local = 0;
-  for (const Variable& variable : module.variables) {
+  const std::vector<bool> named = named_variables(module);
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    const Variable& variable = module.variables[i];
     if (variable.space == Space::global) global = add_capped(global, variable.bytes);
-    if (variable.space == Space::constant || !variable.initial.empty())
+    if (variable.space == Space::constant || (named[i] && !variable.initial.empty()))
       table = add_capped(table, variable.bytes);
   }
   for (const Function& function : module.functions) {
@@ -291,11 +340,11 @@ std::optional<Rejected> check_directives(const Function& entry,
 }
 
 std::optional<Rejected> gate(const Module& module, std::span<const ExpectedEntry> expected,
-                             const GateCaps& caps) {
+                             const GateCaps& caps, Whose whose) {
   const bool cooperative = std::any_of(expected.begin(), expected.end(),
                                        [](const ExpectedEntry& e) { return e.cooperative; });
-  if (Refusal refusal = check_entries(module, expected)) return refusal;
-  if (Refusal refusal = check_externs(module)) return refusal;
+  if (Refusal refusal = check_entries(module, expected, whose)) return refusal;
+  if (Refusal refusal = check_externs(module, whose)) return refusal;
   for (const ExpectedEntry& entry : expected) {
     const Function& function = *module.entry(entry.name);
     if (Refusal refusal = check_parameters(function, entry)) return refusal;
@@ -308,7 +357,7 @@ std::optional<Rejected> gate(const Module& module, std::span<const ExpectedEntry
       return refusal;
   }
   if (Refusal refusal = check_sizes(module, caps)) return refusal;
-  if (Refusal refusal = check_instructions(module, cooperative)) return refusal;
+  if (Refusal refusal = check_instructions(module, cooperative, whose)) return refusal;
   return check_state(module);
 }
 

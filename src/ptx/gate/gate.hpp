@@ -40,10 +40,14 @@ struct GateCaps {
   std::uint64_t global_bytes = 1u << 20;  // module variables in all
 };
 
+// candidate: counts as hostile. own: its author checks it on an interpreter, where it may assert,
+// print, trap and read clocks.
+enum class Whose : std::uint8_t { candidate, own };
+
 // nullopt, or the first refusal: entries, externs, parameters, directives, sizes, instructions,
 // module state, in that order.
 std::optional<Rejected> gate(const Module& module, std::span<const ExpectedEntry> expected,
-                             const GateCaps& caps = {});
+                             const GateCaps& caps = {}, Whose whose = Whose::candidate);
 
 // The launch directives of an entry against a launch of `block` threads in clusters of `cluster`
 // blocks; zeros are skipped.
@@ -54,7 +58,8 @@ std::optional<Rejected> check_directives(const Function& entry,
 // A part of gate(): gate.forbidden for an instruction that may not stand, or for an operand that
 // leads where no plan leads. `cooperative`: some launch is, so code may ask for the grid's barrier,
 // and trap where there is none.
-std::optional<Rejected> check_instructions(const Module& module, bool cooperative = false);
+std::optional<Rejected> check_instructions(const Module& module, bool cooperative = false,
+                                           Whose whose = Whose::candidate);
 
 // Static shared memory that a function names itself, in bytes.
 std::uint64_t static_shared_bytes(const Module& module, const Function& function);

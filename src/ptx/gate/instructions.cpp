@@ -16,11 +16,13 @@ namespace {
 using Refusal = std::optional<Rejected>;
 
 // Why a form is never allowed; "" when it may stand.
-std::string forbidden(const Form& form) {
+std::string forbidden(const Form& form, Whose whose) {
   switch (form.opcode) {
     case Opcode::unknown:
       return "an instruction of no known kind";
     case Opcode::op_trap:
+      if (whose == Whose::own) break;
+      [[fallthrough]];
     case Opcode::op_brkpt:
     case Opcode::op_pmevent:
       return "stops or signals the device";
@@ -77,15 +79,20 @@ std::string forbidden(const Form& form) {
 }
 
 // Where an operand leads that no plan can offer; "" when it may stand.
-std::string_view forbidden(const Function& function, const Form& form, const Operand& operand) {
+std::string_view forbidden(const Function& function, const Form& form, const Operand& operand,
+                           Whose whose) {
   const std::uint32_t first =
       operand.kind == OperandKind::vector ? operand.index : operand.coordinates;
   for (std::uint32_t i = 0; i < operand.count; ++i) {
-    if (const auto why = forbidden(function, form, function.operands[first + i]); !why.empty())
+    if (const auto why = forbidden(function, form, function.operands[first + i], whose);
+        !why.empty())
       return why;
   }
   if (operand.kind == OperandKind::special) {
-    const std::string_view flag = flag_of(static_cast<Special>(operand.index));
+    const auto special = static_cast<Special>(operand.index);
+    const bool clock = special >= Special::clock && special <= Special::globaltimer_hi;
+    if (clock && whose == Whose::own) return "";
+    const std::string_view flag = flag_of(special);
     return !flag.empty() && rule_of(flag).refused ? rule_of(flag).why : "";
   }
   const bool global = form.space == Space::global || form.space == Space::generic;
@@ -102,7 +109,7 @@ bool is_direct(const Function& function, const Instruction& call) {
 
 }  // namespace
 
-Refusal check_instructions(const Module& module, bool cooperative) {
+Refusal check_instructions(const Module& module, bool cooperative, Whose whose) {
   const bool meets =
       cooperative &&
       std::any_of(module.functions.begin(), module.functions.end(), [](const Function& f) {
@@ -110,7 +117,7 @@ Refusal check_instructions(const Module& module, bool cooperative) {
       });
   std::vector<std::string> why;
   why.reserve(module.forms.size());
-  for (const Form& form : module.forms) why.push_back(forbidden(form));
+  for (const Form& form : module.forms) why.push_back(forbidden(form, whose));
   for (const Function& function : module.functions) {
     for (const Instruction& instruction : function.instructions) {
       const auto refuse = [&](std::string_view reason) {
@@ -128,7 +135,7 @@ Refusal check_instructions(const Module& module, bool cooperative) {
         if (of_grid_barrier(operand) && !cooperative)
           return refuse(
               "only a cooperative launch has a barrier of the grid: say cooperative in the plan");
-        if (const auto reason = forbidden(function, form, operand); !reason.empty())
+        if (const auto reason = forbidden(function, form, operand, whose); !reason.empty())
           return refuse(reason);
       }
     }

@@ -4,6 +4,7 @@
 
 #include "catch.hpp"
 #include "ptx/gate/facts.hpp"
+#include "ptx/syntax/kept.hpp"
 #include "ptx/syntax/parser.hpp"
 #include "support/reached.hpp"
 
@@ -90,6 +91,74 @@ TEST_CASE("A cooperative launch may meet at the grid's barrier, and no more") {
                             address + "mov.u64 %rd6, cache;\n\tadd.u64 %rd5, %rd5, "
                                       "%rd6;\n\tatom.add.gpu.u32 %r4, [%rd5], 1;"),
                 entry) == "gate.state");
+}
+
+// What a compiler writes of `assert(…)` and `printf(…)`.
+const char* const system_functions =
+    ".extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 a);\n"
+    ".extern .func __assertfail (.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 n, "
+    ".param "
+    ".b64 c);\n"
+    ".global .align 1 .b8 text[4] = {97, 98, 99};\n";
+const char* const assertion =
+    "mov.u64 %rd3, text;\n\tcvta.global.u64 %rd4, %rd3;\n\t{ .param .b64 m; .param .b64 f; .param "
+    ".b32 l; .param .b64 n; .param .b64 c;\n\tst.param.b64 [m], %rd4;\n\tst.param.b64 [f], "
+    "%rd4;\n\tst.param.b32 [l], 3;\n\tst.param.b64 [n], %rd4;\n\tst.param.b64 [c], "
+    "1;\n\tcall.uni __assertfail, (m, f, l, n, c); }";
+
+TEST_CASE("An author's own kernel may assert, print, trap and read clocks, a candidate may not") {
+  struct Row {
+    std::string scope, body;
+    const char *candidate, *own;
+  };
+  const Row rows[] = {
+      {system_functions, assertion, "gate.extern", ""},
+      {system_functions, "", "gate.extern", ""},
+      {".extern .func unknown ();\n", "", "gate.extern", ""},
+      {".extern .func unknown ();\n", "call.uni unknown, ();", "gate.extern", "gate.extern"},
+      {"", "trap;", "gate.forbidden", ""},
+      {"", "brkpt;", "gate.forbidden", "gate.forbidden"},
+      {"", "mov.u64 %rd3, %clock64;", "gate.forbidden", ""},
+      {"", "mov.u64 %rd3, %globaltimer;", "gate.forbidden", ""},
+      {"", "mov.u64 %rd3, %gridid;", "gate.forbidden", "gate.forbidden"},
+      {".global .align 4 .b8 seen[4];\n", "st.global.u32 [seen], 1;", "gate.state", "gate.state"},
+      {".func told (.param .b64 p) { ret; }\n.global .align 1 .b8 text[4] = {97};\n",
+       "mov.u64 %rd3, text;\n\t{ .param .b64 m; st.param.b64 [m], %rd3; call.uni told, (m); }",
+       "gate.state", "gate.state"},
+      {".entry second() { ret; }\n", "", "gate.extra_entry", "gate.extra_entry"},
+  };
+  for (const Row& row : rows) {
+    INFO(row.scope << row.body);
+    const Module module = parsed(module_text(row.scope, "", row.body));
+    const auto code = [&](Whose whose) {
+      const auto refused = gate(module, std::array{expected_k()}, {}, whose);
+      return refused ? refused->code : "";
+    };
+    CHECK(code(Whose::candidate) == row.candidate);
+    CHECK(code(Whose::own) == row.own);
+  }
+}
+
+TEST_CASE("Kernels that are not kept take nothing with them") {
+  const std::string others =
+      ".extern .func missing ();\n.global .align 4 .b8 t[131072] = {1};\n"
+      ".visible .func helper() { trap; ret; }\n"
+      ".entry second() { .reg .b64 a; mov.u64 a, t; call.uni helper, (); ret; }\n"
+      ".visible .entry third() { call.uni missing, (); ret; }\n";
+  Module module = parsed(module_text(others, "", ""));
+  const auto refused = gate(module, std::array{expected_k()});
+  REQUIRE(refused);
+  CHECK(refused->code == "gate.extra_entry");
+  CHECK(refused->message == "kernels second, third are not in the launch plan");
+  CHECK(gate(module, std::array{expected_k()}, {}, Whose::own)->message.find("--entry NAME") !=
+        std::string::npos);
+  const std::vector<std::string> kept{"k"};
+  keep_entries(module, kept);
+  CHECK_FALSE(gate(module, std::array{expected_k()}));
+  // What the kept kernel calls stays, with its faults.
+  module = parsed(module_text(others, "", "call.uni helper, ();"));
+  keep_entries(module, kept);
+  CHECK(gate(module, std::array{expected_k()})->code == "gate.extra_entry");
 }
 
 TEST_CASE("Hostile PTX is refused with its code") {
@@ -239,6 +308,7 @@ TEST_CASE("A static array of any size is a matter of size, not of syntax") {
 TEST_CASE("Honest PTX passes") {
   const auto c = GENERATE(values<Case>({
       {"nothing", "", "", "", ""},
+      {"a large table that no code names", ".global .align 4 .b8 t[65540] = {1};\n", "", "", ""},
       {"dynamic shared memory", ".extern .shared .align 16 .b8 dyn[];\n", "",
        "ld.shared.f32 %f2, [dyn];", ""},
       {"a small table", ".global .align 4 .b8 t[16] = {1, 2, 3};\n", "",
