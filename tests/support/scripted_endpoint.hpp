@@ -63,7 +63,7 @@ class ScriptedEndpoint {
     const std::lock_guard hold(mutex_);
     steps_ = std::move(steps);
     next_ = 0;
-    rng_ = Rng::of(seed, "pieces");
+    seed_ = seed;
     requests_.clear();
   }
   std::vector<std::string> requests() const {
@@ -85,12 +85,14 @@ class ScriptedEndpoint {
     std::string request = read_request(peer);
     if (request.empty()) return;
     ScriptStep step;
+    Rng rng;  // of this answer's pieces: the next play() may begin while it still goes out
     {
       const std::lock_guard hold(mutex_);
+      rng = Rng::of(seed_, "pieces " + std::to_string(next_));
       requests_.push_back(std::move(request));
       if (!steps_.empty()) step = steps_[std::min(next_++, steps_.size() - 1)];
     }
-    if (!write_pieces(peer, step.bytes)) return;
+    if (!write_pieces(peer, step.bytes, rng)) return;
     switch (step.then) {
       case ScriptStep::Then::close:
         drain(peer);
@@ -136,10 +138,10 @@ class ScriptedEndpoint {
     return true;
   }
 
-  bool write_pieces(int peer, std::string_view bytes) {
+  static bool write_pieces(int peer, std::string_view bytes, Rng& rng) {
     while (!bytes.empty()) {
       const std::size_t piece =
-          bytes.size() > 100000 ? bytes.size() : 1 + static_cast<std::size_t>(rng_.below(400));
+          bytes.size() > 100000 ? bytes.size() : 1 + static_cast<std::size_t>(rng.below(400));
       if (!write_all(peer, bytes.substr(0, piece))) return false;
       bytes.remove_prefix(std::min(piece, bytes.size()));
     }
@@ -176,7 +178,7 @@ class ScriptedEndpoint {
   mutable std::mutex mutex_;
   std::vector<ScriptStep> steps_;
   std::size_t next_ = 0;
-  Rng rng_ = Rng::of(1, "pieces");
+  std::uint64_t seed_ = 1;
   std::vector<std::string> requests_;
   std::thread thread_;
 };
