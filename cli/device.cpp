@@ -60,15 +60,31 @@ Result<std::unique_ptr<Backend>> open_device(const std::string& name, int compil
   return open_backend(name, options);
 }
 
-Result<std::unique_ptr<Backend>> open_proving_device(const std::string& name,
-                                                     const std::string& verb,
-                                                     const Families& families) {
-  auto backend = open_device(name, 0, true, families);
+namespace {
+
+Result<std::unique_ptr<Backend>> proving(Result<std::unique_ptr<Backend>> backend,
+                                         const std::string& name, const std::string& verb) {
   if (!backend || (*backend)->traits().runs) return backend;
   return Error{
       ErrorCode::usage,
       verb + " --device " + name + ": it answers a search and runs nothing, so it proves nothing",
       "use cuda:0, or virtual:h200"};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Backend>> open_proving_device(const std::string& name,
+                                                     const std::string& verb,
+                                                     const Families& families) {
+  return proving(open_device(name, 0, true, families), name, verb);
+}
+
+Result<std::unique_ptr<Backend>> open_own_device(const std::string& name, const std::string& verb,
+                                                 const OwnRules& rules, bool counters) {
+  BackendOptions options = backend_options();
+  options.counters = counters;
+  auto backend = open_for_own(name, options, rules);
+  return verb.empty() ? std::move(backend) : proving(std::move(backend), name, verb);
 }
 
 }  // namespace cupilot::cli

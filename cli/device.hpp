@@ -9,6 +9,7 @@
 
 #include <cupilot/backend.hpp>
 #include <cupilot/family.hpp>
+#include <cupilot/parts/own_kernel.hpp>
 
 namespace cupilot::cli {
 
@@ -31,5 +32,9 @@ Result<std::unique_ptr<Backend>> open_device(const std::string& name, int compil
 Result<std::unique_ptr<Backend>> open_proving_device(const std::string& name,
                                                      const std::string& verb,
                                                      const Families& families = {});
+// The same for a kernel of the user's own, whose verb need not prove anything: "" asks for no
+// device that runs.
+Result<std::unique_ptr<Backend>> open_own_device(const std::string& name, const std::string& verb,
+                                                 const OwnRules& rules, bool counters = true);
 
 }  // namespace cupilot::cli

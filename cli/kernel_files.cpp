@@ -4,6 +4,7 @@
 #include <charconv>
 #include <filesystem>
 #include <map>
+#include <optional>
 
 #include <cupilot/family.hpp>
 #include <cupilot/parts/agents.hpp>
@@ -90,10 +91,29 @@ Result<OwnKernel> open_tunable(const std::string& path, const KernelFlags& flags
   return kernel;
 }
 
+// The plan's only launch is one of `entry`; of several launches, one must be.
+std::optional<Error> choose_entry(LaunchPlan& plan, const std::string& entry) {
+  if (entry.empty()) return std::nullopt;
+  std::string known;
+  for (const PlanLaunch& launch : plan.launches) {
+    if (launch.entry == entry) return std::nullopt;
+    known += (known.empty() ? "" : ", ") + launch.entry;
+  }
+  if (plan.launches.size() == 1) {
+    plan.launches.front().entry = entry;
+    return std::nullopt;
+  }
+  return Error{ErrorCode::usage, "--entry " + entry + ": the plan launches no such kernel",
+               "its launches are of " + known};
+}
+
 }  // namespace
 
 Result<OwnKernel> open_kernel(const std::string& path, const KernelFlags& flags,
                               const DeviceSpec& device) {
+  if (!flags.entry.empty() && is_tunable(path))
+    return Error{ErrorCode::usage, path + ": --entry: a tunable has one kernel",
+                 "leave --entry out"};
   const bool named = !flags.task.empty() && path.find_first_of("./") == std::string::npos &&
                      !real_host().exists(path);
   if (named || is_tunable(path)) return open_tunable(path, flags, device);
@@ -117,6 +137,7 @@ Result<OwnKernel> open_kernel(const std::string& path, const KernelFlags& flags,
     return Error{ErrorCode::usage, path + ": no launch plan",
                  "say it in the file's `// cupilot:` header (docs/formats/kernel-file.md), or with "
                  "--launch FILE"};
+  if (auto wrong = choose_entry(kernel.source.plan, flags.entry)) return std::move(*wrong);
   const std::vector<std::string> words =
       flags.task.empty() ? found_beside(path, read->task_words) : flags.task;
   if (!words.empty()) {

@@ -98,13 +98,19 @@ void add_settings(CLI::App& verb, KernelFlags& flags) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
+void add_plan(CLI::App& verb, KernelFlags& flags) {
+  verb.add_option("--launch", flags.launch, "launch plan (JSON) where the file carries none");
+  verb.add_option("--entry", flags.entry,
+                  "of a file with several kernels, the one meant; the others are left out");
+}
+
 struct Verbs {
   EvolveFlags evolve;
   SuiteFlags suite;
   WisdomFlags wisdom;
   RunFlags resume, report, show;
   ExplainFlags explain;
-  KernelFlags verify, profile, bench, write;
+  KernelFlags verify, sanitize, profile, bench, write;
   PeaksFlags peaks;
   RecordFlags record;
   TaskFlags task_check, task_new;
@@ -364,8 +370,7 @@ void add_kernel_verbs(CLI::App& app, Verbs& verbs) {
       ->expected(1);
   add_settings(*verify, verbs.verify);
   verify->add_option("--task", verbs.verify.task, "FAMILY key=value …, or a task file");
-  verify->add_option("--launch", verbs.verify.launch,
-                     "launch plan (JSON) where the file carries none");
+  add_plan(*verify, verbs.verify);
   verify->add_option("--seed", verbs.verify.seed, "seed of the contents")
       ->transform(whole<std::uint64_t>(0));
   verify->add_flag("!--no-screen", verbs.verify.screen,
@@ -374,6 +379,15 @@ void add_kernel_verbs(CLI::App& app, Verbs& verbs) {
   add_families(*verify, verbs.verify.common);
   verify->callback([&verbs] { verbs.chosen = [&verbs] { return verify_command(verbs.verify); }; });
 
+  CLI::App* sanitize = app.add_subcommand(
+      "sanitize", "look for bad accesses, races and unwritten memory: a plan and no task");
+  sanitize->add_option("file", verbs.sanitize.files, "a .cu or .ptx file")->required()->expected(1);
+  add_plan(*sanitize, verbs.sanitize);
+  verbs.sanitize.common.device = "virtual:h200";
+  add_common(*sanitize, verbs.sanitize.common, true);
+  sanitize->callback(
+      [&verbs] { verbs.chosen = [&verbs] { return sanitize_command(verbs.sanitize); }; });
+
   CLI::App* profile = app.add_subcommand(
       "profile", "where a kernel's work and its modelled time go, by instruction and source line");
   profile->add_option("file", verbs.profile.files, "a .cu file: a kernel, or a tunable")
@@ -381,8 +395,7 @@ void add_kernel_verbs(CLI::App& app, Verbs& verbs) {
       ->expected(1);
   add_settings(*profile, verbs.profile);
   profile->add_option("--task", verbs.profile.task, "FAMILY key=value …, or a task file");
-  profile->add_option("--launch", verbs.profile.launch,
-                      "launch plan (JSON) where the file carries none");
+  add_plan(*profile, verbs.profile);
   profile->add_option("--only", verbs.profile.only, "of a plan's launches, the one to show");
   profile->add_option("--line-count", verbs.profile.line_count, "source lines to show")
       ->transform(whole<int>(1));

@@ -32,8 +32,8 @@ Result<std::size_t> choose(const Profile& profile, const std::string& only) {
 
 int profile_command(const KernelFlags& flags) {
   const bool json = flags.common.json;
-  Result<std::unique_ptr<Backend>> backend =
-      open_device(flags.common.device, 0, flags.common.counters);
+  Result<std::unique_ptr<Backend>> backend = open_own_device(
+      flags.common.device, "", {.leave_others_out = !flags.entry.empty()}, flags.common.counters);
   if (!backend) return fail(backend.error(), json);
   Result<OwnKernel> kernel = open_kernel(flags.files.front(), flags, (*backend)->device());
   if (!kernel) return fail(kernel.error(), json);

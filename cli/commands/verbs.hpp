@@ -108,6 +108,7 @@ struct KernelFlags {
   std::vector<std::string> files;
   std::vector<std::string> task;
   std::string launch;                // launch-plan JSON file
+  std::string entry;                 // of several kernels in the file, the one meant; empty: all
   std::vector<std::string> set;      // NAME=VALUE of a tunable's parameters
   std::vector<std::string> against;  // bench: "cublaslt", "plain"
   int rounds = 15;
@@ -159,6 +160,7 @@ int explain_command(const ExplainFlags& flags);
 int report_command(const RunFlags& flags);
 int show_command(const RunFlags& flags);
 int verify_command(const KernelFlags& flags);
+int sanitize_command(const KernelFlags& flags);
 int profile_command(const KernelFlags& flags);
 int peaks_command(const PeaksFlags& flags);
 int bench_command(const KernelFlags& flags);

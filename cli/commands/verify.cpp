@@ -15,15 +15,16 @@
 namespace cupilot::cli {
 namespace {
 
-// Checks a kernel whose task nobody stated: it compiles, passes the gate and, as far
-// as its plan needs no tensor, runs without a fault.
-int verify_safety(Backend& backend, const OwnKernel& kernel, bool json) {
+// Checks a kernel without a task: it compiles, passes the gate and, as far as its plan needs no
+// tensor, runs without a fault, once with each of so many seeds.
+int verify_safety(Backend& backend, const OwnKernel& kernel, int seeds, bool json) {
   const Attempt<CompiledKernel> compiled = backend.compile(kernel.source, Fresh::yes);
   if (compiled.is_error()) return fail(compiled.error(), json);
   if (compiled.is_rejected()) return say_refused(kernel, compiled.rejected(), backend, json);
   const Task nothing;
-  const Case one{};
-  const Result<TrialReport> report = backend.run(TaskRef(nothing), *compiled, {&one, 1});
+  std::vector<Case> cases(static_cast<std::size_t>(seeds));
+  for (std::size_t i = 0; i < cases.size(); ++i) cases[i].content.seed += i;
+  const Result<TrialReport> report = backend.run(TaskRef(nothing), *compiled, cases);
   if (!report) return fail(report.error(), json);
   for (const CaseReport& result : report->cases) {
     if (result.faults.empty()) continue;
@@ -90,15 +91,29 @@ int verify_strategy(Backend& backend, const KernelFlags& flags) {
   return say_verified(kernel, candidate, backend, json);
 }
 
+OwnRules rules_of(const KernelFlags& flags) { return {.leave_others_out = !flags.entry.empty()}; }
+
 }  // namespace
 
+int sanitize_command(const KernelFlags& flags) {
+  constexpr int seeds = 8;  // orders of blocks, warps and lanes; what nobody wrote
+  const bool json = flags.common.json;
+  Result<std::unique_ptr<Backend>> backend =
+      open_own_device(flags.common.device, "sanitize", rules_of(flags));
+  if (!backend) return fail(backend.error(), json);
+  const Result<OwnKernel> kernel = open_kernel(flags.files.front(), flags, (*backend)->device());
+  if (!kernel) return fail(kernel.error(), json);
+  return verify_safety(**backend, *kernel, seeds, json);
+}
+
 int verify_command(const KernelFlags& flags) {
-  Result<std::unique_ptr<Backend>> backend = open_proving_device(flags.common.device, "verify");
+  Result<std::unique_ptr<Backend>> backend =
+      open_own_device(flags.common.device, "verify", rules_of(flags));
   if (!backend) return fail(backend.error(), flags.common.json);
   if (flags.files.front().ends_with(".json")) return verify_strategy(**backend, flags);
   Result<OwnKernel> kernel = open_kernel(flags.files.front(), flags, (*backend)->device());
   if (!kernel) return fail(kernel.error(), flags.common.json);
-  if (!kernel->task) return verify_safety(**backend, *kernel, flags.common.json);
+  if (!kernel->task) return verify_safety(**backend, *kernel, 1, flags.common.json);
   Result<std::unique_ptr<Backend>> screen =
       flags.screen ? open_screen(**backend, backend_options()) : std::unique_ptr<Backend>();
   if (!screen) return fail(screen.error(), flags.common.json);

@@ -67,7 +67,8 @@ std::string launch_text(const LaunchProfile& l) {
   if (l.cluster[0] * l.cluster[1] * l.cluster[2] > 1) {
     text += fmt::format(" in clusters of {}x{}x{}", l.cluster[0], l.cluster[1], l.cluster[2]);
   }
-  text += fmt::format(", {} registers a thread, {} B of shared memory a block", l.registers,
+  const std::string registers = l.registers > 0 ? std::to_string(l.registers) : "unknown";
+  text += fmt::format(", {} registers a thread, {} B of shared memory a block", registers,
                       l.shared_bytes);
   if (l.spill_store_bytes + l.spill_load_bytes > 0) {
     text += fmt::format(", spills {} B stored and {} B loaded a thread", l.spill_store_bytes,
@@ -80,11 +81,12 @@ std::string residency_text(const LaunchProfile& l, const DeviceSpec& device) {
   const Residency& r = l.residency;
   const int warps = r.blocks * ((l.block[0] * l.block[1] * l.block[2] + 31) / 32);
   const int most = device.threads_per_sm / 32;
+  const bool known = l.registers > 0;  // PTX of one's own is not assembled
   return fmt::format(
-      "{} blocks an SM, {} of {} warps ({:.0f} %); limited by {} (threads {}, registers {}, shared "
-      "{}, slots {})",
-      r.blocks, warps, most, 100.0 * warps / most, r.limit, r.threads, r.registers, r.shared,
-      r.slots);
+      "{}{} blocks an SM, {} of {} warps ({:.0f} %); limited by {} (threads {}, registers {}, "
+      "shared {}, slots {})",
+      known ? "" : "at most ", r.blocks, warps, most, 100.0 * warps / most, r.limit, r.threads,
+      known ? std::to_string(r.registers) : "unknown", r.shared, r.slots);
 }
 
 std::string work_text(const LaunchProfile& l) {

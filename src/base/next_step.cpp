@@ -19,7 +19,9 @@ constexpr NextStep next_steps[] = {
     {"gate.duplicate", "nothing: an earlier candidate is the same kernel, and its result counts"},
     {"gate.source_size", "split or shorten the source"},
     {"gate.include", "include the allowed headers only (docs/formats/kernel-file.md)"},
-    {"gate.extra_entry", "name every __global__ function in the plan, or make it __device__"},
+    {"gate.extra_entry",
+     "name every __global__ function in the plan, make it __device__, or leave others out by "
+     "--entry"},
     {"gate.missing_entry",
      "spell the plan's entry as the source does, template arguments included"},
     {"gate.parameters",

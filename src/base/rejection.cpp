@@ -67,6 +67,7 @@ constexpr RejectionCode table[] = {
     {"confirm.failed", Stage::confirm, "the finalist failed in a fresh process with new seeds"},
     {"verify.relation", Stage::verify,
      "an output did not follow a change of the inputs whose effect is exact"},
+    {"run.assert", Stage::run, "an assertion of the kernel failed"},
 };
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "ptx/gate/facts.hpp"
 #include "ptx/gate/gate.hpp"
 #include "ptx/syntax/arch.hpp"
+#include "ptx/syntax/kept.hpp"
 #include "ptx/syntax/parser.hpp"
 
 namespace cupilot {
@@ -121,7 +122,7 @@ EntryFacts entry_facts(const ptx::Function& function, const std::string& source_
 // Gate and facts of the PTX in `kernel`.
 std::optional<Rejected> admit(CompiledKernel& kernel, const ptx::Module& module,
                               const std::vector<std::string>& names,
-                              const std::map<std::string, std::string>& lowered) {
+                              const std::map<std::string, std::string>& lowered, ptx::Whose whose) {
   const LaunchPlan& plan = kernel.source.plan;
   const ExprScope scope = constant_scope(kernel.source);
   std::vector<ptx::ExpectedEntry> expected;
@@ -131,7 +132,7 @@ std::optional<Rejected> admit(CompiledKernel& kernel, const ptx::Module& module,
                         known_extents(launch.block, scope), known_extents(launch.cluster, scope),
                         launch.cooperative});
   }
-  if (auto refused = ptx::gate(module, expected)) return refused;
+  if (auto refused = ptx::gate(module, expected, {}, whose)) return refused;
   if (!kernel.cubin.empty()) {
     std::vector<std::string> entries;
     for (const ptx::ExpectedEntry& entry : expected) entries.push_back(entry.name);
@@ -198,7 +199,14 @@ Attempt<CompiledKernel> compile_and_admit(CompilePool& pool, const KernelSource&
   if (source.language == Language::ptx) {
     if (auto refused = ptx::check_arch(*module, arch)) return std::move(*refused);
   }
-  if (auto refused = admit(kernel, *module, *names, lowered)) return std::move(*refused);
+  if (mode.leave_others_out) {
+    std::vector<std::string> kept;
+    for (const std::string& name : *names) kept.push_back(ptx_name(name, *module, lowered));
+    ptx::keep_entries(*module, kept);
+    kernel.cubin.clear();
+  }
+  if (auto refused = admit(kernel, *module, *names, lowered, mode.whose))
+    return std::move(*refused);
   for (const std::string& name : includes)
     kernel.facts.flags.push_back(fmt::format("#include <{}>", name));
   return kernel;

@@ -10,12 +10,15 @@
 #include <cupilot/task.hpp>
 
 #include "backend/compile/pool.hpp"
+#include "ptx/gate/gate.hpp"
 
 namespace cupilot {
 
 struct CompileMode {
   bool ptx_only = false;  // no assembling: no registers, spills or cubin
   bool anew = false;      // whatever was kept
+  ptx::Whose whose = ptx::Whose::candidate;
+  bool leave_others_out = false;  // kernels that the plan does not name; the image is left out too
 };
 
 // Everything that can be refused without a task. A source in PTX is gated as it stands and has no

@@ -25,14 +25,39 @@ class Substitute final : public ForwardingDevice {
   DeviceTraits traits_;
 };
 
-Result<std::unique_ptr<Backend>> open_best(const BackendOptions& options) {
+Result<std::unique_ptr<Backend>> open_best(const BackendOptions& options, const OwnRules* own) {
   auto real = open_cuda(0, options);
   if (real || real.error().code != ErrorCode::no_device) return real;
-  auto virtual_device = open_virtual("h200", options);
+  auto virtual_device = open_virtual("h200", options, own);
   if (!virtual_device) return virtual_device;
   const std::string notice =
       real.error().message + ": virtual:h200 stands in, and every time is modelled";
   return std::unique_ptr<Backend>(std::make_unique<Substitute>(std::move(*virtual_device), notice));
+}
+
+Result<std::unique_ptr<Backend>> open_named(const std::string& name, const BackendOptions& options,
+                                            const OwnRules* own) {
+  if (name == "auto") return open_best(options, own);
+  const std::size_t colon = name.find(':');
+  const std::string kind = name.substr(0, colon),
+                    rest = colon == std::string::npos ? "" : name.substr(colon + 1);
+  if (kind == "cuda") {
+    int index = 0;
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), index);
+    const bool good =
+        rest.empty() || (error == std::errc() && end == rest.data() + rest.size() && index >= 0);
+    if (!good)
+      return Error{ErrorCode::usage, fmt::format("'{}' is not the number of a CUDA device", rest),
+                   "for example cuda:0"};
+    return open_cuda(index, options);
+  }
+  if (kind == "virtual") return open_virtual(rest.empty() ? "h200" : rest, options, own);
+  if (colon != std::string::npos && !rest.empty()) {
+    if (kind == "recorded") return open_recorded(rest, options);
+    if (kind == "fake") return open_fake(rest, options);
+  }
+  return Error{ErrorCode::usage, fmt::format("there is no device '{}'", name),
+               fmt::format("devices are {}", names)};
 }
 
 }  // namespace
@@ -70,27 +95,19 @@ Inspector& Device::inspector() {
 
 Result<std::unique_ptr<Backend>> open_backend(const std::string& name,
                                               const BackendOptions& options) {
-  if (name == "auto") return open_best(options);
-  const std::size_t colon = name.find(':');
-  const std::string kind = name.substr(0, colon),
-                    rest = colon == std::string::npos ? "" : name.substr(colon + 1);
-  if (kind == "cuda") {
-    int index = 0;
-    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), index);
-    const bool good =
-        rest.empty() || (error == std::errc() && end == rest.data() + rest.size() && index >= 0);
-    if (!good)
-      return Error{ErrorCode::usage, fmt::format("'{}' is not the number of a CUDA device", rest),
-                   "for example cuda:0"};
-    return open_cuda(index, options);
-  }
-  if (kind == "virtual") return open_virtual(rest.empty() ? "h200" : rest, options);
-  if (colon != std::string::npos && !rest.empty()) {
-    if (kind == "recorded") return open_recorded(rest, options);
-    if (kind == "fake") return open_fake(rest, options);
-  }
-  return Error{ErrorCode::usage, fmt::format("there is no device '{}'", name),
-               fmt::format("devices are {}", names)};
+  return open_named(name, options, nullptr);
+}
+
+Result<std::unique_ptr<Backend>> open_for_own(const std::string& name,
+                                              const BackendOptions& options,
+                                              const OwnRules& rules) {
+  auto backend = open_named(name, options, &rules);
+  if (!backend || !rules.leave_others_out ||
+      (*backend)->traits().provenance == Provenance::modelled)
+    return backend;
+  return Error{ErrorCode::usage,
+               fmt::format("{} takes no file with kernels that the plan does not name", name),
+               "say --device virtual:h200, or cut the file"};
 }
 
 }  // namespace cupilot

@@ -21,8 +21,10 @@ constexpr std::int64_t input_cache_bytes = 1ll << 30, oracle_cache_bytes = 512ll
 
 class VirtualBackend final : public Backend, public Inspector, public ObservingDevice {
  public:
-  VirtualBackend(DeviceSpec device, std::unique_ptr<CompilePool> pool)
+  VirtualBackend(DeviceSpec device, std::unique_ptr<CompilePool> pool, const OwnRules* own)
       : pool_(std::move(pool)),
+        whose_(own != nullptr ? ptx::Whose::own : ptx::Whose::candidate),
+        leave_others_out_(own != nullptr && own->leave_others_out),
         traits_(traits_of(std::move(device), *pool_)),
         inputs_(input_cache_bytes),
         oracle_(*pool_, traits_.spec.arch, inputs_, oracle_cache_bytes),
@@ -32,7 +34,9 @@ class VirtualBackend final : public Backend, public Inspector, public ObservingD
   Inspector& inspector() override { return *this; }
 
   Attempt<CompiledKernel> compile(const KernelSource& source, Fresh fresh) override {
-    return compile_and_admit(*pool_, source, traits_.spec.arch, {.anew = fresh == Fresh::yes});
+    return compile_and_admit(
+        *pool_, source, traits_.spec.arch,
+        {.anew = fresh == Fresh::yes, .whose = whose_, .leave_others_out = leave_others_out_});
   }
 
   Result<TrialReport> run(const TaskRef& task, const CompiledKernel& kernel,
@@ -121,6 +125,8 @@ class VirtualBackend final : public Backend, public Inspector, public ObservingD
   VirtualContext context() { return {traits_.spec, inputs_, oracle_}; }
 
   std::unique_ptr<CompilePool> pool_;
+  ptx::Whose whose_;
+  bool leave_others_out_;
   DeviceTraits traits_;
   VirtualInputs inputs_;
   VirtualOracle oracle_;
@@ -130,13 +136,13 @@ class VirtualBackend final : public Backend, public Inspector, public ObservingD
 }  // namespace
 
 Result<std::unique_ptr<Backend>> open_virtual(const std::string& chip_name,
-                                              const BackendOptions& options) {
+                                              const BackendOptions& options, const OwnRules* own) {
   Result<DeviceSpec> device = chip(chip_name);
   if (!device) return device.error();
   auto pool = CompilePool::open(options);
   if (!pool) return pool.error();
   return std::unique_ptr<Backend>(
-      std::make_unique<VirtualBackend>(std::move(*device), std::move(*pool)));
+      std::make_unique<VirtualBackend>(std::move(*device), std::move(*pool), own));
 }
 
 }  // namespace cupilot

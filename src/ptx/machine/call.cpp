@@ -7,10 +7,12 @@
 #include <fmt/format.h>
 
 #include "ptx/machine/memory.hpp"
+#include "ptx/syntax/system_call.hpp"
 
 namespace cupilot::ptx {
 namespace {
 
+using u8 = std::uint8_t;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
@@ -143,6 +145,56 @@ void restore_stack(Lanes& l, const Step& s) {
 
 }  // namespace
 
+namespace {
+
+// The text at a generic address, as far as memory holds it.
+std::string text_at(const Warp& w, u64 address) {
+  constexpr std::size_t most = 300;
+  std::string text;
+  for (; text.size() < most; ++address) {
+    const Buffer* buffer = w.block->program->constants.find(address, 1);
+    const u8* data = buffer != nullptr ? buffer->data.get() : nullptr;
+    if (data == nullptr) return text.empty() ? "?" : text;
+    const u8 c = data[address - buffer->address];
+    if (c == 0) return text;
+    text += c < 0x20 ? ' ' : static_cast<char>(c);
+  }
+  return text + "…";
+}
+
+u64 argument_of(const Warp& w, const Step& s, u32 index, u32 lane) {
+  u64 value = 0;
+  const std::size_t at =
+      std::size_t{lane} * w.local_stride + w.frames[w.depth].local_at + s.list[3 * index];
+  std::memcpy(&value, w.local.data() + at, std::min(s.list[3 * index + 2], 8u));
+  return value;
+}
+
+// __assertfail(message, file, line, function, character size)
+void run_assertion(Lanes& l, const Step& s) {
+  Warp& w = static_cast<Warp&>(l);
+  if (w.mask == 0) return;
+  const u32 lane = first_lane(w.mask);
+  fault(w, s, lane, "run.assert",
+        fmt::format("assertion `{}` failed at {}:{}", text_at(w, argument_of(w, s, 0, lane)),
+                    text_at(w, argument_of(w, s, 1, lane)),
+                    static_cast<u32>(argument_of(w, s, 2, lane))));
+}
+
+// vprintf(format, arguments): nothing is shown, and it says that nothing was.
+void run_print(Lanes& l, const Step& s) {
+  Warp& w = static_cast<Warp&>(l);
+  const u32* result = s.list + 3 * s.o[0];
+  for (u32 rest = w.mask; rest != 0; rest &= rest - 1) {
+    const std::size_t at =
+        std::size_t{first_lane(rest)} * w.local_stride + w.frames[w.depth].local_at + result[0];
+    std::memset(w.local.data() + at, 0, result[2]);
+    std::memset(w.local_written.data() + at, 1, result[2]);
+  }
+}
+
+}  // namespace
+
 bool decode_call(Decoder& d, Step& step) {
   const Operand& callee = d.operand(1);
   if (callee.kind != OperandKind::function)
@@ -152,7 +204,8 @@ bool decode_call(Decoder& d, Step& step) {
   if (f.is_entry) d.refuse("a kernel cannot be called");
   if (results.size() != f.result_count || arguments.size() != f.parameter_count)
     d.refuse("the call does not fit the function's parameters");
-  step.aux = d.code_for(callee.index);
+  const SystemCall system = system_call_of(f);
+  if (system == SystemCall::none) step.aux = d.code_for(callee.index);
   std::vector<u32> list;
   u32 at = 0;
   std::uint64_t offset = 0;
@@ -179,7 +232,9 @@ bool decode_call(Decoder& d, Step& step) {
   step.o[1] = at;
   list.push_back(0);
   step.list = d.list(std::move(list));
-  step.run = run_call;
+  step.run = system == SystemCall::assertion ? run_assertion
+             : system == SystemCall::print   ? run_print
+                                             : run_call;
   return true;
 }
 

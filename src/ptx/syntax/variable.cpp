@@ -184,18 +184,30 @@ Variable parse_variable(Lexer& lexer, ModuleScope& scope, Space space, bool para
 
 namespace {
 
-// ptxas takes `div.ftz.rn` too: the rounding stands first from here on.
-void order_rounding(Form& form) {
+// ptxas takes some modifiers in another order than the one that is written from here on: of
+// `div.ftz.rn` the rounding stands first, of `mma…s32.s4.s4.s32.satfinite` the types last.
+void order_modifiers(Form& form) {
   constexpr std::string_view roundings[] = {"rn", "rz", "rm", "rp", "approx", "full"};
-  for (std::size_t i = 1; i < form.modifiers.size(); ++i) {
-    const bool rounding = std::find(std::begin(roundings), std::end(roundings),
-                                    form.modifiers[i]) != std::end(roundings);
-    if (!rounding || form.modifiers[i - 1] != "ftz") continue;
-    std::swap(form.modifiers[i - 1], form.modifiers[i]);
-    form.text.erase(form.text.find('.'));
-    for (const std::string& modifier : form.modifiers) form.text += "." + modifier;
+  std::vector<std::string>& words = form.modifiers;
+  const auto is_rounding = [&](const std::string& word) {
+    return std::find(std::begin(roundings), std::end(roundings), word) != std::end(roundings);
+  };
+  const auto ftz = std::adjacent_find(
+      words.begin(), words.end(),
+      [&](const auto& a, const auto& b) { return a == "ftz" && is_rounding(b); });
+  const bool saturates = form.opcode == Opcode::op_mma && words.back() == "satfinite";
+  if (ftz != words.end()) {
+    std::iter_swap(ftz, ftz + 1);
+  } else if (saturates) {
+    const auto first_type = std::find_if(words.begin(), words.end(), [](const std::string& word) {
+      return type_named(word).has_value();
+    });
+    std::rotate(first_type, words.end() - 1, words.end());
+  } else {
     return;
   }
+  form.text.erase(form.text.find('.'));
+  for (const std::string& word : words) form.text += "." + word;
 }
 
 }  // namespace
@@ -230,7 +242,7 @@ std::uint32_t form_index(ModuleScope& scope, std::string_view spelling, std::uin
       }
     }
   }
-  order_rounding(form);
+  if (!form.modifiers.empty()) order_modifiers(form);
   const auto index = static_cast<std::uint32_t>(scope.module.forms.size());
   scope.module.forms.push_back(std::move(form));
   scope.forms.add(spelling, index);

@@ -13,6 +13,8 @@ using P = Device::Pointer;
 namespace {
 
 const std::string broken = R"(
+#define assert(C) ((C) ? (void)0 : __assertfail(#C, "own.cu", 7, __func__, 1))
+extern "C" __device__ void __assertfail(const char*, const char*, unsigned, const char*, size_t);
 #define K extern "C" __global__ void
 K missing_barrier(const float* a, float* o, int n) {
   __shared__ float s[128]; int t = threadIdx.x;
@@ -37,6 +39,7 @@ K misaligned_shared(const float* a, float* o, int n) { __shared__ float s[256]; 
 K shared_past(const float* a, float* o, int n) { extern __shared__ float s[]; int t = threadIdx.x; s[t + 1] = a[t]; __syncthreads(); o[t] = s[t + 1]; }
 K shuffle_half(const float* a, float* o, int n) { int t = threadIdx.x; float v = a[t]; if (t % 32 < 16) v = __shfl_xor_sync(0xffffffffu, v, 1); o[t] = v; }
 K traps(const float* a, float* o, int n) { if (threadIdx.x == 77) __trap(); o[threadIdx.x] = 1; }
+K asserts(const float* a, float* o, int n) { int t = threadIdx.x; assert(t < 77 && "few threads"); o[t] = a[t]; }
 K null_pointer(const float* a, float* o, int n) { float* p = (float*)(size_t)(n - 128); p[threadIdx.x] = 1; }
 K write_clash(const float* a, float* o, int n) { __shared__ float s; int t = threadIdx.x; s = a[t]; __syncthreads(); o[t] = s; }
 K copy_unwaited(const float* a, float* o, int n) {
@@ -103,6 +106,7 @@ const Seeded seeded[] = {
     {"vote_masks_overlap", "run.divergence", ".sync"},
     {"sync_absent_half_tile", "run.divergence", ".sync"},
     {"traps", "run.trap", "trap"},
+    {"asserts", "run.assert", "assertion `t < 77 && \"few threads\"` failed at own.cu:7"},
     {"null_pointer", "run.out_of_bounds", "null pointer"},
     {"write_clash", "run.race", "one address at once"},
     {"copy_unwaited", "run.race", "asynchronous copy"},
@@ -145,6 +149,25 @@ TEST_CASE("every seeded fault is found", "[faults]") {
     CHECK(r.stage == cupilot::Stage::run);
     cupilot::testing::expect_code(r, f.code);
   }
+}
+
+TEST_CASE("an assertion that holds and a print change nothing", "[faults]") {
+  const auto module = module_of_cuda(R"(
+extern "C" __device__ int printf(const char*, ...);
+#define assert(C) ((C) ? (void)0 : __assertfail(#C, "own.cu", 7, __func__, 1))
+extern "C" __device__ void __assertfail(const char*, const char*, unsigned, const char*, size_t);
+extern "C" __global__ void k(const float* a, float* o) {
+  const int t = threadIdx.x;
+  assert(a[t] >= 0);
+  int said = 5;
+  if (t % 2) said = printf("odd %d %f\n", t, a[t]);
+  o[t] = a[t] + said;
+})");
+  Device d;
+  const auto ia = d.input("a", std::vector<float>(32, 1.0f)), io = d.output("o", 128);
+  CHECK(faults_of(d.run(module, "k", {1}, {32}, 0, P{ia}, P{io})).empty());
+  CHECK(d.values<float>(io)[0] == 6.0f);
+  CHECK(d.values<float>(io)[1] == 1.0f);
 }
 
 TEST_CASE("a register that nobody wrote holds no number", "[faults]") {

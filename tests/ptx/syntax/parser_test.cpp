@@ -188,6 +188,25 @@ TEST_CASE("texts that ptxas takes and nvcc seldom writes", "[parser]") {
   CHECK(words[7] == 19);
 }
 
+TEST_CASE("modifiers in an order that ptxas takes too are put into the usual one", "[parser]") {
+  const std::pair<const char*, const char*> rows[] = {
+      {"div.ftz.rn.f32 f, f, f", "div.rn.ftz.f32"},
+      {"sqrt.ftz.approx.f32 f, f", "sqrt.approx.ftz.f32"},
+      {"fma.rn.ftz.f32 f, f, f, f", "fma.rn.ftz.f32"},
+      {"mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.s32.s4.s4.s32.satfinite {r, r, r, "
+       "r}, {r, r, r, r}, {r, r, r, r}, {r, r, r, r}, r, 0",
+       "mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.satfinite.s32.s4.s4.s32"},
+  };
+  for (const auto& [line, text] : rows) {
+    INFO(line);
+    const auto module =
+        module_of(head + ".entry k() { .reg .f32 f; .reg .b32 r; " + line + "; ret; }");
+    const ptx::Form& form = module->form(module->entry("k")->instructions[0]);
+    CHECK(form.text == text);
+    CHECK_FALSE(ptx::make_program(module, "k").is_rejected());
+  }
+}
+
 TEST_CASE("what is no PTX is refused with its line", "[parser]") {
   struct Bad {
     const char* text;

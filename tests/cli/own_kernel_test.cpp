@@ -1,0 +1,69 @@
+// Kernels of others' projects: files with several kernels, assertions, prints and clocks.
+#include "catch.hpp"
+#include "cli/program.hpp"
+
+using support::Ran;
+using support::run;
+using support::Scratch;
+
+namespace {
+
+const char* const many = R"(#include <stdint.h>
+extern "C" __device__ void __assertfail(const char*, const char*, unsigned, const char*, size_t);
+#define assert(C) ((C) ? (void)0 : __assertfail(#C, "many.cu", __LINE__, __func__, 1))
+extern "C" __device__ int printf(const char*, ...);
+extern "C" __global__ void first(float* x, float* y) {
+  const int i = threadIdx.x;
+  x[i] = i;
+  __syncthreads();
+  assert(x[i] < 100);
+  if (i == 3) printf("%f\n", x[i]);
+  const long long before = clock64();
+  y[i] = x[63 - i] + (clock64() < before);
+}
+extern "C" __global__ void second(float* x, float* y) { y[threadIdx.x] = x[threadIdx.x]; }
+extern "C" __global__ void third(float* x, float* y) {
+  x[threadIdx.x] = threadIdx.x;
+  assert(threadIdx.x < 60);
+}
+extern "C" __global__ void fourth(float* x, float* y) { if (threadIdx.x == 5) __trap(); }
+extern "C" __global__ void fifth(float* x, float* y) { x[threadIdx.x + 1] = 1; }
+)";
+
+const char* const plan = R"({"buffers": [{"name": "x", "bytes": 256}, {"name": "y", "bytes": 256}],
+ "launches": [{"entry": "first", "grid": [1], "block": [64], "args": ["x", "y"]}]})";
+
+void expect(const Ran& ran, int exit, const std::string& words) {
+  INFO(ran.out << ran.err);
+  CHECK(ran.exit == exit);
+  CHECK((ran.out + ran.err).find(words) != std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("one kernel of a file with many is judged by itself", "[cli]") {
+  const Scratch scratch;
+  scratch.file("many.cu", many);
+  scratch.file("plan.json", plan);
+  struct Row {
+    const char* flags;
+    int exit;
+    const char* says;
+  };
+  const Row rows[] = {
+      {"", 8, "second, third, fourth, fifth are not in the launch plan"},
+      {"--entry first", 0, "SAFE"},
+      {"--entry second", 8, "run.uninitialised"},
+      {"--entry third", 8, "assertion `threadIdx.x < 60` failed at many.cu:17"},
+      {"--entry fourth", 8, "run.trap"},
+      {"--entry fifth", 8, "run.out_of_bounds"},
+      {"--entry sixth", 8, "gate.missing_entry"},
+  };
+  for (const Row& row : rows) {
+    INFO(row.flags);
+    const std::string flags = std::string("many.cu --launch plan.json ") + row.flags;
+    expect(run("sanitize " + flags, scratch), row.exit, row.says);
+  }
+  expect(run("verify many.cu --launch plan.json --entry first --device virtual:h200", scratch), 0,
+         "SAFE");
+}
