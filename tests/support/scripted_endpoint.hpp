@@ -85,7 +85,7 @@ class ScriptedEndpoint {
     std::string request = read_request(peer);
     if (request.empty()) return;
     ScriptStep step;
-    Rng rng;  // of this answer's pieces: the next play() may begin while it still goes out
+    Rng rng(0);  // of this answer's pieces: the next play() may begin while it still goes out
     {
       const std::lock_guard hold(mutex_);
       rng = Rng::of(seed_, "pieces " + std::to_string(next_));
