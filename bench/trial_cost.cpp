@@ -217,7 +217,7 @@ Result<void> try_out(const TaskRef& task, CudaTrials& trials, AnsweringDevice& a
     answering.cases = cases;
     auto proved = trials.prove(task, kernel, cases);
     if (!proved) return proved.error();
-    const TrialReport report{std::move(*proved), ""};
+    const TrialReport report{.cases = std::move(*proved)};
     const Phase concluding("conclude");
     if (auto concluded = conclude(task, kernel, ProofLevel::candidate, report);
         concluded.is_error())
