@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <cupilot/parts/rejection.hpp>
 
-#include "ptx/machine/cluster.hpp"
 #include "ptx/machine/block.hpp"
+#include "ptx/machine/cluster.hpp"
 
 namespace cupilot::ptx {
 namespace {
