@@ -71,6 +71,8 @@ constexpr NextStep next_steps[] = {
     {"run.state", "leave the buffer as it was found, or give it other content in the plan"},
     {"run.unsupported", "run it on a real device: --device cuda:0"},
     {"run.launch", "keep grid, block and shared memory within the device's limits"},
+    {"run.assert", "make the condition hold for this thread, or correct the assertion"},
+    {"run.trap", "find the check before the trap that this thread fails"},
     {"run.", "run it alone at the shape above, with the seed above"},
     {"verify.never_written",
      "write every element at the shape above: tails and sizes of 1 included"},

@@ -77,7 +77,8 @@ constexpr StandardHeader standard[] = {
     {"stdint.h", stdint_text}, {"cstdint", stdint_text}, {"limits.h", limits_text},
     {"climits", limits_text},  {"float.h", float_text},  {"cfloat", float_text},
     {"math.h", math_text},     {"cmath", math_text},     {"stddef.h", empty_text},
-    {"cstddef", empty_text},
+    {"cstddef", empty_text},   {"assert.h", empty_text}, {"cassert", empty_text},
+    {"stdio.h", empty_text},   {"cstdio", empty_text},
 };
 
 // cuda::barrier and cuda::pipeline read the clock only to wait longer between polls. Kernels may

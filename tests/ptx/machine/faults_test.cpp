@@ -260,9 +260,9 @@ TEST_CASE("the thread and lines of a fault are those of the text", "[faults]") {
   const auto report = d.run(module_of_cuda(broken), "traps", {1}, {128}, 0, P{ia}, P{io}, 128);
   REQUIRE(report.faults.size() == 1);
   CHECK(report.faults[0].thread == 77);
-  CHECK(report.faults[0].source_line == 25);
+  CHECK(report.faults[0].source_line == 27);
   CHECK(report.faults[0].where.find("thread (77,0,0)") != std::string::npos);
-  CHECK(report.faults[0].where.find("test.cu:25") != std::string::npos);
+  CHECK(report.faults[0].where.find("test.cu:27") != std::string::npos);
 }
 
 TEST_CASE("a launch that breaks its limits is refused", "[faults]") {
