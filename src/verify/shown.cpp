@@ -75,6 +75,15 @@ void say_class(const Task& task, const CompiledKernel& kernel, Verification& out
                                       name_of(out.proved), terms.seen, lost));
 }
 
+void say_clock(const CompiledKernel& kernel, Verification& out) {
+  const std::vector<std::string>& flags = kernel.facts.flags;
+  if (std::any_of(flags.begin(), flags.end(), [](const std::string& flag) {
+        return flag == "%clock" || flag == "%globaltimer";
+      }))
+    out.unproved.emplace_back(
+        "anything at another time: the kernel reads a clock, which counted instructions here");
+}
+
 void say_determinism(Verification& out) {
   std::int64_t differ = 0;
   for (const CaseReport& done : out.cases) {
@@ -227,6 +236,7 @@ void say_what_was_shown(const Task& task, const CompiledKernel& kernel, const Tr
       "{} compared elements of {} cases lie within their bound, the worst at {:.2g} of it",
       out.compared, out.cases.size(), out.worst_ratio));
   say_class(task, kernel, out);
+  say_clock(kernel, out);
   say_determinism(out);
   say_relations(out);
   say_contents(task, out);

@@ -97,6 +97,22 @@ TEST_CASE("what no case executed is named") {
   CHECK(says("a third round of loops that end at PTX lines 21"));
 }
 
+TEST_CASE("a proof of a kernel that reads a clock says so") {
+  const Task task = gemm_of(5, 7, 11);
+  CompiledKernel kernel = kernel_of(Precision::fp32_strict);
+  const auto told = [&] {
+    const auto proof = conclude(task, kernel, ProofLevel::finalist, good(task));
+    return std::any_of(proof->unproved.begin(), proof->unproved.end(), [](const std::string& line) {
+      return line.find("reads a clock") != std::string::npos;
+    });
+  };
+  CHECK_FALSE(told());
+  for (const char* flag : {"%clock", "%globaltimer"}) {
+    kernel.facts.flags = {"%smid", flag};
+    CHECK(told());
+  }
+}
+
 TEST_CASE("a wrong output names the undefined value that goes into it") {
   const Task task = gemm_of(5, 7, 11);
   TrialReport report = good(task);
