@@ -32,8 +32,7 @@ Result<std::unique_ptr<Backend>> open_device(const std::string& name, int compil
 Result<std::unique_ptr<Backend>> open_proving_device(const std::string& name,
                                                      const std::string& verb,
                                                      const Families& families = {});
-// The same for a kernel of the user's own, whose verb need not prove anything: "" asks for no
-// device that runs.
+// Opens a device for a kernel of the user's own; with `verb` "" one that runs nothing will do.
 Result<std::unique_ptr<Backend>> open_own_device(const std::string& name, const std::string& verb,
                                                  const OwnRules& rules, bool counters = true);
 

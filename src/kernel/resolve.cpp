@@ -329,7 +329,7 @@ ResolvedArgument Resolver::argument(const PlanLaunch& launch, const PlanArgument
   const NumberType& type = *number_type(argument.kind);
   if (!is_integer(argument.kind)) return real(argument);
   const std::int64_t number = value(argument.value, where);
-  // Of the narrow types both readings of the bits are at hand.
+  // Narrow types take what fits with a sign and what fits without.
   const std::int64_t half = type.bytes == 8 ? INT64_MAX : std::int64_t{1} << (8 * type.bytes - 1);
   const std::int64_t end = type.bytes < 4 ? 2 * half : half;
   if (type.bytes < 8 && (number < -half || number >= end))

@@ -388,7 +388,7 @@ class Battery {
   static constexpr std::int64_t most_varied = 60;
   // The share of the remaining budget that a single case at full size may take.
   static constexpr double full_share = 0.5;
-  // Of what is left of the budget, all sizes of telling ratios may take this much.
+  // All sizes of telling ratios may take this much of the budget that is left.
   static constexpr double telling_share = 0.25;
   // Beyond the budget, each content that it left out may take this much of the whole.
   static constexpr double small_share = 1.0 / 24;

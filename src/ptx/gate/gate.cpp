@@ -69,7 +69,7 @@ Refusal check_entries(const Module& module, std::span<const ExpectedEntry> expec
   return std::nullopt;
 }
 
-// Whether some code names a function.
+// True if some code names a function.
 bool is_named(const Module& module, std::size_t index) {
   return std::any_of(module.functions.begin(), module.functions.end(), [&](const Function& f) {
     return std::any_of(f.operands.begin(), f.operands.end(), [&](const Operand& o) {

@@ -174,7 +174,7 @@ Operand BodyParser::whole_vector(std::string_view name) {
 
 namespace {
 
-// Of C's binary operators on whole numbers: how tight each binds; 0: none.
+// Tells how tight each of C's binary operators on whole numbers binds; 0: none.
 int binding_of(const Token& token) {
   if (token.kind != TokenKind::mark) return 0;
   switch (token.text[0]) {
@@ -286,7 +286,7 @@ Operand BodyParser::constant_expression() {
           .bits = value.bits};
 }
 
-// What follows one sign of an address: a number, a product of numbers, or parentheses.
+// Reads the term after one sign of an address: a number, a product of numbers, or parentheses.
 std::uint64_t BodyParser::constant_offset() { return ConstantReader(lexer_).sum(6, 0).bits; }
 
 Operand BodyParser::braces() {

@@ -93,7 +93,7 @@ TEST_CASE("A cooperative launch may meet at the grid's barrier, and no more") {
                 entry) == "gate.state");
 }
 
-// What a compiler writes of `assert(…)` and `printf(…)`.
+// Names the functions that a compiler calls for `assert(…)` and `printf(…)`.
 const char* const system_functions =
     ".extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 a);\n"
     ".extern .func __assertfail (.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 n, "
@@ -155,7 +155,7 @@ TEST_CASE("Kernels that are not kept take nothing with them") {
   const std::vector<std::string> kept{"k"};
   keep_entries(module, kept);
   CHECK_FALSE(gate(module, std::array{expected_k()}));
-  // What the kept kernel calls stays, with its faults.
+  // A function that the kept kernel calls stays, with its faults.
   module = parsed(module_text(others, "", "call.uni helper, ();"));
   keep_entries(module, kept);
   CHECK(gate(module, std::array{expected_k()})->code == "gate.extra_entry");
