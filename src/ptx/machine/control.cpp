@@ -361,7 +361,7 @@ void part_lanes(Warp& w, const Step& s) {
     return;
   const u32 first = w.mask & 0x55555555u;
   if (first == 0 || first == w.mask) return;
-  push(w, s, {w.pc, w.reconverge, w.mask & ~first});
+  push(w, s, {w.pc - 1, w.reconverge, w.mask & ~first});
   w.active = w.mask = first;
 }
 

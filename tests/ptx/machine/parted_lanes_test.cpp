@@ -20,6 +20,7 @@ K waits_at_two_places(int* o, int n) { T; if (t < n) { s[t] = 1; __syncthreads()
 K goes_past_a_shuffle(int* o, int n) { T; int v = t; if (t < n) v = __shfl_xor_sync(~0u, v, 1); o[t] = v; }
 K lanes_lock(int* o, int n) { const int t = threadIdx.x; while (atomicCAS(o + 200, 0, 1) != 0) { } o[0] += t; __threadfence(); atomicExch(o + 200, 0); }
 K lane_waits_for_lane(int* o, int n) { const int t = threadIdx.x; int* f = o + 200; if (t == 3) { while (atomicCAS(f, 2, 2) != 1) { } o[1] = 1; } if (t == 4) atomicExch(f, 1); }
+K asks_who_is_active(unsigned* o, int n) { const unsigned t = threadIdx.x; unsigned v = 0; if (t & 1) v = o[128 + t]; o[t] = __activemask() + v; }
 )";
 
 struct Parted {
@@ -68,4 +69,22 @@ TEST_CASE("lanes that spin for a lock let its owner run", "[faults]") {
   INFO(faults_of(report));
   CHECK(report.faults.empty());
   CHECK(d.values<int>(io)[0] == 31 * 16);
+}
+
+// CUDA promises of active lanes that the one that asks is among them, not that all are.
+TEST_CASE("each lane that asks for the active ones is among them", "[faults]") {
+  for (const std::uint64_t seed : {0, 1, 2, 3}) {
+    Device d;
+    const auto io = d.output("o", 4096);
+    d.memory.mark_written(io);
+    d.options.seed = seed;
+    const auto report =
+        d.run(module_of_cuda(parted), "asks_who_is_active", {1}, {128}, 0, P{io}, 77);
+    CAPTURE(seed, faults_of(report));
+    CHECK(report.faults.empty());
+    for (std::uint32_t t = 0; t < 128; ++t) {
+      CAPTURE(t);
+      CHECK((d.values<std::uint32_t>(io)[t] >> t % 32 & 1) == 1);
+    }
+  }
 }
