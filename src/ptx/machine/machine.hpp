@@ -412,7 +412,7 @@ void remark(Warp& warp, const Step& step, std::uint32_t lane, const char* code,
 // others, which run until they end or cannot either. False: there are none.
 bool let_others_run(Warp& warp, std::uint32_t pc, bool parked);
 // Lanes that parted before and met again need not run together from here on: in half of the warps
-// every second one goes on alone.
+// every second one executes the instruction and goes on; the others execute it later.
 void part_lanes(Warp& warp, const Step& step);
 // The fault of lanes that a barrier or a warp-wide instruction needs and that never come.
 void lanes_missing(Warp& warp, const Step& step, const char* what, std::uint32_t missing);
