@@ -31,8 +31,8 @@ ModelsConfig config_of(const ModelBudget& budget) {
 }  // namespace
 
 Result<std::unique_ptr<SimModels>> SimModels::seat(SimHost& host, SimDevice& device,
-                                                   SimEndpoint& endpoint,
-                                                   const ModelBudget& budget) {
+                                                   SimEndpoint& endpoint, const ModelBudget& budget,
+                                                   double max_seconds) {
   ModelOptions options;
   options.tape = sim_tape;
   options.host = &host;
@@ -43,13 +43,15 @@ Result<std::unique_ptr<SimModels>> SimModels::seat(SimHost& host, SimDevice& dev
   if (!client) return client.error();
   std::unique_ptr<SimModels> models(new SimModels);
   models->client_ = std::move(*client);
+  const double end = max_seconds > 0 ? host.monotonic_seconds() + max_seconds : 0;
+  models->chat_ = std::make_unique<TimelyChat>(*models->client_, host, nullptr, end);
   models->task_ = landscape_task();
   auto components =
       find_components(models->task_, device.device(), device.traits().techniques, {}, {}, false);
   if (!components) return components.error();
   models->components_ = std::move(*components);
   ModelSeat seat;
-  seat.client = models->client_.get();
+  seat.client = models->chat_.get();
   seat.task = TaskRef(models->task_);
   seat.device = &device.device();
   models->strategist_ = model_strategist(seat, *models->components_.strategist);

@@ -13,6 +13,7 @@
 #include "endurance/sim_device.hpp"
 #include "endurance/sim_endpoint.hpp"
 #include "evolution/run/context.hpp"
+#include "evolution/run/timely_chat.hpp"
 
 namespace cupilot::testing {
 
@@ -21,8 +22,10 @@ inline constexpr const char* sim_tape = "run/tape.jsonl";
 // Of one sitting; it must outlive it.
 class SimModels {
  public:
+  // `max_seconds`: of the sitting, from now on, after which no question is waited for; 0: no end.
   static Result<std::unique_ptr<SimModels>> seat(SimHost& host, SimDevice& device,
-                                                 SimEndpoint& endpoint, const ModelBudget& budget);
+                                                 SimEndpoint& endpoint, const ModelBudget& budget,
+                                                 double max_seconds);
   Strategist* strategist() { return strategist_.get(); }
   KernelWriter* writer() { return writer_.get(); }
 
@@ -31,6 +34,7 @@ class SimModels {
   Task task_;
   SearchComponents components_;
   std::unique_ptr<ChatClient> client_;
+  std::unique_ptr<TimelyChat> chat_;
   std::unique_ptr<Strategist> strategist_;
   std::unique_ptr<KernelWriter> writer_;
 };

@@ -89,7 +89,7 @@ Result<EvolveReport> sit(World& w) {
   w.sitting_began = w.host.monotonic_seconds();
   std::unique_ptr<SimModels> models;
   if (w.report.models) {
-    auto seated = SimModels::seat(w.host, w.device, w.endpoint, w.budget);
+    auto seated = SimModels::seat(w.host, w.device, w.endpoint, w.budget, w.options.max_seconds);
     if (!seated) return seated.error();
     models = std::move(*seated);
     w.options.strategist = models->strategist();
