@@ -6,9 +6,14 @@
 
 #include "tracked.cuh"
 
+// How many terms are combined one after the other.
+#if !defined(CUPILOT_TREE_BLOCK)
+#define CUPILOT_TREE_BLOCK 512
+#endif
+
 namespace cupilot {
 
-constexpr long long tree_block = 512;
+constexpr long long tree_block = CUPILOT_TREE_BLOCK;
 
 template <class Combine, class Real>
 struct Tree {

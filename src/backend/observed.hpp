@@ -1,8 +1,9 @@
 // A device that hands back what a kernel left, for judging parts of a program on what they really
-// got.
+// got, and a whole by what honest arithmetic errs.
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include <cupilot/parts/compiled_kernel.hpp>
@@ -12,6 +13,9 @@
 
 namespace cupilot {
 
+// The order in which an honest execution combines the terms of its folds.
+enum class HonestOrder { blocks, in_turn, by_eights };
+
 class ObservingDevice {
  public:
   virtual ~ObservingDevice() = default;
@@ -20,6 +24,12 @@ class ObservingDevice {
   virtual Result<CaseReport> observe(const TaskRef& task, const CompiledKernel& kernel,
                                      const Case& what,
                                      std::vector<std::vector<std::byte>>& left) = 0;
+  // The task's reference in arithmetic of the contract's own type, over given storages: one a
+  // tensor, those of pure outputs are not looked at. Each tensor's storage after it; empty where it
+  // did not end. Any thread.
+  virtual Result<std::vector<std::vector<std::byte>>> honest(
+      const TaskRef& task, const Workload& workload,
+      std::span<const std::vector<std::byte>> tensors, HonestOrder order) = 0;
 };
 
 }  // namespace cupilot

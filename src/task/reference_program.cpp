@@ -11,11 +11,27 @@
 namespace cupilot {
 namespace {
 
-constexpr std::array<const char*, 3> build_names = {"oracle", "plain", "tracked"};
-constexpr std::array<const char*, 3> result_parameters = {
-    "double* values, long long begin, long long count",
-    "void* output, long long begin, long long count",
-    "double* values, double* sums, const long long* begins, long long slice, long long count"};
+constexpr std::array<const char*, 5> build_names = {"oracle", "plain", "tracked", "in_turn",
+                                                    "by_eights"};
+
+const char* result_parameters(ReferenceBuild build) {
+  switch (build) {
+    case ReferenceBuild::oracle:
+      return "double* values, long long begin, long long count";
+    case ReferenceBuild::tracked:
+      return "double* values, double* sums, const long long* begins, long long slice, "
+             "long long count";
+    default:
+      return "void* output, long long begin, long long count";
+  }
+}
+
+// Sets how many terms a fold combines one after the other (kernels/trusted/tree.cuh).
+const char* order_text(ReferenceBuild build) {
+  return build == ReferenceBuild::in_turn     ? "#define CUPILOT_TREE_BLOCK (1ll << 40)\n"
+         : build == ReferenceBuild::by_eights ? "#define CUPILOT_TREE_BLOCK 8\n"
+                                              : "";
+}
 
 bool has_output(const Tensor& tensor) {
   return tensor.role == Role::out || tensor.role == Role::in_out;
@@ -195,9 +211,8 @@ std::string begin_text(const Task& task) {
 
 std::string entry_text(const Task& task, const Tensor& tensor, ReferenceBuild build,
                        const std::string& entry) {
-  std::string out =
-      fmt::format("extern \"C\" __global__ void {}({}{}) {{\n", entry, parameters(task),
-                  result_parameters[static_cast<std::size_t>(build)]);
+  std::string out = fmt::format("extern \"C\" __global__ void {}({}{}) {{\n", entry,
+                                parameters(task), result_parameters(build));
   if (build == ReferenceBuild::tracked) out += slice_text;
   out += begin_text(task);
   out +=
@@ -250,6 +265,7 @@ Result<ReferenceProgram> reference_program(const Task& task, ReferenceBuild buil
   ReferenceProgram program;
   program.text = fmt::format("// Reference of task '{}', {} build.\n", task.name, name);
   program.text += fmt::format("#define CUPILOT_SECOND_ORDER {}\n", second_order(task.precision));
+  program.text += order_text(build);
   for (const char* file : {"trusted/storage.cuh", "trusted/tracked.cuh", "trusted/tree.cuh"}) {
     const bool staged = !task.reference.stages.empty();
     if (staged || file != std::string_view("trusted/tree.cuh"))

@@ -1,4 +1,4 @@
-// The three builds of a task's reference text as self-contained CUDA programs (no toolkit headers).
+// The builds of a task's reference text as self-contained CUDA programs (no toolkit headers).
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,9 @@ namespace cupilot {
 
 // oracle: real = double. plain: real = the contract's type, output in storage type: the plain
 // baseline. tracked: value and condition sum of each element; its values equal the oracle's.
-enum class ReferenceBuild { oracle, plain, tracked };
+// in_turn, by_eights: plain with folds of a staged reference in another order, all terms one after
+// the other, or in a tree of eights.
+enum class ReferenceBuild { oracle, plain, tracked, in_turn, by_eights };
 
 struct ReferenceEntry {
   std::string entry;   // extern "C" kernel
@@ -39,13 +41,13 @@ std::int64_t stage_number_bytes(const Task& task, ReferenceBuild build);
 // `double` per scalar; one `long long` per axis in task order; one `const cupilot_number*` per
 // entry of `stages`, null where its values are to be computed by those who read them; then
 //   oracle: double* values, begin, count: values[i] belongs to element begin + i;
-//   plain: void* output (whole tensor, storage type), begin, count: elements [begin, begin + count)
-//   are written at their place; tracked: double* values, double* sums, const long long* begins,
-//   slice, count: slices of `slice` elements from begins[0], begins[1] ... on, one after the other
-//   in values and sums, of which there are `count`;
-//   an entry of `stages`: const cupilot_number* from, cupilot_number* out, span, parts, from_parts,
-//   count: `span` terms a thread (`from` null), or `span` of the `from_parts` parts an element that
-//   an earlier launch left in `from`; `parts` threads an element, of which one finishes it.
+//   plain, in_turn, by_eights: void* output (whole tensor, storage type), begin, count: elements
+//   [begin, begin + count) are written at their place; tracked: double* values, double* sums, const
+//   long long* begins, slice, count: slices of `slice` elements from begins[0], begins[1] ... on,
+//   one after the other in values and sums, of which there are `count`; an entry of `stages`: const
+//   cupilot_number* from, cupilot_number* out, span, parts, from_parts, count: `span` terms a
+//   thread (`from` null), or `span` of the `from_parts` parts an element that an earlier launch
+//   left in `from`; `parts` threads an element, of which one finishes it.
 // numbers `long long`. One thread an element: grid cdiv(count, 256), for tracked cdiv(slice, 256)
 // by the slices; block 256.
 Result<ReferenceProgram> reference_program(const Task& task, ReferenceBuild build);

@@ -139,9 +139,9 @@ class Planner {
 };
 
 // Launches that store one stage in a new buffer: of a scan one; of a fold one, or one for its
-// blocks and one for each further level.
+// blocks and one for each further level; `whole`: one all the same.
 int add_stage(StagePlan& plan, const StageEntry& entry, const ReferenceStage& stage,
-              const Planner::Size& size, std::int64_t number_bytes) {
+              const Planner::Size& size, std::int64_t number_bytes, bool whole) {
   const auto buffer = [&](std::int64_t numbers) {
     plan.buffers.push_back(std::max<std::int64_t>(numbers, 1) * number_bytes);
     return static_cast<int>(plan.buffers.size()) - 1;
@@ -153,7 +153,7 @@ int add_stage(StagePlan& plan, const StageEntry& entry, const ReferenceStage& st
   }
   int from = -1;
   std::int64_t left = size.over, from_parts = 0;
-  while (size.free < enough_threads && left >= long_fold) {
+  while (!whole && size.free < enough_threads && left >= long_fold) {
     const std::int64_t parts = blocks_of(left);
     const int out = buffer(size.free * parts);
     plan.launches.push_back({entry.entry, from, out, block, parts, from_parts, size.free * parts});
@@ -194,7 +194,7 @@ Result<StagePlan> stage_plan(const Task& task, const ReferenceProgram& program,
     const int stage = static_cast<int>(entry.stage);
     if (!needed[entry.stage] || (stage == last && !spread)) continue;
     plan.stored[i] = add_stage(plan, entry, planner.stage(stage), planner.whole(stage),
-                               stage_number_bytes(task, build));
+                               stage_number_bytes(task, build), build == ReferenceBuild::in_turn);
   }
   return plan;
 }

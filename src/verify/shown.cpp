@@ -211,8 +211,8 @@ void say_excused(Verification& out) {
   }
   if (excused > 0)
     out.unproved.push_back(
-        fmt::format("{} elements on denormals and extreme scales, where the "
-                    "contract's own type fails too",
+        fmt::format("{} elements on denormals, special values and extreme scales, "
+                    "where the contract's own type fails too",
                     excused));
 }
 

@@ -54,7 +54,7 @@ ResolvedLaunch launch_of(const std::string& entry, std::int64_t count,
 }  // namespace
 
 Result<ResolvedPlan> plain_plan(const Task& task, const Workload& workload,
-                                const ReferenceProgram& program) {
+                                const ReferenceProgram& program, ReferenceBuild build) {
   const auto head = head_of(task, workload);
   ResolvedPlan plan;
   for (const ReferenceEntry& entry : program.entries) {
@@ -62,8 +62,7 @@ Result<ResolvedPlan> plain_plan(const Task& task, const Workload& workload,
     while (task.tensors[output].name != entry.tensor) ++output;
     const auto shape = shape_of(task, task.tensors[output], workload);
     if (!shape) return shape.error();
-    auto stages =
-        stage_plan(task, program, ReferenceBuild::plain, workload, entry.tensor, shape->elements);
+    auto stages = stage_plan(task, program, build, workload, entry.tensor, shape->elements);
     if (!stages) return stages.error();
     const int first = static_cast<int>(plan.buffers.size());
     const auto placed = [&](int buffer) { return buffer_at(buffer < 0 ? -1 : first + buffer); };

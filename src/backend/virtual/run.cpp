@@ -42,7 +42,7 @@ bool is_written(const Tensor& tensor) {
 
 // Contents that arithmetic of the contract's own type may fail on.
 bool strains_types(ContentKind kind) {
-  return kind == ContentKind::denormals || kind == ContentKind::scales;
+  return kind == ContentKind::denormals || kind == ContentKind::scales || overflows(kind);
 }
 
 Result<void> report_outputs(const VirtualContext& context, const TaskRef& task, const Case& what,
@@ -73,16 +73,6 @@ Result<void> report_outputs(const VirtualContext& context, const TaskRef& task, 
     report.outputs.push_back(std::move(*output));
   }
   return {};
-}
-
-std::vector<TensorBytes> left_in(const Task& task, VirtualMemory& memory) {
-  std::vector<TensorBytes> left(task.tensors.size());
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    if (memory.tensor(i) == no_buffer) continue;
-    const auto bytes = std::as_bytes(memory.device().data(memory.tensor(i)));
-    left[i].assign(bytes.begin(), bytes.end());
-  }
-  return left;
 }
 
 // A wrong output that another run of the same inputs gives otherwise, where undefined values were
@@ -137,6 +127,16 @@ Result<void> run_plan(const VirtualContext& context, const TaskRef& task,
 }
 
 }  // namespace
+
+std::vector<TensorBytes> left_in(const Task& task, VirtualMemory& memory) {
+  std::vector<TensorBytes> left(task.tensors.size());
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (memory.tensor(i) == no_buffer) continue;
+    const auto bytes = std::as_bytes(memory.device().data(memory.tensor(i)));
+    left[i].assign(bytes.begin(), bytes.end());
+  }
+  return left;
+}
 
 std::optional<Fault> lacks_memory(const ResolvedPlan& plan) {
   double bytes = 0;

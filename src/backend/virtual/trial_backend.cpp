@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <thread>
 
 #include <cupilot/parts/peaks.hpp>
@@ -10,6 +11,7 @@
 #include "backend/devices.hpp"
 #include "backend/observed.hpp"
 #include "backend/virtual/measure.hpp"
+#include "backend/virtual/plain_run.hpp"
 #include "backend/virtual/profile.hpp"
 #include "backend/virtual/run.hpp"
 #include "base/phases.hpp"
@@ -76,6 +78,22 @@ class VirtualBackend final : public Backend, public Inspector, public ObservingD
       return report;
     }
     return run_case(context(), task, kernel, *programs, what, &left);
+  }
+
+  Result<std::vector<std::vector<std::byte>>> honest(
+      const TaskRef& task, const Workload& workload,
+      std::span<const std::vector<std::byte>> tensors, HonestOrder order) override {
+    const DeviceWork interpreting;
+    constexpr std::array builds = {ReferenceBuild::plain, ReferenceBuild::in_turn,
+                                   ReferenceBuild::by_eights};
+    Case what;
+    what.workload = workload;
+    auto ran =
+        PlainRun::over(context(), task, what, builds[static_cast<std::size_t>(order)], tensors);
+    if (!ran) return std::move(ran.error()).while_doing("running on " + identity());
+    std::vector<std::vector<std::byte>> left;
+    if ((*ran)->memory() != nullptr) left = left_in(task, *(*ran)->memory());
+    return left;
   }
 
   Result<std::vector<SubjectReport>> measure(const TaskRef& task, const Workload& workload,

@@ -9,6 +9,7 @@
 #include "evolution/evaluate/count_work.hpp"
 #include "evolution/evaluate/part_prover.hpp"
 #include "evolution/evaluate/pipe.hpp"
+#include "evolution/evaluate/prove_whole.hpp"
 #include "evolution/evaluate/screen.hpp"
 #include "evolution/evaluate/timing.hpp"
 
@@ -63,6 +64,21 @@ StageAnswer prove_on_device(const Pipe& pipe, const EvaluationOptions& rules, Pr
   return std::optional<Rejected>();
 }
 
+// Holds what may win against honest executions of its graph.
+StageAnswer prove_as_a_whole(const Pipe& pipe, const EvaluationOptions& rules, ProofLevel level,
+                             const Passed& passed, Accepted& accepted) {
+  if (level == ProofLevel::candidate || !is_proved_as_a_whole(pipe.task))
+    return std::optional<Rejected>();
+  const Phase phase("whole proof");
+  Backend& device = pipe.screen != nullptr ? *pipe.screen : *pipe.backend;
+  auto proof = prove_whole(device, pipe.task, passed.kernel, rules.proof_seed);
+  if (!proof) return proof.error();
+  Verification& shown = accepted.verification;
+  if (!proof->proved.empty()) shown.proved_by.push_back(std::move(proof->proved));
+  if (!proof->unproved.empty()) shown.unproved.push_back(std::move(proof->unproved));
+  return std::move(proof->refused);
+}
+
 // On the screen, then on the device; on both at once what the screen has seen before.
 StageAnswer prove(const Pipe& pipe, const EvaluationOptions& rules, ProofLevel level,
                   Passed& passed, Accepted& accepted) {
@@ -100,7 +116,7 @@ StageAnswer prove(const Pipe& pipe, const EvaluationOptions& rules, ProofLevel l
     accepted.conditions.screened_on = pipe.screen->identity();
   }
   if (!screened.unproved.empty()) accepted.verification.unproved.push_back(screened.unproved);
-  return refused;
+  return prove_as_a_whole(pipe, rules, level, passed, accepted);
 }
 
 std::optional<Rejected> wrong_when_timed(const std::vector<CaseReport>& proofs) {

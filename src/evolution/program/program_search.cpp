@@ -9,6 +9,7 @@
 
 #include "evolution/journal/events.hpp"
 #include "evolution/journal/run_state.hpp"
+#include "evolution/program/calibrate.hpp"
 #include "evolution/program/choose.hpp"
 #include "evolution/program/content.hpp"
 #include "evolution/program/writer.hpp"
@@ -354,8 +355,13 @@ bool needs_program(const Task& task, const Backend& backend, const EvolveOptions
 
 Result<EvolveReport> evolve_program(const Task& task, Backend& backend,
                                     const EvolveOptions& options) {
-  return run_program(task, backend, options, [&](const EvolveOptions& all) {
-    return evolve_kernel(task, backend, all, {.notices = {}, .weak_check_allowed = true});
+  return run_program(task, backend, options, [&](const EvolveOptions& all) -> Result<EvolveReport> {
+    auto untold = untold_classes(backend, task);
+    if (!untold) return untold.error();
+    for (std::string& one : *untold)
+      one = "unproved by errors of the whole, which parts prove: " + one;
+    return evolve_kernel(task, backend, all,
+                         {.notices = std::move(*untold), .weak_check_allowed = true});
   });
 }
 

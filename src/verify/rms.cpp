@@ -1,0 +1,108 @@
+#include "verify/rms.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace cupilot {
+namespace {
+
+constexpr double whole_factor = 2, line_factor = 4, largest_factor = 8;
+// One in so many elements, those with the largest honest errors, enters no root mean square: a
+// quotient by almost nothing would outweigh all others.
+constexpr std::size_t left_out = 16;
+
+// Root mean squares and largest values of some elements.
+struct Size {
+  double squares = 0, largest = 0;
+  std::size_t count = 0;
+  void add(double value, bool in_rms) {
+    if (!std::isnan(largest) && !(std::fabs(value) <= largest)) largest = std::fabs(value);
+    if (in_rms) squares += value * value;
+    count += in_rms ? 1 : 0;
+  }
+  double rms() const { return count == 0 ? 0.0 : std::sqrt(squares / static_cast<double>(count)); }
+};
+
+class Judge {
+ public:
+  Judge(const HonestOutput& output, std::span<const double> got) : output_(output), got_(got) {}
+
+  RmsVerdict run() {
+    const auto count = static_cast<std::int64_t>(output_.want.size());
+    judge(0, count, whole_factor, -1, false);
+    const std::int64_t line = std::max<std::int64_t>(1, output_.line);
+    const std::int64_t lines = (least_for_rms + line - 1) / line;
+    const std::int64_t group = lines * line;
+    for (std::int64_t first = 0; first < count; first += group) {
+      // What is left of a group goes with the one before it.
+      const bool last = count - first < 2 * group;
+      const std::int64_t size = last ? count - first : group;
+      judge(first, size, line_factor, first, true);
+      if (last) break;
+    }
+    return verdict_;
+  }
+
+ private:
+  bool is_looked_at(std::size_t i) const {
+    return std::isfinite(output_.want[i]) && std::isfinite(output_.err0[i]);
+  }
+
+  // The honest error above which elements enter no root mean square.
+  double limit_of(std::int64_t first, std::int64_t count) const {
+    std::vector<double> errors;
+    for (std::int64_t i = first; i < first + count; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      if (is_looked_at(at)) errors.push_back(output_.err0[at]);
+    }
+    const std::size_t out = errors.size() / left_out;
+    if (out == 0) return std::numeric_limits<double>::infinity();
+    const auto place = errors.end() - static_cast<std::ptrdiff_t>(out) - 1;
+    std::nth_element(errors.begin(), place, errors.end());
+    return *place;
+  }
+
+  void judge(std::int64_t first, std::int64_t count, double factor, std::int64_t named,
+             bool largest) {
+    const double limit = limit_of(first, count);
+    Size error, honest, value;
+    for (std::int64_t i = first; i < first + count; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      if (!is_looked_at(at)) continue;
+      const bool in_rms = output_.err0[at] <= limit;
+      error.add(got_[at] - output_.want[at], in_rms);
+      honest.add(output_.err0[at], in_rms);
+      value.add(output_.want[at], in_rms);
+    }
+    const auto granted = [&](double size) { return output_.per_value * size + output_.tiny; };
+    note(error.rms(), factor * honest.rms() + granted(value.rms()), named, count, "rms");
+    if (!largest) return;
+    note(error.largest, largest_factor * honest.largest + granted(value.largest), named, count,
+         "largest");
+  }
+
+  void note(double error, double allowed, std::int64_t first, std::int64_t count,
+            std::string_view measure) {
+    const double ratio = error <= allowed ? (allowed > 0 ? error / allowed : 0.0)
+                         : allowed > 0    ? error / allowed
+                                          : std::numeric_limits<double>::infinity();
+    const bool ok = error <= allowed;  // so that NaN fails
+    if (verdict_.ok && ok && ratio <= verdict_.ratio) return;
+    if (!verdict_.ok && (ok || !(ratio > verdict_.ratio))) return;
+    verdict_ = {ok, ratio, first, count, error, allowed, measure};
+  }
+
+  const HonestOutput& output_;
+  std::span<const double> got_;
+  RmsVerdict verdict_;
+};
+
+}  // namespace
+
+RmsVerdict judge_by_rms(const HonestOutput& output, std::span<const double> got) {
+  return Judge(output, got).run();
+}
+
+}  // namespace cupilot

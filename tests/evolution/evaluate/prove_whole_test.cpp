@@ -1,0 +1,139 @@
+// Whole graphs against honest executions: what their parts' bounds no longer see is refused.
+#include "evolution/evaluate/prove_whole.hpp"
+
+#include "catch.hpp"
+#include "evolution/program/support.hpp"
+
+namespace cupilot::testing {
+namespace {
+
+Task mlp_task() {
+  const auto tensor = [](const char* name, Role role, std::vector<Expr> shape) {
+    return Tensor{.name = name, .role = role, .shape = std::move(shape)};
+  };
+  Task task;
+  task.name = "mlp";
+  task.axes = {{"rows"}, {"k", AxisKind::reduced}, {"n"}, {"m"}};
+  task.tensors = {tensor("x", Role::in, {"rows", "k"}), tensor("w", Role::in, {"n", "k"}),
+                  tensor("v", Role::in, {"m", "n"}), tensor("y", Role::out, {"rows", "m"})};
+  task.operations = {{"first", "linear", {"x", "w"}, {"h"}, {}},
+                     {"act", "gelu", {"h"}, {"a"}, {}},
+                     {"last", "linear", {"a", "v"}, {"y"}, {}}};
+  task.time_shapes = {{{{"rows", 24}, {"k", 96}, {"n", 80}, {"m", 24}}}};
+  REQUIRE_OK(complete(task));
+  return task;
+}
+
+constexpr const char* text = R"(
+#if !defined(TERMS)
+#define TERMS(k) (k)
+#endif
+#if !defined(OPERAND)
+#define OPERAND(x) (x)
+#endif
+#if !defined(EDGE)
+#define EDGE(x) (x)
+#endif
+__device__ float cut(float x, int bits) {
+  return __uint_as_float(__float_as_uint(x) + (1u << (22 - bits)) & ~((1u << (23 - bits)) - 1u));
+}
+extern "C" __global__ void product(const float* x, const float* w, float* y, int rows, int n, int k,
+                                   int last) {
+  const int e = blockIdx.x * 128 + threadIdx.x;
+  if (e >= rows * n) return;
+  float acc = 0.0f;
+  for (int i = 0; i < (last ? TERMS(k) : k); ++i) {
+    const float a = x[e / n * k + i], b = w[e % n * k + i];
+    acc = last ? fmaf(OPERAND(a), OPERAND(b), acc) : fmaf(a, b, acc);
+  }
+  y[e] = last ? acc : EDGE(0.5f * acc * (1.0f + erff(acc * 0.70710678118654752f)));
+}
+)";
+
+KernelSource mlp_kernel(const std::string& fault) {
+  const auto named = [](const char* name) {
+    return PlanArgument{PlanArgument::Kind::name, name, 0};
+  };
+  const auto number = [](const char* value) {
+    return PlanArgument{PlanArgument::Kind::i32, "", Expr(value)};
+  };
+  KernelSource source;
+  source.text = fault + text;
+  source.plan.buffers = {{"h", Expr("rows * n * 4")}};
+  PlanLaunch first;
+  first.name = "first";
+  first.entry = "product";
+  first.grid = {Expr("cdiv(rows * n, 128)")};
+  first.block = {128};
+  first.args = {named("x"),  named("w"),  named("h"), number("rows"),
+                number("n"), number("k"), number("0")};
+  PlanLaunch last = first;
+  last.name = "last";
+  last.grid = {Expr("cdiv(rows * m, 128)")};
+  last.args = {named("h"),  named("v"),  named("y"), number("rows"),
+               number("m"), number("n"), number("1")};
+  source.plan.launches = {first, last};
+  return source;
+}
+
+CompiledKernel compiled(const std::string& fault) {
+  const auto kernel = device().compile(mlp_kernel(fault));
+  if (kernel.is_rejected()) FAIL(kernel.rejected().message);
+  REQUIRE(kernel);
+  return *kernel;
+}
+
+TEST_CASE("a whole graph errs no more than honest executions", "[threads]") {
+  struct Row {
+    const char* name;
+    const char* fault;
+    bool refused;
+  };
+  const Row rows[] = {
+      {"honest", "", false},
+      {"tf32 in the second product", "#define OPERAND(x) cut(x, 10)\n", true},
+      {"bf16 in the second product", "#define OPERAND(x) cut(x, 7)\n", true},
+      {"an intermediate in bf16", "#define EDGE(x) cut(x, 7)\n", true},
+      {"a term is dropped", "#define TERMS(k) ((k) - 1)\n", true},
+  };
+  const TaskRef task(mlp_task());
+  REQUIRE(is_proved_as_a_whole(task));
+  for (const Row& row : rows) {
+    INFO(row.name);
+    const auto proof = prove_whole(device(), task, compiled(row.fault), 1);
+    REQUIRE_OK(proof);
+    CHECK(proof->refused.has_value() == row.refused);
+    CHECK(proof->proved.empty() == row.refused);
+    if (proof->refused) CHECK(proof->refused->code == "verify.bound");
+  }
+}
+
+TEST_CASE("a device that does not observe leaves the whole unproved") {
+  const TempDir dir;
+  const auto fake = fake_device(write_landscape(dir));
+  REQUIRE(fake != nullptr);
+  const auto proof = prove_whole(*fake, TaskRef(mlp_task()), {}, 1);
+  REQUIRE_OK(proof);
+  CHECK_FALSE(proof->refused);
+  CHECK_THAT(proof->unproved, Catch::Contains("no virtual device"));
+}
+
+TEST_CASE("a product that overflows before a gelu refuses no honest kernel", "[threads]") {
+  const TaskRef task(mlp_task());
+  const auto failed = [&](const char* fault) {
+    Case what;
+    what.workload = task->time_shapes[0];
+    what.content = {1, ContentKind::special};
+    const CompiledKernel kernel = compiled(fault);
+    const auto report = device().run(task, kernel, {&what, 1});
+    REQUIRE_OK(report);
+    REQUIRE(report->cases.size() == 1);
+    REQUIRE(report->cases[0].outputs.size() == 1);
+    return report->cases[0].outputs[0].failed;
+  };
+  CHECK(failed("") == 0);
+  CHECK(failed("#define EDGE(x) ((x) != (x) ? 0.0f : (x))\n") > 0);  // drops a NaN
+}
+
+}  // namespace
+}  // namespace cupilot::testing
