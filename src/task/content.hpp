@@ -28,6 +28,11 @@ Result<FillParams> fill_params(const Task& task, std::size_t tensor, const Workl
 Result<std::size_t> source_of(const Task& task, std::size_t tensor, const Workload& workload,
                               const Content& content);
 
+// Content of values near the largest of a type: products overflow in the contract's own type.
+inline bool overflows(ContentKind kind) {
+  return kind == ContentKind::special || kind == ContentKind::huge_element;
+}
+
 // Variation::scaled: the factor of the first floating input.
 inline constexpr double scaled_by = 2.0;
 // Variation::swapped: the axis whose lines are exchanged, null where none can be; its dimension in

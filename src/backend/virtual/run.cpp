@@ -15,6 +15,7 @@
 #include "backend/virtual/metamorphic.hpp"
 #include "backend/virtual/plain_run.hpp"
 #include "ptx/syntax/parser.hpp"
+#include "task/content.hpp"
 
 namespace cupilot {
 namespace {

@@ -51,11 +51,6 @@ Result<CaseReport> run_case(const VirtualContext& context, const TaskRef& task,
 // Each tensor's storage, in the task's order.
 std::vector<TensorBytes> left_in(const Task& task, VirtualMemory& memory);
 
-// Contents of values near the largest of a type: what is made of them may overflow on the way.
-inline bool overflows(ContentKind kind) {
-  return kind == ContentKind::special || kind == ContentKind::huge_element;
-}
-
 // Compares output `tensor` in `memory` with `oracle`, counting elements never written apart.
 // `plain`: memory where the reference ran in arithmetic of the contract's own type; elements that
 // fail there too are excused; where content overflows, if what stands there is not finite.

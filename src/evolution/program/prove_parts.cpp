@@ -42,11 +42,6 @@ const PartKernel* guilty(const std::vector<PartKernel>& parts, const TrialReport
   return nullptr;
 }
 
-// Content whose products overflow in the contract's own type.
-bool overflows(ContentKind kind) {
-  return kind == ContentKind::special || kind == ContentKind::huge_element;
-}
-
 // Judges one part on what it got in one run of the exposed program.
 class PartJudge {
  public:
