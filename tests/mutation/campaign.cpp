@@ -15,14 +15,6 @@
 namespace cupilot::mutation {
 namespace {
 
-Result<Task> task_of(const std::string& root, const std::vector<std::string>& words) {
-  if (words.empty())
-    return Error{ErrorCode::usage, "the kernel's header states no task",
-                 "add a `// cupilot:` line"};
-  if (words[0] != "gemm") return load_task(root + "/" + words[0]);
-  return gemm_of({words.begin() + 1, words.end()});
-}
-
 std::string line_at(const std::string& text, std::size_t at) {
   const std::size_t before = text.rfind('\n', at);
   const std::size_t begin = before == std::string::npos ? 0 : before + 1;
@@ -51,6 +43,15 @@ Result<bool> same_code(Backend& backend, const KernelSource& a, const KernelSour
 }
 
 }  // namespace
+
+Result<Task> task_of(const std::string& root, const std::vector<std::string>& words) {
+  if (words.empty())
+    return Error{ErrorCode::usage, "the kernel's header states no task",
+                 "add a `// cupilot:` line"};
+  const bool from_root = !words[0].starts_with('/');
+  if (words[0] != "gemm") return load_task((from_root ? root + "/" : "") + words[0]);
+  return gemm_of({words.begin() + 1, words.end()});
+}
 
 Result<Campaign> read_campaign(const std::string& path) {
   Campaign campaign;
@@ -92,26 +93,33 @@ Result<std::vector<Mutant>> mutants(const Campaign& campaign, const std::string&
   return all;
 }
 
-Verdict judge(const std::string& root, const Mutant& mutant, const KernelSource& original,
-              Backend& backend) {
+Verdict judge_source(const Task& task, const KernelSource& source, Backend& backend) {
   const auto begin = std::chrono::steady_clock::now();
   Verdict verdict;
-  const auto kernel = read_standalone(root + "/tests/hostile/honest/" + mutant.kernel);
-  const auto task = kernel ? task_of(root, kernel->task_words) : Result<Task>(kernel.error());
-  if (!task) return {Fate::broken, "error", task.error().message, 0};
   const auto candidate =
-      evaluate_source({TaskRef(*task), &backend, nullptr, 1}, mutant.source, ProofLevel::finalist);
+      evaluate_source({TaskRef(task), &backend, nullptr, 1}, source, ProofLevel::finalist);
   if (!candidate) return {Fate::broken, "error", candidate.error().message, 0};
   if (const auto* rejected = std::get_if<Rejected>(&candidate->outcome)) {
     const bool shows_nothing =
         rejected->stage == Stage::compile || rejected->code == "run.unsupported";
     verdict = {shows_nothing ? Fate::broken : Fate::refused, rejected->code, rejected->message, 0};
   } else if (std::holds_alternative<Accepted>(candidate->outcome)) {
-    const auto same = same_code(backend, mutant.source, original);
-    if (!same) return {Fate::broken, "error", same.error().message, 0};
-    verdict = {*same ? Fate::equal : Fate::survived, "accepted", "", 0};
+    verdict = {Fate::survived, "accepted", "", 0};
   }
   verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return verdict;
+}
+
+Verdict judge(const std::string& root, const Mutant& mutant, const KernelSource& original,
+              Backend& backend) {
+  const auto kernel = read_standalone(root + "/tests/hostile/honest/" + mutant.kernel);
+  const auto task = kernel ? task_of(root, kernel->task_words) : Result<Task>(kernel.error());
+  if (!task) return {Fate::broken, "error", task.error().message, 0};
+  Verdict verdict = judge_source(*task, mutant.source, backend);
+  if (verdict.fate != Fate::survived) return verdict;
+  const auto same = same_code(backend, mutant.source, original);
+  if (!same) return {Fate::broken, "error", same.error().message, 0};
+  if (*same) verdict.fate = Fate::equal;
   return verdict;
 }
 

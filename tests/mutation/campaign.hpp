@@ -9,6 +9,7 @@
 #include <cupilot/backend.hpp>
 #include <cupilot/parts/kernel_source.hpp>
 #include <cupilot/result.hpp>
+#include <cupilot/task.hpp>
 
 namespace cupilot::mutation {
 
@@ -45,6 +46,10 @@ struct Verdict {
   std::string code{}, message{};
   double seconds = 0;
 };
+// A kernel's task by the words of its header; files are named from the repository's root.
+Result<Task> task_of(const std::string& root, const std::vector<std::string>& words);
+// What the whole pipe says of a source as a finalist.
+Verdict judge_source(const Task& task, const KernelSource& source, Backend& backend);
 Verdict judge(const std::string& root, const Mutant& mutant, const KernelSource& original,
               Backend& backend);
 
