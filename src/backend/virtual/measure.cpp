@@ -14,6 +14,7 @@
 #include "predict/kernel_residual.hpp"
 #include "ptx/gate/facts.hpp"
 #include "ptx/syntax/parser.hpp"
+#include "task/operators.hpp"
 
 namespace cupilot {
 namespace {
@@ -55,6 +56,31 @@ void hold_at_floor(Measurement& measurement, double floor_us) {
   measurement.samples_us = {floor_us};
 }
 
+double counted_operations(const Counts& counts, bool products_alone) {
+  constexpr Counter products[] = {Counter::flops_fp64,      Counter::flops_fp32,
+                                  Counter::flops_fp16,      Counter::ops_tensor_bf16,
+                                  Counter::ops_tensor_fp16, Counter::ops_tensor_tf32,
+                                  Counter::ops_tensor_fp8,  Counter::ops_tensor_int8};
+  double sum = 0;
+  for (const Counter one : products) sum += counts[one].value;
+  if (products_alone) return sum;
+  return sum + counts[Counter::integer_ops].value + counts[Counter::special_ops].value;
+}
+
+// A kernel that computes so little knows a short cut, or was counted at blocks that do not stand
+// for the others.
+void flag_little_work(Measurement& measurement, double counted, double textbook) {
+  constexpr double enough = 0.5, most = 100;
+  if (counted >= enough * textbook) return;
+  measurement.conditions.push_back(fmt::format(
+      "counts {:.3g} operations, {:.2g} % of the textbook's {:.3g}: the kernel takes a short cut, "
+      "or the counted blocks do not stand for the others and its time is too short",
+      counted, 100 * counted / textbook, textbook));
+  const double times = std::min(enough * textbook / std::max(counted, 1.0), most);
+  measurement.interval_high_us =
+      std::max(measurement.interval_high_us, measurement.time_us * times);
+}
+
 namespace {
 
 std::vector<double> ratio_to(const Measurement& time, const Measurement& first) {
@@ -85,6 +111,9 @@ Attempt<Measurement> VirtualMeasurer::candidate(const TaskRef& task, const Compi
   const auto floor = floor_us(task, workload, context_.device, task->precision);
   Measurement measurement = modelled(context_, *inputs, floor ? *floor : 0);
   if (floor && any_extrapolated(*inputs)) hold_at_floor(measurement, *floor);
+  if (const auto textbook = textbook_flops(*task, workload))
+    flag_little_work(measurement, counted_operations(measurement.counts, is_matmul_like(*task)),
+                     static_cast<double>(*textbook));
   return measurement;
 }
 

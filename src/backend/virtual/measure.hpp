@@ -15,6 +15,14 @@ namespace cupilot {
 // where it lies below, and says so among its conditions.
 void hold_at_floor(Measurement& measurement, double floor_us);
 
+// Operations that a kernel computes: on floats and on tensor cores, unless `products_alone` also
+// integer and special ones.
+double counted_operations(const Counts& counts, bool products_alone);
+
+// Names a count below half of the textbook's operations among the conditions of a time and raises
+// the end of its interval to that of half the textbook's work, at most a hundredfold.
+void flag_little_work(Measurement& measurement, double counted, double textbook);
+
 class VirtualMeasurer {
  public:
   VirtualMeasurer(VirtualContext context, CompilePool& pool)

@@ -18,6 +18,13 @@ std::vector<GridPlace> places(std::int64_t side) {
   return {{(side - 1) / 2, static_cast<double>(side - 1)}, {side - 1, 1}};
 }
 
+// Splits the middle of a side into two neighbours. Rows and planes may take turns in their work: a
+// stride of two leaves every other row of a transposed convolution without a tap.
+std::vector<GridPlace> turned(const GridPlace& middle, std::int64_t side) {
+  if (side < 4) return {middle};
+  return {{middle.at, middle.weight / 2}, {middle.at + 1, middle.weight / 2}};
+}
+
 // Positions spread evenly over a grid of one dimension, whose order the kernel may have changed.
 std::vector<GridPlace> spread(std::int64_t side) {
   constexpr std::int64_t most = 6;
@@ -61,9 +68,16 @@ std::vector<Sample> choose_samples(const std::array<std::int64_t, 3>& grid, bool
   std::vector<Sample> samples;
   for (const GridPlace& z : sides[2]) {
     for (const GridPlace& y : sides[1]) {
-      for (const GridPlace& x : sides[0])
-        samples.push_back(
-            sample_at({x.at, y.at, z.at}, grid, columns, x.weight * y.weight * z.weight));
+      for (const GridPlace& x : sides[0]) {
+        const bool middle = z.weight >= sides[2][0].weight && y.weight >= sides[1][0].weight &&
+                            x.weight >= sides[0][0].weight;
+        for (const GridPlace& plane : turned(z, middle && sides[2].size() == 2 ? grid[2] : 1)) {
+          for (const GridPlace& row : turned(y, middle && sides[1].size() == 2 ? grid[1] : 1)) {
+            samples.push_back(sample_at({x.at, row.at, plane.at}, grid, columns,
+                                        x.weight * row.weight * plane.weight));
+          }
+        }
+      }
     }
   }
   std::stable_sort(samples.begin(), samples.end(),

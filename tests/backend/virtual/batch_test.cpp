@@ -136,5 +136,36 @@ TEST_CASE("A batch of twice as many matrices is modelled at twice the time, abov
   CHECK(times[1] / times[0] == Approx(2).epsilon(0.1));
 }
 
+TEST_CASE("A time of less than half of the textbook's work says so, and its interval reaches up") {
+  struct Row {
+    double fp32, tensor, integer;
+    bool products_alone, flagged;
+    double high_us;
+  };
+  const auto row = GENERATE(values<Row>({
+      {1000, 0, 0, true, false, 110},
+      {300, 300, 0, true, false, 110},
+      {500, 0, 0, true, false, 110},
+      {100, 0, 1000, true, true, 500},  // addresses are no products
+      {100, 0, 1000, false, false, 110},
+      {0, 0, 0, false, true, 10000},
+      {499, 0, 0, true, true, 110},
+  }));
+  Measurement time;
+  time.time_us = 100;
+  time.interval_high_us = 110;
+  time.counts[Counter::flops_fp32].value = row.fp32;
+  time.counts[Counter::ops_tensor_tf32].value = row.tensor;
+  time.counts[Counter::integer_ops].value = row.integer;
+  flag_little_work(time, counted_operations(time.counts, row.products_alone), 1000);
+  INFO(row.fp32 << " " << row.tensor << " " << row.integer);
+  CHECK(time.conditions.size() == (row.flagged ? 1 : 0));
+  CHECK(time.interval_high_us == Approx(row.high_us));
+  CHECK(time.time_us == 100);
+  Measurement copy;
+  flag_little_work(copy, 0, 0);
+  CHECK(copy.conditions.empty());
+}
+
 }  // namespace
 }  // namespace cupilot

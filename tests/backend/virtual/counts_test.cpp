@@ -1,6 +1,7 @@
 #include "backend/virtual/counts.hpp"
 
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "backend/virtual/extrapolate.hpp"
@@ -27,13 +28,34 @@ TEST_CASE("Samples stand for every block of the grid once") {
     const auto samples = choose_samples(grid, columns);
     INFO(grid[0] << "," << grid[1] << "," << grid[2] << " columns " << columns);
     CHECK(total(samples) == Approx(static_cast<double>(grid[0] * grid[1] * grid[2])));
-    CHECK(samples.size() <= 8);
+    CHECK(samples.size() <= 11);
     for (const Sample& one : samples) {
       CHECK(one.weight <= samples[0].weight);
       CHECK(std::is_sorted(one.blocks.begin(), one.blocks.end()));
       CHECK(one.blocks.back() < static_cast<std::uint64_t>(grid[0] * grid[1] * grid[2]));
     }
   }
+}
+
+TEST_CASE("The middle of a grid is sampled at two rows and two planes that follow one another") {
+  // Blocks of the middle, which stand for most of the grid, by parity of row and plane.
+  const auto parities = [](const std::array<std::int64_t, 3>& grid) {
+    const auto samples = choose_samples(grid, false);
+    std::map<std::pair<std::uint64_t, std::uint64_t>, double> weights;
+    const auto x = static_cast<std::uint64_t>(grid[0]), y = static_cast<std::uint64_t>(grid[1]);
+    for (const Sample& one : samples) {
+      if (one.weight < samples[0].weight) continue;
+      const std::uint64_t row = one.blocks[0] / x % y, plane = one.blocks[0] / (x * y);
+      weights[{row % 2, plane % 2}] += one.weight;
+    }
+    return weights;
+  };
+  CHECK(parities({8, 9, 1}).size() == 2);
+  CHECK(parities({8, 257, 64}).size() == 4);
+  CHECK(parities({1, 8, 8}).size() == 4);
+  CHECK(parities({8, 9, 3}).size() == 2);  // three planes: two alike and an end
+  CHECK(parities({8, 3, 1}).size() == 1);
+  for (const auto& [parity, weight] : parities({8, 9, 1})) CHECK(weight == 7 * 4);
 }
 
 TEST_CASE("A column holds every block along the last side") {
