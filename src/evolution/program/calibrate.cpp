@@ -14,7 +14,7 @@
 namespace cupilot {
 namespace {
 
-constexpr std::uint64_t seed = 1;
+constexpr std::uint64_t calibration_seed = 1;
 
 struct LowerClass {
   const char* name;
@@ -116,7 +116,7 @@ Result<std::vector<std::string>> untold_classes(Backend& backend, const Task& ta
   if (device == nullptr || !is_proved_as_a_whole(task)) return untold;
   std::vector<HonestReference> references;
   const TaskRef shared(task);
-  for (const Case& what : cases_of_the_whole(task, {}, backend.device(), seed)) {
+  for (const Case& what : cases_of_the_whole(task, {}, backend.device(), calibration_seed)) {
     auto honest = honest_reference(backend, shared, what);
     if (!honest) return honest.error();
     references.push_back(std::move(*honest));
