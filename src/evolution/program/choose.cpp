@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <tuple>
 
 namespace cupilot {
 namespace {
@@ -14,18 +14,40 @@ double expected_gain(const PartStanding& part) {
   return std::max(first_gain * std::pow(0.5, part.slots - 1), part.last_gain / 2);
 }
 
+std::size_t unsearched_of(const std::vector<std::size_t>& partition,
+                          const std::vector<PartStanding>& parts) {
+  return static_cast<std::size_t>(
+      std::count_if(partition.begin(), partition.end(),
+                    [&](std::size_t part) { return parts[part].time_us <= 0; }));
+}
+
+// The partition that may be fastest. Until one is ready, a partition with a searched part goes
+// before those without, the one with the fewest parts to search first: whatever the time allows
+// ends with a program.
+const std::vector<std::size_t>* partition_to_search(const ProgramRecord& record,
+                                                    const std::vector<PartStanding>& parts) {
+  using Rank = std::tuple<bool, std::size_t, double>;
+  const bool ready = !ready_partitions(record).empty();
+  const std::vector<std::size_t>* best = nullptr;
+  Rank least;
+  for (const auto& partition : record.partitions) {
+    const double sum = expected_us(partition, parts);
+    if (!std::isfinite(sum)) continue;
+    const std::size_t unsearched = unsearched_of(partition, parts);
+    const bool begun = !ready && unsearched < partition.size();
+    const Rank rank = {!begun, begun ? unsearched : 0, sum};
+    if (best != nullptr && rank >= least) continue;
+    least = rank;
+    best = &partition;
+  }
+  return best;
+}
+
 }  // namespace
 
 std::optional<std::size_t> next_part(const ProgramRecord& record) {
   const std::vector<PartStanding> parts = standings(record);
-  const std::vector<std::size_t>* fastest = nullptr;
-  double least = std::numeric_limits<double>::infinity();
-  for (const auto& partition : record.partitions) {
-    const double sum = expected_us(partition, parts);
-    if (sum >= least) continue;
-    least = sum;
-    fastest = &partition;
-  }
+  const std::vector<std::size_t>* fastest = partition_to_search(record, parts);
   if (fastest == nullptr) return std::nullopt;
   std::optional<std::size_t> unsearched, promising;
   double best = -1;

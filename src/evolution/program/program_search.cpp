@@ -1,6 +1,7 @@
 #include "evolution/program/program_search.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -145,6 +146,27 @@ class ProgramSearch {
 
   const ProgramRecord& record() const { return record_; }
 
+  // The error of a search that ends before any partition has a kernel for each part.
+  std::optional<Error> no_program() const {
+    if (!ready_partitions(record_).empty()) return std::nullopt;
+    const auto parts = standings(record_);
+    std::vector<std::size_t> missing;
+    for (const auto& partition : record_.partitions) {
+      std::vector<std::size_t> here;
+      std::copy_if(partition.begin(), partition.end(), std::back_inserter(here),
+                   [&](std::size_t part) { return parts[part].time_us <= 0; });
+      if (missing.empty() || here.size() < missing.size()) missing = std::move(here);
+    }
+    std::string names;
+    for (const std::size_t part : missing)
+      names += (names.empty() ? "" : ", ") + forms_in_order_[part]->name;
+    return Error{ErrorCode::no_candidate,
+                 "no partition has a kernel for each of its parts; the nearest lacks " + names,
+                 options_.max_seconds > 0 && seconds_left() <= 0
+                     ? "give more seconds"
+                     : "`cupilot report` says why each part has none"};
+  }
+
  private:
   bool cancelled() const { return options_.cancel != nullptr && options_.cancel->load(); }
 
@@ -192,9 +214,26 @@ class ProgramSearch {
 
   Error interrupted() const { return {ErrorCode::failure, "interrupted", ""}; }
 
+  // Of the time for parts; before the first program all the time is theirs.
   double seconds_left() const {
-    return share_of_parts * options_.max_seconds - options_.seconds_before -
+    const double share = ready_partitions(record_).empty() ? 1.0 : share_of_parts;
+    return share * options_.max_seconds - options_.seconds_before -
            (host_.monotonic_seconds() - began_);
+  }
+
+  // Parts that the first program still needs, this one included; 1 where there is a program.
+  std::int64_t parts_to_first_program(std::size_t part) const {
+    const auto parts = standings(record_);
+    std::int64_t least = 1, found = 0;
+    if (!ready_partitions(record_).empty()) return least;
+    for (const auto& partition : record_.partitions) {
+      if (std::find(partition.begin(), partition.end(), part) == partition.end()) continue;
+      const std::int64_t unsearched =
+          std::count_if(partition.begin(), partition.end(),
+                        [&](std::size_t one) { return parts[one].time_us <= 0; });
+      if (found == 0 || unsearched < found) found = unsearched;
+    }
+    return std::max(least, found);
   }
 
   // False where the budget or the time is spent; every partition needs one slot of each part first.
@@ -234,7 +273,10 @@ class ProgramSearch {
     one.pool_tags = options_.pool_tags;
     one.device_name = options_.device_name;
     one.host = options_.host;
-    if (options_.max_seconds > 0) one.max_seconds = std::max(1.0, seconds_left());
+    // The program itself is proved and timed in what a further part would take.
+    const auto shares = static_cast<double>(parts_to_first_program(part) +
+                                            (ready_partitions(record_).empty() ? 1 : 0));
+    if (options_.max_seconds > 0) one.max_seconds = std::max(1.0, seconds_left() / shares);
     return one;
   }
 
@@ -310,6 +352,7 @@ class ProgramPolicy final : public Policy {
       proposal.strategy = std::move(program);
       return std::optional(std::move(proposal));
     }
+    if (auto none = search_.no_program()) return *none;
     return std::optional<Proposal>();
   }
   void accept(const Proposal&) override {}

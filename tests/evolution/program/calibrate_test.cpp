@@ -41,7 +41,7 @@ TEST_CASE("classes that errors of the whole cannot tell are named", "[threads]")
   const Row rows[] = {
       {mlp(), {}},
       {mlp(Precision::fp32_strict, true), all},  // too few elements at every shape
-      {mlp(Precision::tf32), {}},                    // not proved so
+      {mlp(Precision::tf32), {}},                // not proved so
   };
   for (const Row& row : rows) {
     const auto untold = untold_classes(device(), row.task);

@@ -34,6 +34,7 @@ TEST_CASE("the next part follows from completed slots alone") {
       {"the larger floor of the partition with the least sum", record_of({}), 1},
       {"one kernel of a low floor, where it is lower", record_of({}, 9), 2},
       {"the other part of the partition", record_of({found(1, 10, 8)}), 0},
+      {"which is completed however slow its first part is", record_of({found(1, 10, 100)}), 0},
       {"another partition once this one is slower than its floor",
        record_of({found(1, 10, 12), found(0, 10, 5)}), 2},
       {"the part with the larger share", record_of({found(1, 10, 9), found(0, 10, 4.5)}, 20), 1},

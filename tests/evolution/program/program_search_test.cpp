@@ -7,6 +7,7 @@
 #include "catch.hpp"
 #include "evolution/journal/program_record.hpp"
 #include "evolution/program/support.hpp"
+#include "support/virtual_clock.hpp"
 
 namespace cupilot::testing {
 namespace {
@@ -113,6 +114,28 @@ TEST_CASE("a graph with an operator that nothing serves is refused by name", "[t
   CHECK(report.error().code == ErrorCode::usage);
   CHECK_THAT(report.error().message, Catch::Contains("none serves share (cumsum) alone") &&
                                          Catch::Contains("no template serves task two_reductions"));
+}
+
+// Lets the time end with the first result of a part.
+struct Ending final : SearchObserver {
+  VirtualClock clock;
+  void on_notice(const std::string& notice) override {
+    if (notice.find(" after 4 evaluations") != std::string::npos) clock.sleep(2000);
+  }
+};
+
+TEST_CASE("a program search out of time names the parts that have no kernel", "[threads]") {
+  const TempDir dir;
+  Ending ending;
+  EvolveOptions options = options_in(dir / "short");
+  options.max_seconds = 1000;
+  options.observer = &ending;
+  options.host = &ending.clock;
+  const auto report = evolve(two_reductions(), device(), options);
+  REQUIRE_FALSE(report);
+  CHECK(report.error().code == ErrorCode::no_candidate);
+  CHECK_THAT(report.error().message, Catch::Contains("the nearest lacks share"));
+  CHECK(report.error().hint == "give more seconds");
 }
 
 }  // namespace
