@@ -123,8 +123,30 @@ class Battery {
     return padded_cost(task_, steps_, run.workload) * runs;
   }
 
-  // A shape beyond what is left of the budget is taken with its reduced axes cut to a slab and a
-  // tail, then with few lines of the axes that nothing tiles, or not at all.
+  // How a shape that is too dear is made cheaper, one after another.
+  enum class Cut { slabs, lines, planes };
+
+  // An axis of a shape cut to: its reduced axes to a slab and a tail; few lines of the free axes
+  // that nothing tiles; few planes of the reduced axes but the last, whose product a plan walks.
+  std::int64_t cut_size(const Axis& axis, Cut cut, std::int64_t size) const {
+    const bool reduced = axis.kind == AxisKind::reduced;
+    switch (cut) {
+      case Cut::slabs:
+        return reduced ? std::min(size, steps_.shaping_step(axis.name) + 1) : size;
+      case Cut::lines: {
+        const bool untiled = axis.kind == AxisKind::free && steps_.step(axis.name) <= 1;
+        return untiled ? std::min(size, few_lines) : size;
+      }
+      default: {
+        const auto last = std::find_if(task_.axes.rbegin(), task_.axes.rend(), [](const Axis& one) {
+          return one.kind == AxisKind::reduced;
+        });
+        return reduced && axis.name != last->name ? std::min(size, few_lines) : size;
+      }
+    }
+  }
+
+  // A shape beyond what is left of the budget is cut, or not taken at all.
   bool add(Case run) {
     Workload wanted = run.workload;
     auto shape = fitting(task_, requirements_, steps_, wanted);
@@ -132,14 +154,10 @@ class Battery {
       run.workload = *shape;
       return cost(run) > budget_;
     };
-    for (const AxisKind kind : {AxisKind::reduced, AxisKind::free}) {
+    for (const Cut cut : {Cut::slabs, Cut::lines, Cut::planes}) {
       if (!shape || !is_expensive()) break;
-      for (const Axis& axis : task_.axes) {
-        std::int64_t& size = wanted.sizes[axis.name];
-        if (axis.kind != kind || (kind == AxisKind::free && steps_.step(axis.name) > 1)) continue;
-        size =
-            std::min(size, kind == AxisKind::free ? few_lines : steps_.shaping_step(axis.name) + 1);
-      }
+      for (const Axis& axis : task_.axes)
+        wanted.sizes[axis.name] = cut_size(axis, cut, wanted.sizes[axis.name]);
       shape = fitting(task_, requirements_, steps_, wanted);
     }
     if (!shape || (is_expensive() && cases_.size() >= least_cases)) return false;

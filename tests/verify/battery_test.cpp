@@ -224,6 +224,34 @@ TEST_CASE("interpreted batteries stay affordable whatever the tile") {
   }
 }
 
+TEST_CASE("a product of reduced axes stays affordable") {
+  Task task;
+  task.name = task.family = "planes";
+  task.axes = {{"n"}, {"c", AxisKind::reduced}, {"h", AxisKind::reduced}, {"w", AxisKind::reduced}};
+  Tensor x{"x", Role::in, DType::f32, {"n", "c", "h", "w"}, {}, {}, {}};
+  Tensor y{"y", Role::out, DType::f32, {"n"}, {}, {}, {}};
+  y.check.length = "c*h*w";
+  task.tensors = {x, y};
+  task.time_shapes = {{{{"n", 16}, {"c", 64}, {"h", 256}, {"w", 256}}, 1}};
+  for (const std::int64_t parts : {16, 128, 1024}) {
+    KernelSource source;
+    source.constants = {{"PARTS", parts}, {"THREADS", 256}, {"VECTOR", 4}};
+    source.plan.let = {{"chunk", "up(cdiv((c*h)*w, PARTS), VECTOR)"}};
+    source.plan.launches = {
+        {.name = "k", .entry = "k", .grid = {"cdiv((c*h)*w, chunk)*n"}, .block = {"THREADS"}}};
+    double most = 0;
+    const auto cases = battery(task, source, DeviceSpec{}, ProofLevel::finalist, 1, false);
+    for (const Case& run : cases) {
+      double terms = run.sampled ? 0 : 1;
+      for (const auto& [axis, size] : run.workload.sizes) terms *= static_cast<double>(size);
+      most = std::max(most, terms);
+    }
+    INFO(parts << " parts: " << most);
+    CHECK(most <= 120e6);
+    CHECK(cases.size() >= 3);
+  }
+}
+
 TEST_CASE("levels add content, seeds and full size") {
   const Task task = gemm_of(512, 512, 512);
   const auto of = [&](ProofLevel level, bool real) {
