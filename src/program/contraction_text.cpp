@@ -4,173 +4,326 @@
 
 #include <fmt/format.h>
 
-#include "program/call_text.hpp"
 #include "task/identifiers.hpp"
 #include "task/rules/apply.hpp"
 
 namespace cupilot {
 namespace {
 
-using Axes = std::vector<StageAxis>;
+using AxesOf = std::vector<StageAxis>;
 
-// Place of a character outside of all brackets; npos: there is none.
-std::size_t outer_place(const std::string& text, char wanted) {
-  int depth = 0;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    depth += text[at] == '(' ? 1 : text[at] == ')' ? -1 : 0;
-    if (text[at] == wanted && depth == 0) return at;
-  }
-  return std::string::npos;
+constexpr const char* hook = "  __device__ __forceinline__";
+
+AxesOf joined(const AxesOf& a, const AxesOf& b) {
+  AxesOf out = a;
+  out.insert(out.end(), b.begin(), b.end());
+  return out;
 }
 
-bool is_zero(const std::string& text) { return text == "real(0)" || text == "0.0f"; }
-
-Expr extent_of(const Axes& axes) {
-  ExprShape extents;
-  for (const StageAxis& axis : axes) extents.push_back(axis.extent);
-  return product_of(extents);
-}
-
-bool subset(const std::set<std::string>& part, const std::set<std::string>& of) {
-  return std::includes(of.begin(), of.end(), part.begin(), part.end());
+std::string members_of(const AxesOf& axes) {
+  std::string out;
+  for (const StageAxis& axis : axes) out += fmt::format("    int {};\n", axis.name);
+  return out;
 }
 
 }  // namespace
 
-ContractionText::ContractionText(const Task& task, const GraphSite& site)
-    : StageText(task, site, true) {
-  found_ = site.folds.size() == 1 && fold().combine == Combine::sum && find_factors();
-}
-
-std::set<std::string> ContractionText::axes_of(const std::string& given) const {
-  std::string text = given;
-  const auto& constants = fold().constants;
-  for (auto constant = constants.rbegin(); constant != constants.rend(); ++constant) {
-    if (uses(text, constant->first)) text += " " + constant->second;
-  }
-  std::set<std::string> out;
-  for (const Axes* axes : {&fold().free, &fold().over}) {
-    for (const StageAxis& axis : *axes) {
-      if (axis.extent.text != "1" && uses(text, axis.name)) out.insert(axis.name);
-    }
-  }
+std::optional<SiteContraction> ContractionText::contraction() const {
+  if (!found_ || !outputs(StagePlace::full).empty()) return std::nullopt;
+  const auto extent = [&](const Axes& axes) {
+    ExprShape extents;
+    for (const StageAxis& axis : axes) extents.push_back(extent_in_phase(axis));
+    return product_of(extents);
+  };
+  SiteContraction out{extent(batch_), extent(m_), extent(n_), extent(k_)};
+  std::int64_t phases = 1;
+  for (const Phase& phase : phases_) phases *= phase.step;
+  out.phases = phases;
+  out.planes = planes();
   return out;
 }
 
-// `condition ? a * b : 0`: the condition becomes the factor's that has its coordinates.
-bool ContractionText::find_factors() {
-  std::string term = fold().term, condition;
-  if (const auto question = outer_place(term, '?'); question != std::string::npos) {
-    const auto colon = outer_place(term, ':');
-    if (colon == std::string::npos || !is_zero(trimmed(term.substr(colon + 1)))) return false;
-    condition = trimmed(term.substr(0, question));
-    term = term.substr(question + 1, colon - question - 1);
-  }
-  const auto times = outer_place(term, '*');
-  if (times == std::string::npos || outer_place(term, '+') != std::string::npos) return false;
-  a_ = trimmed(term.substr(0, times));
-  b_ = trimmed(term.substr(times + 1));
-  if (outer_place(b_, '*') != std::string::npos) return false;
-  if (!condition.empty() && !subset(axes_of(condition), axes_of(a_))) std::swap(a_, b_);
-  const auto of_a = axes_of(a_), of_b = axes_of(b_);
-  if (!condition.empty() && !subset(axes_of(condition), of_a)) return false;
-  if (!condition.empty()) a_ = fmt::format("{} ? {} : real(0)", condition, a_);
-  for (const StageAxis& axis : fold().free) {
-    if (axis.extent.text == "1") continue;
-    const bool in_a = of_a.contains(axis.name), in_b = of_b.contains(axis.name);
-    if (!in_a && !in_b) return false;
-    (in_a && in_b ? batch_ : in_a ? m_ : n_).push_back(axis);
-  }
-  for (const StageAxis& axis : fold().over) {
-    if (axis.extent.text != "1") k_.push_back(axis);
-  }
-  return !m_.empty() && !n_.empty() && !k_.empty();
-}
-
-std::optional<SiteContraction> ContractionText::contraction() const {
-  if (!found_ || !outputs(StagePlace::full).empty()) return std::nullopt;
-  return SiteContraction{extent_of(batch_), extent_of(m_), extent_of(n_), extent_of(k_)};
+int ContractionText::planes() const {
+  const bool emulated =
+      task_.precision == Precision::fp32_emulated || task_.precision == Precision::bf16x3;
+  return emulated ? 2 : 1;
 }
 
 std::string ContractionText::text() const {
   const std::vector<int> order = functions_of_fold();
-  Axes left = batch_, right = batch_;
-  left.insert(left.end(), m_.begin(), m_.end());
-  right.insert(right.end(), n_.begin(), n_.end());
   std::string out = opening() + folded_row_struct();
+  out += fmt::format("  static constexpr int PLANES = {};\n", planes());
   const auto count = [&](const char* name, const Axes& axes) {
     std::string product = "1";
-    for (const StageAxis& axis : axes) product += " * " + extent_call(axis.extent.text);
+    for (const StageAxis& axis : axes) product += " * " + extent_call(extent_in_phase(axis).text);
+    for (const Phase& phase : phases_)
+      product += &axes == &batch_ ? fmt::format(" * {}", phase.step) : "";
     out += fmt::format("  __device__ int {}() const {{ return {}; }}\n", name, product);
   };
   count("batches", batch_);
   count("m_count", m_);
   count("n_count", n_);
-  count("k_count", k_);
   for (const int one : order) out += function(one);
-  out += coordinates_struct("Left", "left_place", batch_, m_) +
-         coordinates_struct("Right", "right_place", batch_, n_) +
-         coordinates_struct("Term", "term_place", {}, k_);
-  out += factor("left_factor", "Left", left, a_) + factor("right_factor", "Right", right, b_);
+  if (left_)
+    out += index_function("left_index", joined(batch_, m_), *left_) +
+           index_function("right_index", joined(batch_, n_), *right_) + inside_functions();
+  out += batch_struct() + place_struct("Left", "left_place", m_, left_) +
+         place_struct("Right", "right_place", n_, right_) + term_struct() + factors();
   return out + store_folded() + store() + extents() + "};\n";
 }
 
-std::string ContractionText::coordinates_struct(const char* type, const char* function,
-                                                const Axes& outer, const Axes& axes) const {
-  std::string members, taken;
-  const auto take = [&](const Axes& some, const char* number) {
-    for (std::size_t d = some.size(); d-- > 0;) {
-      const std::string extent = extent_call(some[d].extent.text);
-      members = fmt::format("    int {};\n", some[d].name) + members;
-      taken += d == 0 ? fmt::format("    at.{} = {};\n", some[d].name, number)
-                      : fmt::format("    at.{0} = {1} % {2};\n    {1} /= {2};\n", some[d].name,
-                                    number, extent);
-    }
-  };
-  take(axes, "number");
-  take(outer, "batch");
-  return fmt::format(
-      "  struct {0} {{\n{1}  }};\n  __device__ __forceinline__ {0} {2}({3}int number) const {{\n"
-      "    {0} at;\n{4}    return at;\n  }}\n",
-      type, members, function, std::string(type) == "Term" ? "" : "int batch, ", taken);
+std::string ContractionText::parameters_of(const std::vector<const Axes*>& all) const {
+  std::string out;
+  for (const Axes* axes : all) {
+    for (const StageAxis& axis : *axes)
+      out += fmt::format("{}int {}", out.empty() ? "" : ", ", axis.name);
+  }
+  return out;
 }
 
-std::string ContractionText::factor(const char* name, const char* type, const Axes& axes,
-                                    const std::string& given) const {
-  std::string out = fmt::format(
-      "  __device__ __forceinline__ float {}(const {}& at, const Term& term) const {{\n", name,
-      type);
+// Coordinates of extent 1.
+std::string ContractionText::ones() const {
+  std::string out;
   for (const Axes* all : {&fold().free, &fold().over}) {
     for (const StageAxis& axis : *all) {
       if (axis.extent.text == "1") out += fmt::format("    constexpr int {} = 0;\n", axis.name);
     }
   }
-  for (const StageAxis& axis : axes) out += fmt::format("    const int {0} = at.{0};\n", axis.name);
-  for (const StageAxis& axis : k_) out += fmt::format("    const int {0} = term.{0};\n", axis.name);
+  return out;
+}
+
+std::string ContractionText::needs_of(const std::string& text) const {
   ReferenceStage narrow = fold();
   for (auto& [constant, value] : narrow.constants) value = narrowed(value);
-  const std::string text = narrowed(given);
   std::string all = text;
   for (auto constant = narrow.constants.rbegin(); constant != narrow.constants.rend(); ++constant) {
     if (uses(all, constant->first)) all += " " + constant->second;
   }
-  out += sizes_and_constants(narrow, all, false);
-  return out + reads_by_coordinates(site_.folds[0], all) +
+  return sizes_and_constants(narrow, all, false);
+}
+
+// A batch: coordinates that both factors depend on; for each phase the remainder of its place, the
+// first of its taps, how far they lie apart and how many there are; the number of terms.
+std::string ContractionText::batch_struct() const {
+  std::string members = members_of(batch_), text, terms = "1";
+  for (const Phase& phase : phases_) {
+    const std::int64_t rest = *phase.known.rest, factor = *phase.known.factors.at(phase.tap);
+    const auto tap = std::find_if(k_.begin(), k_.end(),
+                                  [&](const StageAxis& axis) { return axis.name == phase.tap; });
+    members +=
+        fmt::format("    int rest_{0}, first_{1}, step_{1}, count_{1};\n", phase.place, phase.tap);
+    text += fmt::format(
+        "    at.rest_{0} = number % {2};\n    number /= {2};\n"
+        "    at.first_{1} = 0, at.step_{1} = 1, at.count_{1} = 0;\n#pragma unroll\n"
+        "    for (int tap = {3} - 1; tap >= 0; --tap) {{\n"
+        "      if ((at.rest_{0} + ({4}) + ({5}) * tap) % {2} != 0) continue;\n"
+        "      if (at.count_{1} > 0) at.step_{1} = at.first_{1} - tap;\n"
+        "      at.first_{1} = tap, ++at.count_{1};\n    }}\n",
+        phase.place, phase.tap, phase.step, tap->extent.text, rest, factor);
+  }
+  for (const StageAxis& axis : k_) {
+    terms += phase_of(axis.name) != nullptr ? fmt::format(" * at.count_{}", axis.name)
+                                            : " * " + extent_call(axis.extent.text);
+  }
+  return fmt::format(
+      "  struct Batch {{\n{0}    int terms;\n  }};\n{1} Batch batch_place(int number) const {{\n"
+      "    Batch at;\n{2}{3}    at.terms = {4};\n    return at;\n  }}\n",
+      members, hook, text, taken(batch_), terms);
+}
+
+// Takes coordinates from a number, the last of them first: within a phase, places and taps of it.
+std::string ContractionText::taken(const Axes& axes) const {
+  std::string out;
+  for (std::size_t d = axes.size(); d-- > 0;) {
+    const std::string& name = axes[d].name;
+    const Phase* phase = phase_of(name);
+    const bool tap = phase != nullptr && phase->tap == name;
+    const std::string extent =
+        tap ? "batch.count_" + name : extent_call(extent_in_phase(axes[d]).text);
+    const std::string own = d == 0 ? "number" : "number % " + extent;
+    const std::string value =
+        phase == nullptr ? own
+        : tap ? fmt::format("batch.first_{0} + {1} * batch.step_{0}", name, "(" + own + ")")
+              : fmt::format("{} * {} + batch.rest_{}", "(" + own + ")", phase->step, name);
+    out += fmt::format("    at.{} = {};\n", name, value);
+    if (d > 0) out += fmt::format("    number /= {};\n", extent);
+  }
+  return out;
+}
+
+// The output's row of some of its coordinates, the others being 0.
+std::string ContractionText::row_of(const Axes& axes) const {
+  std::string row = "0";
+  for (const StageAxis& axis : fold().free) {
+    if (axis.extent.text == "1") continue;
+    const bool own = std::find(axes.begin(), axes.end(), axis) != axes.end();
+    const std::string shifted =
+        row == "0" ? "" : fmt::format("{} * {}", row, extent_call(axis.extent.text));
+    if (own)
+      row = shifted.empty() ? "at." + axis.name : fmt::format("({} + at.{})", shifted, axis.name);
+    else if (!shifted.empty())
+      row = "(" + shifted + ")";
+  }
+  return row;
+}
+
+std::string ContractionText::place_struct(const char* type, const char* function, const Axes& axes,
+                                          const std::optional<Direct>& what) const {
+  const bool is_left = std::string(type) == "Left";
+  const Axes own = joined(batch_, axes);
+  std::string members = members_of(own) + "    int row;\n    bool present;\n", text;
+  text += fmt::format("    at.present = number < {}_count();\n", is_left ? "m" : "n");
+  for (const StageAxis& axis : batch_) text += fmt::format("    at.{0} = batch.{0};\n", axis.name);
+  text += taken(axes);
+  for (const Phase& phase : phases_) {
+    const auto axis = std::find_if(axes.begin(), axes.end(),
+                                   [&](const StageAxis& one) { return one.name == phase.place; });
+    if (axis != axes.end())
+      text += fmt::format("    at.present = at.present && at.{} < {};\n", axis->name,
+                          extent_call(axis->extent.text));
+  }
+  text += fmt::format("    at.row = {};\n", row_of(is_left ? own : axes));
+  if (what) {
+    members += fmt::format("    const T_{}* from;\n", what->tensor);
+    text += fmt::format("    at.from = this->{} + {};\n", what->tensor,
+                        index_call(is_left ? "left_index" : "right_index", own, true, false));
+  }
+  if (what && is_left) {
+    members += "    unsigned inside;\n";
+    std::string condition = "at.present";
+    if (!place_clauses_.empty()) {
+      std::string given;
+      for (const StageAxis& axis : own) given += (given.empty() ? "at." : ", at.") + axis.name;
+      condition += fmt::format(" && inside_place({})", given);
+    }
+    text += fmt::format("    at.inside = {} ? 1u << 30 : 0u;\n", condition);
+    for (const Tap& tap : taps_) {
+      std::string given;
+      for (const StageAxis& axis : own) given += "at." + axis.name + ", ";
+      text += fmt::format(
+          "#pragma unroll\n    for (int tap = 0; tap < {0}; ++tap)\n      if (at.present && "
+          "inside_{1}({2}tap)) at.inside |= 1u << ({3} + tap);\n",
+          tap.axis.extent.text, tap.axis.name, given, tap.bit);
+    }
+  }
+  return fmt::format(
+      "  struct {0} {{\n{1}  }};\n{2} {0} {3}(const Batch& batch, int number) const {{\n"
+      "    {0} at;\n{4}    return at;\n  }}\n",
+      type, members, hook, function, text);
+}
+
+// Where factors are elements at affine indices, a term is how far it moves each of them, with bits
+// for what it asks of a place. Bits 30 and 31 belong to all terms and to those that are none.
+std::string ContractionText::term_struct() const {
+  const std::string text = taken(k_);
+  const std::string members = members_of(k_);
+  const std::string coordinates = fmt::format("    struct {{\n{}    }} at;\n{}", members, text);
+  if (!left_)
+    return fmt::format(
+        "  struct Term {{\n{0}    bool present;\n  }};\n{1} Term term_place(const Batch& batch, "
+        "int number) const {{\n    Term at;\n    at.present = number < batch.terms;\n"
+        "    if (!at.present) number = 0;\n    if (batch.terms == 0) return at;\n{2}"
+        "    return at;\n  }}\n",
+        members, hook, text);
+  return fmt::format(
+             "  struct alignas(16) Term {{\n    int left, right;\n    unsigned taps;\n  }};\n"
+             "{} Term term_place(const Batch& batch, int number) const {{\n"
+             "    if (number >= batch.terms) return {{0, 0, 3u << 30}};\n",
+             hook) +
+         coordinates + direct_term() + "  }\n";
+}
+
+std::string ContractionText::direct_term() const {
+  std::string bits = "1u << 30";
+  for (const Tap& tap : taps_) bits += fmt::format(" | 1u << ({} + at.{})", tap.bit, tap.axis.name);
+  const Axes left = joined(batch_, m_), right = joined(batch_, n_);
+  return fmt::format(
+      "    return {{{} - {}, {} - {}, {}}};\n", index_call("left_index", left, false, true),
+      index_call("left_index", left, false, false), index_call("right_index", right, false, true),
+      index_call("right_index", right, false, false), bits);
+}
+
+std::string ContractionText::index_function(const char* name, const Axes& axes,
+                                            const Direct& what) const {
+  return fmt::format("{} int {}({}) const {{\n{}{}    return {};\n  }}\n", hook, name,
+                     parameters_of({&axes, &k_}), ones(), needs_of(what.index),
+                     narrowed(what.index));
+}
+
+// An index at a place or at the first one of its phase, and at a term or at the phase's first.
+std::string ContractionText::index_call(const char* name, const Axes& axes, bool at,
+                                        bool term) const {
+  std::string out;
+  for (const StageAxis& axis : axes) {
+    const Phase* phase = phase_of(axis.name);
+    const std::string first = phase != nullptr ? "batch.rest_" + axis.name : "0";
+    out += (out.empty() ? "" : ", ") + (at ? "at." + axis.name : first);
+  }
+  for (const StageAxis& axis : k_) {
+    const Phase* phase = phase_of(axis.name);
+    const std::string first = phase != nullptr ? "batch.first_" + axis.name : "0";
+    out += ", " + (term ? "at." + axis.name : first);
+  }
+  return fmt::format("{}({})", name, out);
+}
+
+std::string ContractionText::inside_functions() const {
+  const Axes own = joined(batch_, m_);
+  std::string out;
+  const auto add = [&](const std::string& name, const Axes& more,
+                       const std::vector<std::string>& clauses) {
+    std::string all = "true";
+    for (const std::string& clause : clauses) all += " && (" + narrowed(clause) + ")";
+    out += fmt::format("{} bool inside_{}({}) const {{\n{}{}    return {};\n  }}\n", hook, name,
+                       parameters_of({&own, &more}), ones(), needs_of(all), all);
+  };
+  for (const Tap& tap : taps_) add(tap.axis.name, {tap.axis}, tap.clauses);
+  if (!place_clauses_.empty()) add("place", {}, place_clauses_);
+  return out;
+}
+
+std::string ContractionText::factors() const {
+  if (!left_)
+    return factor("left_factor", "Left", joined(batch_, m_), a_) +
+           factor("right_factor", "Right", joined(batch_, n_), b_);
+  return fmt::format(
+      "{0} float left_factor(const Left& at, const Term& term) const {{\n"
+      "    return (term.taps & ~at.inside) == 0u ? to_float(at.from[term.left]) : 0.0f;\n  }}\n"
+      "{0} float right_factor(const Right& at, const Term& term) const {{\n"
+      "    return at.present && static_cast<int>(term.taps) >= 0 ? to_float(at.from[term.right]) "
+      ": 0.0f;\n  }}\n",
+      hook);
+}
+
+std::string ContractionText::factor(const char* name, const char* type, const Axes& axes,
+                                    const std::string& given) const {
+  std::string out = fmt::format(
+      "{} float {}(const {}& at, const Term& term) const {{\n    if (!at.present || "
+      "!term.present) return 0.0f;\n",
+      hook, name, type);
+  out += ones();
+  for (const StageAxis& axis : axes) out += fmt::format("    const int {0} = at.{0};\n", axis.name);
+  for (const StageAxis& axis : k_) out += fmt::format("    const int {0} = term.{0};\n", axis.name);
+  const std::string text = narrowed(given);
+  std::string all = text;
+  for (auto constant = fold().constants.rbegin(); constant != fold().constants.rend(); ++constant) {
+    if (uses(all, constant->first)) all += " " + narrowed(constant->second);
+  }
+  return out + needs_of(text) + reads_by_coordinates(site_.folds[0], all) +
          fmt::format("    return {};\n  }}\n", text);
 }
 
 std::string ContractionText::store() const {
-  std::string row = "0ll";
+  std::string members;
   for (const StageAxis& axis : fold().free) {
     if (axis.extent.text == "1") continue;
     const bool right = std::find(n_.begin(), n_.end(), axis) != n_.end();
-    row = fmt::format("({} * {} + {}.{})", row, extent_call(axis.extent.text),
-                      right ? "right" : "left", axis.name);
+    members += fmt::format(", {}.{}", right ? "right" : "left", axis.name);
   }
   return fmt::format(
-      "  __device__ __forceinline__ void store(const Left& left, const Right& right, float acc) "
-      "const {{\n    store_row(Row{{{}}}, acc);\n  }}\n",
-      row);
+      "{} void store(const Left& left, const Right& right, float acc) const {{\n"
+      "    store_row(Row{{left.row + right.row{}}}, acc);\n  }}\n",
+      hook, members);
 }
 
 }  // namespace cupilot

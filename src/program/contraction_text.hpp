@@ -2,11 +2,13 @@
 // product of matrices that nothing writes down.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "program/affine.hpp"
 #include "program/graph_text.hpp"
 #include "program/stage_text.hpp"
 
@@ -20,20 +22,66 @@ class ContractionText : public StageText {
   std::string text() const;
 
  private:
+  using Axes = std::vector<StageAxis>;
+
+  // Terms of a place exist where (place + known.rest + factor * tap) % step is 0: places of one
+  // remainder, a phase, have the same taps.
+  struct Phase {
+    std::string place{}, tap{};
+    std::int64_t step = 1;
+    Affine known{};
+  };
+  // A factor that is an element of a tensor whose index is affine in all coordinates.
+  struct Direct {
+    std::string tensor{}, index{};
+  };
+  // Conditions on one tap of a place, and the first of its bits.
+  struct Tap {
+    StageAxis axis{};
+    std::vector<std::string> clauses{};
+    int bit = 0;
+  };
+
   // Coordinates that a text depends on, through constants too.
   std::set<std::string> axes_of(const std::string& text) const;
   bool find_factors();
-  // A struct of coordinates, and a function that makes one of a number.
-  std::string coordinates_struct(const char* type, const char* function,
-                                 const std::vector<StageAxis>& outer,
-                                 const std::vector<StageAxis>& axes) const;
-  std::string factor(const char* name, const char* type, const std::vector<StageAxis>& axes,
+  bool place_axes(const std::set<std::string>& left, const std::set<std::string>& right);
+  std::vector<std::string> clauses_of(const std::string& condition) const;
+  AffineNames affine_names() const;
+  void find_phases();
+  void find_direct();
+  bool find_taps();
+  std::optional<Direct> direct(const std::string& factor) const;
+  const Phase* phase_of(const std::string& axis) const;
+  Expr extent_in_phase(const StageAxis& axis) const;
+
+  int planes() const;
+  // Declarations of coordinates as parameters, and what a text over them needs before it.
+  std::string parameters_of(const std::vector<const Axes*>& axes) const;
+  std::string needs_of(const std::string& text) const;
+  std::string ones() const;
+  std::string batch_struct() const;
+  std::string taken(const Axes& axes) const;
+  std::string place_struct(const char* type, const char* function, const Axes& axes,
+                           const std::optional<Direct>& what) const;
+  std::string term_struct() const;
+  std::string direct_term() const;
+  std::string index_function(const char* name, const Axes& axes, const Direct& what) const;
+  std::string index_call(const char* name, const Axes& axes, bool at, bool term) const;
+  std::string inside_functions() const;
+  std::string row_of(const Axes& axes) const;
+  std::string factor(const char* name, const char* type, const Axes& axes,
                      const std::string& text) const;
+  std::string factors() const;
   std::string store() const;
 
   bool found_ = false;
-  std::string a_{}, b_{};  // texts of the factors
-  std::vector<StageAxis> batch_{}, m_{}, n_{}, k_{};
+  std::string a_{}, b_{}, condition_{};  // texts of the factors; the left one's condition
+  Axes batch_{}, m_{}, n_{}, k_{};
+  std::vector<Phase> phases_{};
+  std::vector<Tap> taps_{};
+  std::vector<std::string> place_clauses_{};  // conditions without a tap
+  std::optional<Direct> left_{}, right_{};    // both or none
 };
 
 }  // namespace cupilot

@@ -34,6 +34,8 @@ std::string tile_text(const Task& task, const GraphSite& site);
 // each alone, and of the sum.
 struct SiteContraction {
   Expr batch = 1, m = 1, n = 1, k = 1;
+  std::int64_t phases = 1;  // kinds of places whose terms are others; m is of one of them
+  std::int64_t planes = 1;  // parts of an operand on tensor cores; 2: the class is an emulation
 };
 std::optional<SiteContraction> contraction_of(const Task& task, const GraphSite& site);
 

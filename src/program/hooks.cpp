@@ -164,7 +164,9 @@ std::optional<Tunable> as_contraction(const Tunable& tunable, const Task& task) 
   const auto found = contraction_of(task, *site);
   if (!found) return std::nullopt;
   return given_graph(tunable, task, *site, contraction_text(task, *site),
-                     {{"graph_batch", found->batch},
+                     {{"graph_batch", product_of({found->batch, found->phases})},
+                      {"graph_phases", found->phases},
+                      {"graph_planes", found->planes},
                       {"graph_m", found->m},
                       {"graph_n", found->n},
                       {"graph_k", found->k},

@@ -244,7 +244,11 @@ std::string StageText::with_needs(const SiteStage& one, const ReferenceStage& wh
 
 std::string StageText::coordinates(const SiteStage& one, const ReferenceStage& what,
                                    bool per_row) const {
+  if (per_row && keeps_coordinates_ && &what == &fold()) return kept_coordinates();
   std::string out, rest = !per_row ? "(first + each_)" : down() ? "(at.row + each_)" : "at.row";
+  const bool narrow = per_row && narrow_ && !down();
+  if (narrow) rest = "static_cast<int>(at.row)";
+  const char* type = narrow ? "int" : "long long";
   const bool in_rows = site_.form == GraphForm::rows || site_.form == GraphForm::product;
   const auto& axes = per_row ? what.free : one.coordinates;
   for (std::size_t d = axes.size(); d-- > 0;) {
@@ -260,11 +264,20 @@ std::string StageText::coordinates(const SiteStage& one, const ReferenceStage& w
       continue;
     }
     const std::string size = fmt::format("size_of_{}_{}", axes[d].name, d);
-    out += fmt::format("      const long long {} = extent_{}();\n", size, extent_number(extent));
-    out += fmt::format("      const long long {} = {}{};\n", axes[d].name, rest,
+    out += fmt::format("      const {} {} = {}extent_{}();\n", type, size, narrow ? "narrow_" : "",
+                       extent_number(extent));
+    out += fmt::format("      const {} {} = {}{};\n", type, axes[d].name, rest,
                        d == 0 ? "" : " % " + size);
     rest = fmt::format("({} / {})", rest, size);
   }
+  return out;
+}
+
+std::string StageText::kept_coordinates() const {
+  std::string out;
+  for (const StageAxis& axis : fold().free)
+    out += fmt::format("      const long long {} = {};\n", axis.name,
+                       axis.extent.text == "1" ? "0" : "at." + axis.name);
   return out;
 }
 
@@ -371,7 +384,12 @@ const char* StageText::combiner(int number) const {
 }
 
 std::string StageText::folded_row_struct() const {
-  return fmt::format("  struct Row {{\n    long long row;\n    float fold_{};\n  }};\n",
+  std::string members;
+  for (const StageAxis& axis : fold().free) {
+    if (keeps_coordinates_ && axis.extent.text != "1")
+      members += fmt::format("    int {};\n", axis.name);
+  }
+  return fmt::format("  struct Row {{\n    long long row;\n{}    float fold_{};\n  }};\n", members,
                      fold().name);
 }
 

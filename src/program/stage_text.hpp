@@ -55,7 +55,8 @@ class StageText {
                          const std::string& text) const;
   // Coordinates of element `first + i`, or of the row where the stage has one value a row.
   std::string coordinates(const SiteStage& one, const ReferenceStage& what, bool per_row) const;
-  const char* whole() const;  // type of coordinates
+  std::string kept_coordinates() const;  // of the fold's row, from its members
+  const char* whole() const;             // type of coordinates
   std::string extent_call(const std::string& extent) const;
   std::size_t extent_number(const std::string& extent) const;
   // `text` over a stage's reads, as the value of a new constant.
@@ -80,6 +81,7 @@ class StageText {
   const Task& task_;
   const GraphSite& site_;
   const bool narrow_;
+  bool keeps_coordinates_ = false;  // a row of the fold has its coordinates as members
   mutable std::vector<std::string> extents_;
 };
 

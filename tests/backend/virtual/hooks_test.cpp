@@ -352,6 +352,72 @@ TEST_CASE("convolutions and pools are one kernel with what follows", "[hooks][th
   check_accepted(*pool, "window_direct", {{"THREADS", 64}, {"ALONG", 3}});
 }
 
+// A convolution of x (n, ch, h, w), with a bias, that tensor cores may compute; `before`: an
+// operator in front, by which elements are no elements of a tensor.
+Task window_task(const char* kind, std::vector<Expr> weight, std::vector<Expr> result,
+                 std::map<std::string, Attribute> attributes, Precision precision, bool before) {
+  std::vector<Operation> operations;
+  if (before) operations.push_back({"before", "relu", {"x"}, {"r"}});
+  operations.push_back(
+      {"conv", kind, {before ? "r" : "x", "k", "b"}, {"c"}, std::move(attributes)});
+  operations.push_back({"act", "tanh", {"c"}, {"y"}});
+  auto task = graph_task({input("x", {"n", "ch", "h", "w"}), input("k", std::move(weight)),
+                          input("b", {result[1]}), output("y", result)},
+                         std::move(operations),
+                         {{"n", 2}, {"ch", 6}, {"o", 10}, {"h", 9}, {"w", 11}}, precision);
+  REQUIRE(task);
+  return *task;
+}
+
+TEST_CASE("convolutions take tensor cores, transposed ones phase by phase", "[hooks][threads]") {
+  using Integers = std::vector<std::int64_t>;
+  struct Row {
+    const char* kind;
+    std::vector<Expr> weight, result;
+    std::map<std::string, Attribute> attributes;
+  };
+  const std::vector<Row> rows = {
+      {"conv2d",
+       {"o", "ch", 3, 2},
+       {"n", "o", "(h-1)/2+1", "w-1"},
+       {{"stride", Integers{2, 1}}, {"padding", Integers{1, 0}}}},
+      // Taps two apart at steps of three: each phase has other taps, 2, 1 and 1 of them.
+      {"conv_transpose2d",
+       {"ch", 5, 4, 3},
+       {"n", "10", "(h-1)*3+5", "w*2"},
+       {{"stride", Integers{3, 2}},
+        {"padding", Integers{1, 1}},
+        {"dilation", Integers{2, 1}},
+        {"output_padding", Integers{0, 1}},
+        {"groups", std::int64_t{2}}}},
+      // Every second place is reached by no tap.
+      {"conv_transpose2d",
+       {"ch", 10, 3, 1},
+       {"n", "10", "(h-1)*2+5", "w"},
+       {{"stride", Integers{2, 1}}, {"dilation", Integers{2, 1}}}}};
+  const Values small = {
+      {"BLOCK_M", 32}, {"BLOCK_N", 16}, {"WARP_M", 16}, {"WARP_N", 16}, {"PREFETCH", 0}};
+  const Values ahead = {{"BLOCK_M", 64}, {"BLOCK_N", 16}, {"WARP_M", 32}, {"WARP_N", 8},
+                        {"BLOCK_K", 32}, {"PREFETCH", 1}, {"STAGES", 2}};
+  const Values plain = {{"BLOCK_M", 32}, {"BLOCK_N", 8}, {"THREAD_N", 2}, {"PREFETCH", 1}};
+  for (const Row& row : rows) {
+    for (const Precision precision : {Precision::tf32, Precision::fp32_emulated}) {
+      const auto task = window_task(row.kind, row.weight, row.result, row.attributes, precision,
+                                    precision == Precision::tf32);
+      check_accepted(task, "window_mma", small);
+      check_accepted(window_task(row.kind, row.weight, row.result, row.attributes, precision,
+                                 precision != Precision::tf32),
+                     "window_mma", ahead);
+      check_accepted(task, "window_product", plain);
+    }
+  }
+  // Strict classes are not for tensor cores, nor is a window without a product.
+  const auto strict = window_task(rows[0].kind, rows[0].weight, rows[0].result, rows[0].attributes,
+                                  Precision::fp32_strict, false);
+  CHECK(named(templates_of(builtin_families(), strict), strict, "window_mma") == nullptr);
+  CHECK(named(templates_of(builtin_families(), strict), strict, "window_product") != nullptr);
+}
+
 TEST_CASE("reductions of several parts of a row are one kernel", "[hooks][threads]") {
   // GroupNorm, the least of all channels, a bias that turns the result about.
   const auto least =

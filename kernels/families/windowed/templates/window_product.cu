@@ -26,10 +26,10 @@
     "BLOCK_M * BLOCK_K % threads == 0 && threads % BLOCK_K == 0 && BLOCK_N * BLOCK_K >= threads / 4",
     "(THREAD_M * THREAD_N + THREAD_M + THREAD_N + PREFETCH * each + 48) * MIN_BLOCKS * threads <= dev.registers",
     "THREAD_M * THREAD_N + THREAD_M + THREAD_N + PREFETCH * each + 48 <= 255",
-    "(BLOCK_M + BLOCK_N + 4) * BLOCK_K * 4 * MIN_BLOCKS <= dev.shared"
+    "((BLOCK_M + BLOCK_N + 4) * BLOCK_K * 4 + BLOCK_K * 48) * MIN_BLOCKS <= dev.shared"
   ],
   "plan": {
-    "require": ["graph_largest <= 2147483647"],
+    "require": ["graph_largest <= 2147483648"],
     "let": {
       "tiles": "cdiv(graph_m, BLOCK_M) * cdiv(graph_n, BLOCK_N)",
       "slabs": "cdiv(graph_k, BLOCK_K)"
@@ -47,8 +47,8 @@
     "blocks": "tiles * graph_batch",
     "threads": "threads",
     "registers": "min(48 + products + THREAD_M + THREAD_N + PREFETCH * each, 65536 / (threads * MIN_BLOCKS))",
-    "shared_bytes": "(BLOCK_M + BLOCK_N + 4) * BLOCK_K * 4",
-    "rounds": "256 * slabs",
+    "shared_bytes": "(BLOCK_M + BLOCK_N + 4) * BLOCK_K * 4 + BLOCK_K * 48",
+    "rounds": "256 * slabs / graph_phases",
     "math": "256 * threads / 32 * products * BLOCK_K / 4",
     "issue": "256 * threads / 32 * (products * BLOCK_K + (THREAD_M + THREAD_N) * BLOCK_K + each * 40) / 4",
     "shared": "256 * threads / 32 * (THREAD_M + THREAD_N + 2) * BLOCK_K",
@@ -58,7 +58,7 @@
     "ahead": "PREFETCH",
     "ends": "256 * cdiv(tiles * graph_batch, dev.sms) * threads / 32 * near / 4",
     "start": "256 * 1500",
-    "l2": "graph_bytes + tiles * graph_batch * slabs * filled * graph_widest",
+    "l2": "graph_bytes + tiles * graph_batch * slabs / graph_phases * filled * graph_widest",
     "dram": "graph_bytes",
     "traits": {"tile": "256 * BLOCK_M * BLOCK_N / 64", "slab": "256 * BLOCK_K"}
   }
@@ -79,51 +79,43 @@ struct Slab {
 };
 
 // A thread's share of a slab: neighbouring threads take neighbouring places of A and neighbouring
-// terms of B.
+// terms of B. The terms of a slab are found by a few threads for all.
 struct Share {
   const Graph& graph;
-  int batch, top, left_column;
-  int m_count, n_count, k_count;
+  const Graph::Batch& batch;
+  int top, left_column;
   Graph::Left first;  // of this thread's place where that is the same for all its elements
   float a[EACH_A], b[EACH_B];
 
-  __device__ __forceinline__ Share(const Graph& all, int of_batch, int row, int column)
-      : graph(all),
-        batch(of_batch),
-        top(row),
-        left_column(column),
-        m_count(all.m_count()),
-        n_count(all.n_count()),
-        k_count(all.k_count()) {
-    first =
-        graph.left_place(batch, min(top + static_cast<int>(threadIdx.x) % BLOCK_M, m_count - 1));
+  __device__ __forceinline__ Share(const Graph& all, const Graph::Batch& of_batch, int row,
+                                   int column)
+      : graph(all), batch(of_batch), top(row), left_column(column) {
+    first = graph.left_place(batch, top + static_cast<int>(threadIdx.x) % BLOCK_M);
   }
   static __device__ __forceinline__ int place(int i) {
     return (static_cast<int>(threadIdx.x) + i * THREADS) % BLOCK_M;
   }
-  __device__ __forceinline__ void fetch(int first_term) {
+  __device__ __forceinline__ void find(Graph::Term* terms, int first_term) const {
+    const int own = static_cast<int>(threadIdx.x);
+    if (own < BLOCK_K) terms[own] = graph.term_place(batch, first_term + own);
+  }
+  __device__ __forceinline__ void fetch(const Graph::Term* terms) {
 #pragma unroll
     for (int i = 0; i < EACH_A; ++i) {
-      const int k = first_term + (static_cast<int>(threadIdx.x) + i * THREADS) / BLOCK_M;
-      const int row = top + place(i);
-      a[i] = 0.0f;
-      if (k < k_count && row < m_count) {
-        const Graph::Term term = graph.term_place(k);
-        if constexpr (THREADS % BLOCK_M == 0) {
-          a[i] = graph.left_factor(first, term);
-        } else {
-          a[i] = graph.left_factor(graph.left_place(batch, row), term);
-        }
+      const Graph::Term& term = terms[(static_cast<int>(threadIdx.x) + i * THREADS) / BLOCK_M];
+      if constexpr (THREADS % BLOCK_M == 0) {
+        a[i] = graph.left_factor(first, term);
+      } else {
+        a[i] = graph.left_factor(graph.left_place(batch, top + place(i)), term);
       }
     }
 #pragma unroll
     for (int i = 0; i < EACH_B; ++i) {
       const int index = static_cast<int>(threadIdx.x) + i * THREADS;
-      const int k = first_term + index % BLOCK_K;
-      const int column = left_column + index / BLOCK_K;
       b[i] = 0.0f;
-      if (index < BLOCK_N * BLOCK_K && k < k_count && column < n_count)
-        b[i] = graph.right_factor(graph.right_place(batch, column), graph.term_place(k));
+      if (index < BLOCK_N * BLOCK_K)
+        b[i] = graph.right_factor(graph.right_place(batch, left_column + index / BLOCK_K),
+                                  terms[index % BLOCK_K]);
     }
   }
   __device__ __forceinline__ void put(Slab& slab) const {
@@ -140,24 +132,35 @@ struct Share {
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) window_product(GRAPH_PARAMETERS) {
   __shared__ Slab slab;
+  __shared__ Graph::Term terms[2][BLOCK_K];
   const Graph graph{GRAPH_ARGUMENTS};
-  const int m_count = graph.m_count(), n_count = graph.n_count(), k_count = graph.k_count();
-  const int across = (n_count + BLOCK_N - 1) / BLOCK_N;
-  const int tiles = (m_count + BLOCK_M - 1) / BLOCK_M * across;
-  const int batch = static_cast<int>(blockIdx.x) / tiles;
-  const int tile = static_cast<int>(blockIdx.x) % tiles;
+  const int across = (graph.n_count() + BLOCK_N - 1) / BLOCK_N, batches = graph.batches();
+  const int tile = static_cast<int>(blockIdx.x) / batches;
+  const Graph::Batch batch = graph.batch_place(static_cast<int>(blockIdx.x) % batches);
   const int top = tile / across * BLOCK_M, left_column = tile % across * BLOCK_N;
   const int lane_m = static_cast<int>(threadIdx.x) % LANES_M;
   const int lane_n = static_cast<int>(threadIdx.x) / LANES_M;
   float sum[THREAD_M][THREAD_N] = {};
   Share share(graph, batch, top, left_column);
-  if constexpr (PREFETCH != 0) share.fetch(0);
+  share.find(terms[0], 0);
+  if constexpr (PREFETCH != 0) {
+    share.find(terms[1], BLOCK_K);
+    __syncthreads();
+    share.fetch(terms[0]);
+  }
+  __syncthreads();
+  int turn = 0;
 #pragma unroll 1
-  for (int first_term = 0; first_term < k_count; first_term += BLOCK_K) {
-    if constexpr (PREFETCH == 0) share.fetch(first_term);
+  for (int first_term = 0; first_term < batch.terms; first_term += BLOCK_K, turn ^= 1) {
+    if constexpr (PREFETCH == 0) share.fetch(terms[turn]);
     share.put(slab);
     __syncthreads();
-    if constexpr (PREFETCH != 0) share.fetch(first_term + BLOCK_K);
+    if constexpr (PREFETCH != 0) {
+      share.fetch(terms[turn ^ 1]);
+      share.find(terms[turn], first_term + 2 * BLOCK_K);
+    } else {
+      share.find(terms[turn ^ 1], first_term + BLOCK_K);
+    }
 #pragma unroll
     for (int k = 0; k < BLOCK_K; ++k) {
       float a[THREAD_M], b[THREAD_N];
@@ -175,13 +178,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) window_product
   }
 #pragma unroll
   for (int i = 0; i < THREAD_M; ++i) {
-    const int row = top + lane_m + i * LANES_M;
-    if (row >= m_count) continue;
-    const Graph::Left left = graph.left_place(batch, row);
+    const Graph::Left left = graph.left_place(batch, top + lane_m + i * LANES_M);
+    if (!left.present) continue;
 #pragma unroll
     for (int j = 0; j < THREAD_N; ++j) {
-      const int column = left_column + lane_n * THREAD_N + j;
-      if (column < n_count) graph.store(left, graph.right_place(batch, column), sum[i][j]);
+      const Graph::Right right =
+          graph.right_place(batch, left_column + lane_n * THREAD_N + j);
+      if (right.present) graph.store(left, right, sum[i][j]);
     }
   }
 }
