@@ -188,21 +188,22 @@ std::string ContractionText::place_struct(const char* type, const char* function
     text += fmt::format("    at.from = this->{} + {};\n", what->tensor,
                         index_call(is_left ? "left_index" : "right_index", own, true, false));
   }
+  if (what) members += "    unsigned outside;\n";
+  if (what && !is_left) text += "    at.outside = at.present ? 1u << 31 : ~0u;\n";
   if (what && is_left) {
-    members += "    unsigned inside;\n";
     std::string condition = "at.present";
     if (!place_clauses_.empty()) {
       std::string given;
       for (const StageAxis& axis : own) given += (given.empty() ? "at." : ", at.") + axis.name;
       condition += fmt::format(" && inside_place({})", given);
     }
-    text += fmt::format("    at.inside = {} ? 1u << 30 : 0u;\n", condition);
+    text += fmt::format("    at.outside = {} ? ~0u >> 2 | 1u << 31 : ~0u;\n", condition);
     for (const Tap& tap : taps_) {
       std::string given;
       for (const StageAxis& axis : own) given += "at." + axis.name + ", ";
       text += fmt::format(
           "#pragma unroll\n    for (int tap = 0; tap < {0}; ++tap)\n      if (at.present && "
-          "inside_{1}({2}tap)) at.inside |= 1u << ({3} + tap);\n",
+          "inside_{1}({2}tap)) at.outside &= ~(1u << ({3} + tap));\n",
           tap.axis.extent.text, tap.axis.name, given, tap.bit);
     }
   }
@@ -220,13 +221,14 @@ std::string ContractionText::term_struct() const {
   const std::string coordinates = fmt::format("    struct {{\n{}    }} at;\n{}", members, text);
   if (!left_)
     return fmt::format(
-        "  struct Term {{\n{0}    bool present;\n  }};\n{1} Term term_place(const Batch& batch, "
+        "  struct Term {{\n{0}    bool present;\n  }};\n  template <int N>\n"
+        "  using Terms = PlacedTerms<Term, N>;\n{1} Term term_place(const Batch& batch, "
         "int number) const {{\n    Term at;\n    at.present = number < batch.terms;\n"
         "    if (!at.present) number = 0;\n    if (batch.terms == 0) return at;\n{2}"
         "    return at;\n  }}\n",
         members, hook, text);
   return fmt::format(
-             "  struct alignas(16) Term {{\n    int left, right;\n    unsigned taps;\n  }};\n"
+             "  using Term = FarTerm;\n  template <int N>\n  using Terms = FarTerms<N>;\n"
              "{} Term term_place(const Batch& batch, int number) const {{\n"
              "    if (number >= batch.terms) return {{0, 0, 3u << 30}};\n",
              hook) +
@@ -282,17 +284,30 @@ std::string ContractionText::inside_functions() const {
   return out;
 }
 
+// The factors of one term, and of four neighbouring ones of a table.
 std::string ContractionText::factors() const {
-  if (!left_)
-    return factor("left_factor", "Left", joined(batch_, m_), a_) +
-           factor("right_factor", "Right", joined(batch_, n_), b_);
-  return fmt::format(
-      "{0} float left_factor(const Left& at, const Term& term) const {{\n"
-      "    return (term.taps & ~at.inside) == 0u ? to_float(at.from[term.left]) : 0.0f;\n  }}\n"
-      "{0} float right_factor(const Right& at, const Term& term) const {{\n"
-      "    return at.present && static_cast<int>(term.taps) >= 0 ? to_float(at.from[term.right]) "
-      ": 0.0f;\n  }}\n",
-      hook);
+  std::string out;
+  for (const bool is_left : {true, false}) {
+    const std::string side = is_left ? "left" : "right", type = is_left ? "Left" : "Right";
+    if (left_) {
+      out += fmt::format(
+          "{0} float {1}_factor(const {2}& at, const Term& term) const {{\n"
+          "    return to_float(load_unless(term.taps & at.outside, at.from, term.{1}));\n  }}\n"
+          "  template <int N>\n{0} void {1}_factors(const {2}& at, const Terms<N>& terms, int "
+          "first, float (&out)[4]) const {{\n    load_terms(at.from, at.outside, terms.{1}, "
+          "terms.taps, first, out);\n  }}\n",
+          hook, side, type);
+      continue;
+    }
+    out += factor((side + "_factor").c_str(), type.c_str(), joined(batch_, is_left ? m_ : n_),
+                  is_left ? a_ : b_);
+    out += fmt::format(
+        "  template <int N>\n{0} void {1}_factors(const {2}& at, const Terms<N>& terms, int first, "
+        "float (&out)[4]) const {{\n#pragma unroll\n    for (int i = 0; i < 4; ++i) out[i] = "
+        "{1}_factor(at, terms.at(first + i));\n  }}\n",
+        hook, side, type);
+  }
+  return out;
 }
 
 std::string ContractionText::factor(const char* name, const char* type, const Axes& axes,

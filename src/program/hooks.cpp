@@ -149,7 +149,8 @@ bool is_product(const Task& task) {
 Tunable given_graph(const Tunable& tunable, const Task& task, const GraphSite& site,
                     const std::string& text, const NamedExprs& more) {
   Tunable out = tunable;
-  out.text = row_headers + text + tunable.text;
+  const char* terms = tunable.anchor == "contraction" ? "#include \"cupilot/terms.cuh\"\n" : "";
+  out.text = row_headers + std::string(terms) + text + tunable.text;
   NamedExprs sizes = sizes_of(task, site);
   sizes.insert(sizes.end(), more.begin(), more.end());
   out.let.insert(out.let.begin(), sizes.begin(), sizes.end());

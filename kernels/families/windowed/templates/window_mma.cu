@@ -25,7 +25,7 @@
     "fragments": "(WARP_M / 2 + 8) * graph_planes",
     "slab_bytes": "(BLOCK_M + BLOCK_N) * BLOCK_K * 4 * graph_planes",
     "block_bytes": "STAGES * slab_bytes + BLOCK_K * 32",
-    "held": "sums + fragments + PREFETCH * 4 * (quads_a + quads_b) + 3 * quads_a + 2 * quads_b + 36"
+    "held": "sums + fragments + PREFETCH * 4 * (quads_a + quads_b) + 3 * max(1, BLOCK_M / (32 * warps)) + 3 * quads_b + 36"
   },
   "restrict": [
     "BLOCK_M % WARP_M == 0 && BLOCK_N % WARP_N == 0",
@@ -91,6 +91,7 @@ constexpr int GROUPS = BLOCK_K / 16;
 constexpr int QUADS = BLOCK_K / 4;  // words of a row
 constexpr int EACH_A = BLOCK_M * QUADS / THREADS;
 constexpr int EACH_B = (BLOCK_N * QUADS + THREADS - 1) / THREADS;
+using Terms = Graph::Terms<BLOCK_K>;
 // Threads side by side take neighbouring places; where a block has fewer threads than places each
 // takes several, else several words of one.
 constexpr int PLACES = BLOCK_M > THREADS ? BLOCK_M / THREADS : 1;
@@ -109,13 +110,15 @@ struct Slab {
   uint4 b[PLANES][GROUPS][BLOCK_N * 4];
 };
 
-// The planes of four values: what the tensor core keeps of each, and of what is left.
+// The planes of four values: what the tensor core keeps of each, and of what is left. It cuts off
+// bits; three eighths of the last one that it keeps are added before, up to three quarters by the
+// value's size, so that it errs by no more than these to either side.
 __device__ __forceinline__ Word plane_of(float (&values)[4]) {
   Word out;
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    out.at[i] = round_to_tf32(__float_as_uint(values[i]));
-    values[i] -= __uint_as_float(out.at[i] & 0xffffe000u);
+    out.at[i] = __float_as_uint(values[i] * (1.0f + 0x3p-13f));
+    if constexpr (PLANES > 1) values[i] -= __uint_as_float(out.at[i] & 0xffffe000u);
   }
   return out;
 }
@@ -145,10 +148,17 @@ struct Share {
   static __device__ __forceinline__ int quad_a(int i) {
     return (static_cast<int>(threadIdx.x) + i * THREADS) / BLOCK_M;
   }
-  static __device__ __forceinline__ int row_b(int i) {
-    return (static_cast<int>(threadIdx.x) + i * THREADS) / QUADS;
+  // Four threads take the words of a channel's 16 terms; some may have none.
+  static __device__ __forceinline__ int index_b(int i) {
+    return static_cast<int>(threadIdx.x) + i * THREADS;
   }
-  static __device__ __forceinline__ int quad_b() { return static_cast<int>(threadIdx.x) % QUADS; }
+  static __device__ __forceinline__ bool has_b(int i) {
+    return BLOCK_N * QUADS % THREADS == 0 || index_b(i) < BLOCK_N * QUADS;
+  }
+  static __device__ __forceinline__ int row_b(int i) { return index_b(i) / 4 % BLOCK_N; }
+  static __device__ __forceinline__ int quad_b(int i) {
+    return index_b(i) / 4 / BLOCK_N * 4 + index_b(i) % 4;
+  }
 
   __device__ __forceinline__ Share(const Graph& all, const Graph::Batch& batch, int top,
                                    int left_column)
@@ -159,19 +169,14 @@ struct Share {
     for (int i = 0; i < EACH_B; ++i)
       channels[i] = graph.right_place(batch, left_column + row_b(i));
   }
-  __device__ __forceinline__ void fetch(const Graph::Term* terms) {
+  __device__ __forceinline__ void fetch(const Terms& terms) {
 #pragma unroll
-    for (int i = 0; i < EACH_A; ++i) {
-#pragma unroll
-      for (int k = 0; k < 4; ++k)
-        a[i][k] = graph.left_factor(places[i % PLACES], terms[quad_a(i) * 4 + k]);
-    }
+    for (int i = 0; i < EACH_A; ++i)
+      graph.left_factors(places[i % PLACES], terms, quad_a(i) * 4, a[i]);
 #pragma unroll
     for (int i = 0; i < EACH_B; ++i) {
-      if (BLOCK_N * QUADS % THREADS != 0 && row_b(i) >= BLOCK_N) continue;
-#pragma unroll
-      for (int k = 0; k < 4; ++k)
-        b[i][k] = graph.right_factor(channels[i], terms[quad_b() * 4 + k]);
+      if (!has_b(i)) continue;
+      graph.right_factors(channels[i], terms, quad_b(i) * 4, b[i]);
     }
   }
   __device__ __forceinline__ void put(Slab& slab) const {
@@ -179,8 +184,8 @@ struct Share {
     for (int i = 0; i < EACH_A; ++i) put_word(slab.a, row_a(i), quad_a(i), a[i]);
 #pragma unroll
     for (int i = 0; i < EACH_B; ++i) {
-      if (BLOCK_N * QUADS % THREADS != 0 && row_b(i) >= BLOCK_N) continue;
-      put_word(slab.b, row_b(i), quad_b(), b[i]);
+      if (!has_b(i)) continue;
+      put_word(slab.b, row_b(i), quad_b(i), b[i]);
     }
   }
 };
@@ -258,16 +263,16 @@ struct Sums {
   }
 };
 
-__device__ __forceinline__ void find_terms(Graph::Term* terms, const Graph& graph,
+__device__ __forceinline__ void find_terms(Terms& terms, const Graph& graph,
                                            const Graph::Batch& batch, int first) {
   const int own = static_cast<int>(threadIdx.x);
-  if (own < BLOCK_K) terms[own] = graph.term_place(batch, first + own);
+  if (own < BLOCK_K) terms.keep(own, graph.term_place(batch, first + own));
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) window_mma(GRAPH_PARAMETERS) {
   extern __shared__ uint4 memory[];
   Slab* const slab = reinterpret_cast<Slab*>(memory);
-  __shared__ Graph::Term terms[2][BLOCK_K];
+  __shared__ Terms terms[2];
   const Graph graph{GRAPH_ARGUMENTS};
   const int across = (graph.n_count() + BLOCK_N - 1) / BLOCK_N, batches = graph.batches();
   const int tile = static_cast<int>(blockIdx.x) / batches;

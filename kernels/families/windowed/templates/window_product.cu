@@ -72,6 +72,7 @@ constexpr int THREADS = LANES_M * (BLOCK_N / THREAD_N);
 constexpr int EACH_A = BLOCK_M * BLOCK_K / THREADS;
 constexpr int EACH_B = (BLOCK_N * BLOCK_K + THREADS - 1) / THREADS;
 constexpr int PITCH_B = BLOCK_N + 4;
+using Terms = Graph::Terms<BLOCK_K>;
 
 struct Slab {
   float a[BLOCK_K][BLOCK_M];
@@ -95,14 +96,15 @@ struct Share {
   static __device__ __forceinline__ int place(int i) {
     return (static_cast<int>(threadIdx.x) + i * THREADS) % BLOCK_M;
   }
-  __device__ __forceinline__ void find(Graph::Term* terms, int first_term) const {
+  __device__ __forceinline__ void find(Terms& terms, int first_term) const {
     const int own = static_cast<int>(threadIdx.x);
-    if (own < BLOCK_K) terms[own] = graph.term_place(batch, first_term + own);
+    if (own < BLOCK_K) terms.keep(own, graph.term_place(batch, first_term + own));
   }
-  __device__ __forceinline__ void fetch(const Graph::Term* terms) {
+  __device__ __forceinline__ void fetch(const Terms& terms) {
 #pragma unroll
     for (int i = 0; i < EACH_A; ++i) {
-      const Graph::Term& term = terms[(static_cast<int>(threadIdx.x) + i * THREADS) / BLOCK_M];
+      const Graph::Term term =
+          terms.at((static_cast<int>(threadIdx.x) + i * THREADS) / BLOCK_M);
       if constexpr (THREADS % BLOCK_M == 0) {
         a[i] = graph.left_factor(first, term);
       } else {
@@ -115,7 +117,7 @@ struct Share {
       b[i] = 0.0f;
       if (index < BLOCK_N * BLOCK_K)
         b[i] = graph.right_factor(graph.right_place(batch, left_column + index / BLOCK_K),
-                                  terms[index % BLOCK_K]);
+                                  terms.at(index % BLOCK_K));
     }
   }
   __device__ __forceinline__ void put(Slab& slab) const {
@@ -132,7 +134,7 @@ struct Share {
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) window_product(GRAPH_PARAMETERS) {
   __shared__ Slab slab;
-  __shared__ Graph::Term terms[2][BLOCK_K];
+  __shared__ Terms terms[2];
   const Graph graph{GRAPH_ARGUMENTS};
   const int across = (graph.n_count() + BLOCK_N - 1) / BLOCK_N, batches = graph.batches();
   const int tile = static_cast<int>(blockIdx.x) / batches;
