@@ -70,10 +70,10 @@ class Sited {
       if (stages[i].kind == StageKind::scan) return find_scan(static_cast<int>(i));
       if (stages[i].kind != StageKind::fold) continue;
       if (site_.folds.empty() && !find_groups(stages[i])) return false;
-      if (value(product(stages[i].free)) != value(site_.rows) ||
-          value(product(stages[i].over)) != value(site_.cols))
-        return false;
-      site_.folds.push_back(static_cast<int>(i));
+      const bool of_row = value(product(stages[i].free)) == value(site_.rows) &&
+                          value(product(stages[i].over)) == value(site_.cols);
+      if (!of_row && !joins_rows(stages[i])) return false;
+      (of_row ? site_.folds : site_.joins).push_back(static_cast<int>(i));
     }
     const bool given = value(site_.rows) && value(site_.cols);
     if (!site_.folds.empty()) return given && *value(site_.cols) > 1;
@@ -88,6 +88,10 @@ class Sited {
     site_.rows = product(axes);
     groups_ = {{true, site_.rows}, {false, site_.cols}};
     return value(site_.rows) && value(site_.cols);
+  }
+
+  bool joins_rows(const ReferenceStage& fold) const {
+    return without_ones(fold.free).empty() && value(product(fold.over)) == value(site_.rows);
   }
 
   // Rows of the one scan; columns of the output, which may have others.
@@ -197,7 +201,10 @@ class Sited {
     out.coordinates = coordinates_of(stage);
     const auto elements = value(product(stage.free));
     const auto rows = *value(site_.rows), cols = *value(site_.cols);
-    if (stage.kind == StageKind::fold || (elements == rows && cols > 1 && site_.scan < 0))
+    whole_ = is_whole(stage, number);
+    if (whole_)
+      out.place = StagePlace::whole;
+    else if (stage.kind == StageKind::fold || (elements == rows && cols > 1 && site_.scan < 0))
       out.place = StagePlace::row;
     else if (stage.kind == StageKind::map && elements != rows * cols)
       out.apart = true;
@@ -206,10 +213,31 @@ class Sited {
     for (const StageRead& read : stage.reads) {
       if (!out.apart && !add_read(stage, number, read, out)) out.apart = true;
     }
+    if (whole_ && (out.apart || !is_joined(out, stage.kind == StageKind::fold))) return false;
     if (out.apart && (!is_pure(number, true) || find_tensor(task_, stage.name) != nullptr))
       return false;
     site_.stages.push_back(std::move(out));
     return true;
+  }
+
+  // A fold of what the rows gave, or a map that reads such a one.
+  bool is_whole(const ReferenceStage& stage, std::size_t number) const {
+    const auto& joins = site_.joins;
+    if (std::find(joins.begin(), joins.end(), static_cast<int>(number)) != joins.end()) return true;
+    return stage.kind == StageKind::map && without_ones(stage.free).empty() &&
+           std::any_of(stage.reads.begin(), stage.reads.end(), [&](const StageRead& read) {
+             const int from = source(number, read.source);
+             return from >= 0 &&
+                    site_.stages[static_cast<std::size_t>(from)].place == StagePlace::whole;
+           });
+  }
+
+  // Terms read rows, what finishes them reads no row.
+  static bool is_joined(const SiteStage& stage, bool fold) {
+    return std::all_of(stage.reads.begin(), stage.reads.end(), [&](const SiteRead& read) {
+      if (read.kind == SiteRead::Kind::row) return fold && !uses(stage.finish, read.name);
+      return read.kind != SiteRead::Kind::whole || !fold || !uses(stage.term, read.name);
+    });
   }
 
   // A map of tensors alone: it has a value anywhere. in_row: anywhere in a row, since it may read
@@ -297,7 +325,9 @@ class Sited {
     const auto all = without_ones(coordinates_of(stage)), free = without_ones(stage.free);
     const auto rows = value(site_.rows), cols = value(site_.cols);
     const auto size = value(product(asked));
-    if (asked == all && size == *rows * *cols)
+    if (whole_ && stage.kind == StageKind::map)
+      out.kind = SiteRead::Kind::other;
+    else if (asked == all && size == *rows * *cols)
       out.kind = SiteRead::Kind::element;
     else if (size == rows && asked == of_row(stage, all, free, true))
       out.kind = SiteRead::Kind::row;
@@ -307,6 +337,11 @@ class Sited {
     const SiteStage* from = nullptr;
     const auto at_stage = static_cast<std::size_t>(out.stage);
     if (out.stage != site_.scan) from = &site_.stages[at_stage];
+    if (from != nullptr && from->place == StagePlace::whole) {
+      if (!whole_ || !asked.empty()) return std::nullopt;
+      out.kind = SiteRead::Kind::whole;
+      return out;
+    }
     const bool full = from != nullptr && from->place == StagePlace::full;
     if (from != nullptr && !from->apart &&
         out.kind == (full ? SiteRead::Kind::element : SiteRead::Kind::row))
@@ -327,6 +362,7 @@ class Sited {
   std::vector<StageAxis> of_row(const ReferenceStage& stage, const std::vector<StageAxis>& all,
                                 const std::vector<StageAxis>& free, bool row) const {
     std::vector<StageAxis> out;
+    if (whole_) return row ? all : out;
     if (stage.kind == StageKind::map && value(product(stage.free)) == value(site_.rows) &&
         *value(site_.cols) > 1)
       return row ? all : out;
@@ -344,6 +380,7 @@ class Sited {
   const Task& task_;
   const bool given_ = false;  // rows and columns
   bool misplaced_ = false;    // a scan is called elsewhere than in its own row
+  bool whole_ = false;        // the stage that is added has one value of all rows
   GraphSite site_;
   struct Group {
     bool row;

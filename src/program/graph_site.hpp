@@ -10,14 +10,15 @@
 
 namespace cupilot {
 
-// full: a value for each element; row: one for each row.
-enum class StagePlace { full, row };
+// full: a value for each element; row: one for each row; whole: one of all rows.
+enum class StagePlace { full, row, whole };
 
 // A value that a stage's text uses, its calls replaced by names.
 struct SiteRead {
   // element: of the same element; row: of the same row; column: of the same place of every row;
-  // scanned: of the same row's scan, at the last coordinate; other: found by coordinates.
-  enum class Kind { element, row, column, scanned, other };
+  // scanned: of the same row's scan, at the last coordinate; whole: of all rows; other: found by
+  // coordinates.
+  enum class Kind { element, row, column, scanned, whole, other };
   Kind kind = Kind::other;
   std::string name{};           // in the text
   std::string source{};         // a tensor or a stage
@@ -46,13 +47,14 @@ struct GraphSite {
   Expr inner = 1;                   // parted: of a part; columns: neighbouring rows
   bool flat = false;                // one row: every read is of the same element
   std::vector<SiteStage> stages{};  // as in the reference
-  std::vector<int> folds{};         // in order
+  std::vector<int> folds{};         // of a row's elements, in order
+  std::vector<int> joins{};         // folds of what the rows gave, in order
   int scan = -1;                    // the one scan; its graph has no folds
   Expr scan_cols = 1;               // terms of a row's scan
 };
 
 // nullopt: the graph has folds of several kinds of rows, several scans, several shapes of outputs,
-// or a stage that reads a fold elsewhere than at its own row.
+// a stage that reads a fold elsewhere than at its own row, or a row that reads a join.
 std::optional<GraphSite> graph_site(const Task& task);
 
 // Lays out what follows a product of so many rows and columns: a graph of maps alone.

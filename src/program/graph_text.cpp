@@ -1,6 +1,7 @@
 #include "program/graph_text.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include <fmt/format.h>
@@ -21,9 +22,10 @@ class GraphText : public StageText {
 
   std::string of_rows() const {
     std::string out = opening() + row_struct() + values_struct() + place() + functions() + load();
-    out += folds() + finish() + kept() + terms() + store() + store_row() + extents() + "};\n";
-    out += fmt::format("constexpr int FOLDS = {};\nconstexpr bool STORES_ELEMENTS = {};\n",
-                       site_.folds.size(), !outputs(StagePlace::full).empty());
+    out += folds() + finish() + kept() + terms() + store() + store_row() + joins() + extents();
+    out += fmt::format(
+        "}};\nconstexpr int FOLDS = {}, JOINS = {};\nconstexpr bool STORES_ELEMENTS = {};\n",
+        site_.folds.size(), site_.joins.size(), !outputs(StagePlace::full).empty());
     return out + combiners_text();
   }
 
@@ -208,6 +210,60 @@ class GraphText : public StageText {
     return out + (down() ? "    }\n  }\n" : "  }\n");
   }
 
+  // Stages of one value of all rows that come before `number`, or all that are needed for it.
+  std::string whole_before(int number) const {
+    std::vector<int> order, whole;
+    needed(number, order);
+    std::copy_if(order.begin(), order.end(), std::back_inserter(whole), [&](int one) {
+      return sited(one).place == StagePlace::whole && stage(one).kind == StageKind::map;
+    });
+    return stages_before(whole, -1);
+  }
+
+  // What the rows gave, folded over all of them.
+  std::string joins() const {
+    if (site_.joins.empty()) return "";
+    std::string results, terms, finishes;
+    for (std::size_t k = 0; k < site_.joins.size(); ++k) {
+      const int number = site_.joins[k];
+      const std::string& text = sited(number).finish;
+      std::vector<int> order;
+      needed(number, order);
+      order.erase(std::remove_if(order.begin(), order.end(),
+                                 [&](int one) { return sited(one).place == StagePlace::whole; }),
+                  order.end());
+      results += fmt::format("    float join_{};\n", stage(number).name);
+      terms += fmt::format("    if constexpr (J == {}) {{\n{}", k, each_row()) +
+               stages_before(order, -1) + computed(number, sited(number).term, "term", true) +
+               fmt::format("    acc = {}::of(acc, term);\n    {}}}\n", combiner(number),
+                           down() ? "}\n    " : "");
+      finishes += fmt::format("    if constexpr (J == {}) {{\n", k) + whole_before(number) +
+                  (text.empty() ? "" : computed(number, text, "finished", true)) +
+                  fmt::format("    whole.join_{} = {};\n    }}\n", stage(number).name,
+                              text.empty() ? "acc" : "finished");
+    }
+    std::string stores;
+    for (const int output : outputs(StagePlace::whole)) {
+      const bool fold = stage(output).kind == StageKind::fold;
+      stores += fmt::format("    {{\n{1}    this->{0}[0] = from_float<T_{0}>({2}{0});\n    }}\n",
+                            stage(output).name, fold ? "" : whole_before(output),
+                            fold ? "whole.join_" : "value_");
+    }
+    return fmt::format(
+        "  struct Whole {{\n{0}  }};\n  // `acc` with the terms of join J of {4}.\n"
+        "  template <int J{5}>\n  __device__ __forceinline__ float join(const {6}& at, float acc) "
+        "const {{\n{1}    return acc;\n  }}\n"
+        "  // Keeps the combined terms of join J.\n  template <int J>\n  __device__ "
+        "__forceinline__ void finish_join(Whole& whole, float acc) const {{\n{2}  }}\n"
+        "  __device__ __forceinline__ void store_whole(const Whole& whole) const {{\n{3}  }}\n",
+        results, terms, finishes, stores, down() ? "N rows" : "a row", down() ? ", int N" : "",
+        row_type());
+  }
+
+  const char* each_row() const {
+    return down() ? "#pragma unroll\n    for (int each_ = 0; each_ < N; ++each_) {\n" : "";
+  }
+
   // Loads elements that lie beside N sums of a product, where they are needed.
   std::string load_at() const {
     std::string out =
@@ -283,6 +339,10 @@ class GraphText : public StageText {
       out += fmt::format("template <>\nstruct Combiner<{}> {{\n  using type = {};\n}};\n", k,
                          combiner(folds[k]));
     }
+    out += "template <int J>\nstruct JoinCombiner;\n";
+    for (std::size_t k = 0; k < site_.joins.size(); ++k)
+      out += fmt::format("template <>\nstruct JoinCombiner<{}> {{\n  using type = {};\n}};\n", k,
+                         combiner(site_.joins[k]));
     return out;
   }
 };

@@ -42,17 +42,37 @@ bool is_float_task(const Task& task) {
          });
 }
 
+// Tensors of which a thread takes several neighbours; all where no form of a graph says which.
+std::set<std::string> read_by_neighbours(const Task& task, const GraphSite& site) {
+  std::set<std::string> out;
+  for (const SiteStage& stage : site.stages) {
+    for (const SiteRead& read : stage.reads) {
+      if (read.stage < 0 &&
+          (read.kind == SiteRead::Kind::element || read.kind == SiteRead::Kind::column))
+        out.insert(read.source);
+    }
+  }
+  const auto full = outputs_of(task, site).full;
+  out.insert(full.begin(), full.end());
+  if (out.empty()) {
+    for (const Tensor& tensor : task.tensors) out.insert(tensor.name);
+  }
+  return out;
+}
+
 // Sizes that a template's expressions may use.
 NamedExprs sizes_of(const Task& task, const GraphSite& site) {
-  std::int64_t widest = 1, operations = 0;
+  std::int64_t widest = 1, operations = 0, inputs = 0;
   std::string bytes;
+  const auto neighbours = read_by_neighbours(task, site);
   for (const Tensor& tensor : task.tensors) {
-    widest = std::max<std::int64_t>(widest, size_of(tensor.type));
+    if (neighbours.contains(tensor.name)) {
+      widest = std::max<std::int64_t>(widest, size_of(tensor.type));
+      inputs += tensor.role == Role::out ? 0 : 1;
+    }
     bytes += fmt::format("{}({})*{}", bytes.empty() ? "" : " + ", product_of(tensor.shape).text,
                          size_of(tensor.type));
   }
-  std::int64_t inputs = 0;
-  for (const Tensor& tensor : task.tensors) inputs += tensor.role == Role::out ? 0 : 1;
   for (const SiteStage& stage : site.stages)
     operations += 2 + static_cast<std::int64_t>(stage.term.size() / 12);
   return {{"graph_rows", site.rows},
@@ -62,25 +82,34 @@ NamedExprs sizes_of(const Task& task, const GraphSite& site) {
           {"graph_widest", widest},
           {"graph_inputs", inputs},
           {"graph_folds", static_cast<std::int64_t>(site.folds.size())},
+          {"graph_joins", static_cast<std::int64_t>(site.joins.size())},
           {"graph_scan", site.scan_cols},
           {"graph_elements", static_cast<std::int64_t>(outputs_of(task, site).full.size())},
           {"graph_operations", operations}};
 }
 
-std::vector<PlanArgument> graph_arguments(const Task& task) {
+constexpr const char* joined_parts = "joined_parts";
+constexpr const char* joined_arrivals = "joined_arrivals";
+
+std::vector<PlanArgument> graph_arguments(const Task& task, bool joins) {
   std::vector<PlanArgument> out;
   for (const Tensor& tensor : task.tensors) out.push_back({.name = tensor.name});
   for (const Axis& axis : task.axes)
     out.push_back({.kind = PlanArgument::Kind::i64, .value = axis.name});
+  if (joins) {
+    out.push_back({.name = joined_parts});
+    out.push_back({.name = joined_arrivals});
+  }
   return out;
 }
 
-// "graph" among a launch's arguments stands for the tensors and the sizes.
-std::vector<PlanArgument> arguments_of(const Task& task, const std::vector<PlanArgument>& given) {
+// "graph" among a launch's arguments stands for the tensors, the sizes and the joins' buffers.
+std::vector<PlanArgument> arguments_of(const Task& task, const GraphSite& site,
+                                       const std::vector<PlanArgument>& given) {
   std::vector<PlanArgument> out;
   for (const PlanArgument& argument : given) {
     if (argument.kind == PlanArgument::Kind::name && argument.name == "graph") {
-      const auto all = graph_arguments(task);
+      const auto all = graph_arguments(task, !site.joins.empty());
       out.insert(out.end(), all.begin(), all.end());
     } else {
       out.push_back(argument);
@@ -96,7 +125,7 @@ std::vector<PlanLaunch> launches_of(const Task& task, const GraphSite& site,
   const bool stores = !outputs_of(task, site).full.empty();
   std::vector<PlanLaunch> out;
   for (PlanLaunch launch : given) {
-    launch.args = arguments_of(task, launch.args);
+    launch.args = arguments_of(task, site, launch.args);
     if (launch.name == "elements" && !stores) continue;
     const bool each = launch.entry.find("{FOLD}") != std::string::npos;
     for (std::size_t fold = 0; fold < (each ? site.folds.size() : 1); ++fold) {
@@ -156,12 +185,17 @@ Tunable given_graph(const Tunable& tunable, const Task& task, const GraphSite& s
   out.let.insert(out.let.begin(), sizes.begin(), sizes.end());
   out.plan.let.insert(out.plan.let.begin(), sizes.begin(), sizes.end());
   out.plan.launches = launches_of(task, site, tunable.plan.launches);
+  if (!site.joins.empty()) {
+    out.plan.buffers.push_back({.name = joined_parts, .bytes = "graph_joins * (join_slots) * 4"});
+    out.plan.buffers.push_back(
+        {.name = joined_arrivals, .bytes = 4, .content = BufferContent::restored});
+  }
   return out;
 }
 
 std::optional<Tunable> as_contraction(const Tunable& tunable, const Task& task) {
   const auto site = graph_site(task);
-  if (!site || is_product(task)) return std::nullopt;
+  if (!site || !site->joins.empty() || is_product(task)) return std::nullopt;
   const auto found = contraction_of(task, *site);
   if (!found) return std::nullopt;
   return given_graph(tunable, task, *site, contraction_text(task, *site),
@@ -189,7 +223,7 @@ std::optional<Tunable> in_blocks(const Tunable& tunable, const Task& task) {
 
 std::optional<Tunable> in_tiles(const Tunable& tunable, const Task& task) {
   const auto site = graph_site(task);
-  if (!site || is_product(task)) return std::nullopt;
+  if (!site || !site->joins.empty() || is_product(task)) return std::nullopt;
   const auto tiles = tiles_of(task, *site);
   if (!tiles) return std::nullopt;
   return given_graph(tunable, task, *site, tile_text(task, *site),
@@ -201,6 +235,10 @@ std::optional<Tunable> in_tiles(const Tunable& tunable, const Task& task) {
 std::optional<Tunable> over_rows(const Tunable& tunable, const Task& task) {
   auto site = graph_site(task);
   if (!site || !fits(tunable.anchor, *site) || is_product(task)) return std::nullopt;
+  const auto& names = tunable.plan.let;
+  const bool joins = std::any_of(names.begin(), names.end(),
+                                 [](const auto& one) { return one.first == "join_slots"; });
+  if (!site->joins.empty() && !joins) return std::nullopt;
   // A team for each result of a convolution, or of a small window, finds too many coordinates.
   if (contraction_of(task, *site) ||
       (tiles_of(task, *site) && value_at_time(task, site->cols) < 1024))
@@ -318,7 +356,7 @@ std::vector<PlanArgument> product_arguments(const Tunable& tunable, const PlanLa
     out.push_back(std::move(argument));
   }
   if (!stores) return out;
-  const auto all = graph_arguments(task);
+  const auto all = graph_arguments(task, false);
   out.insert(out.end(), all.begin(), all.end());
   return out;
 }

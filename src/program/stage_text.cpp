@@ -51,6 +51,10 @@ std::string StageText::parameters() const {
     list += fmt::format(", long long graph_{}", axis.name);
     names += ", graph_" + axis.name;
   }
+  if (!site_.joins.empty()) {
+    list += ", float* graph_joined_parts, unsigned* graph_joined_arrivals";
+    names += ", graph_joined_parts, graph_joined_arrivals";
+  }
   return fmt::format("#define GRAPH_PARAMETERS {}\n#define GRAPH_ARGUMENTS {}\n", list, names);
 }
 
@@ -60,6 +64,7 @@ std::string StageText::members() const {
     out += fmt::format("  {}T_{}* {};\n", is_written(tensor) ? "" : "const ", tensor.name,
                        tensor.name);
   for (const Axis& axis : task_.axes) out += fmt::format("  long long {};\n", axis.name);
+  if (!site_.joins.empty()) out += "  float* joined_parts;\n  unsigned* joined_arrivals;\n";
   const auto function = [&](const char* name, const Expr& value) {
     out += fmt::format("  __device__ long long {}() const {{ return {}; }}\n", name, value.text);
   };
@@ -166,7 +171,8 @@ std::string StageText::function(int number) const {
 
 void StageText::needed(int number, std::vector<int>& order) const {
   for (const SiteRead& read : sited(number).reads) {
-    const bool inlined = read.kind == Kind::element || read.kind == Kind::row;
+    const bool inlined =
+        read.kind == Kind::element || read.kind == Kind::row || read.kind == Kind::whole;
     if (read.stage >= 0 && inlined && stage(read.stage).kind == StageKind::map)
       needed(read.stage, order);
   }
@@ -211,6 +217,7 @@ std::string StageText::value(const SiteRead& read) const {
     return by_coordinates(read);
   if (read.stage >= 0) {
     const bool fold = stage(read.stage).kind == StageKind::fold;
+    if (fold && read.kind == Kind::whole) return "whole.join_" + stage(read.stage).name;
     return (fold ? "at.fold_" : "value_") + stage(read.stage).name +
            (fold && down() ? "[each_]" : "");
   }
@@ -242,6 +249,12 @@ std::string StageText::with_needs(const SiteStage& one, const ReferenceStage& wh
   return all;
 }
 
+// A join's terms are numbered by what it runs over.
+const std::vector<StageAxis>& StageText::axes_of(const SiteStage& one, const ReferenceStage& what,
+                                                 bool per_row) {
+  return per_row && one.place != StagePlace::whole ? what.free : one.coordinates;
+}
+
 std::string StageText::coordinates(const SiteStage& one, const ReferenceStage& what,
                                    bool per_row) const {
   if (per_row && keeps_coordinates_ && &what == &fold()) return kept_coordinates();
@@ -250,7 +263,7 @@ std::string StageText::coordinates(const SiteStage& one, const ReferenceStage& w
   if (narrow) rest = "static_cast<int>(at.row)";
   const char* type = narrow ? "int" : "long long";
   const bool in_rows = site_.form == GraphForm::rows || site_.form == GraphForm::product;
-  const auto& axes = per_row ? what.free : one.coordinates;
+  const auto& axes = axes_of(one, what, per_row);
   for (std::size_t d = axes.size(); d-- > 0;) {
     const std::string& extent = axes[d].extent.text;
     if (extent == "1") {
@@ -300,7 +313,7 @@ std::string StageText::computed(int number, const std::string& text, const std::
   const ReferenceStage& what = stage(number);
   std::string out = fmt::format("    float {};\n    {{\n", name);
   const std::string all = with_needs(one, what, text);
-  const auto& axes = per_row ? what.free : one.coordinates;
+  const auto& axes = axes_of(one, what, per_row);
   const bool placed = std::any_of(axes.begin(), axes.end(),
                                   [&](const StageAxis& axis) { return uses(all, axis.name); });
   if (placed) out += coordinates(one, what, per_row);
@@ -360,7 +373,7 @@ std::string StageText::stages_before(const std::vector<int>& order, int last) co
   for (const int number : order) {
     if (number == last) continue;
     out += computed(number, sited(number).term, "value_" + stage(number).name,
-                    sited(number).place == StagePlace::row);
+                    sited(number).place != StagePlace::full);
   }
   return out;
 }

@@ -53,6 +53,8 @@ class StageText {
   // `text` with what it needs: places of its reads, constants, what these need in turn.
   std::string with_needs(const SiteStage& one, const ReferenceStage& what,
                          const std::string& text) const;
+  static const std::vector<StageAxis>& axes_of(const SiteStage& one, const ReferenceStage& what,
+                                               bool per_row);
   // Coordinates of element `first + i`, or of the row where the stage has one value a row.
   std::string coordinates(const SiteStage& one, const ReferenceStage& what, bool per_row) const;
   std::string kept_coordinates() const;  // of the fold's row, from its members

@@ -199,13 +199,88 @@ TEST_CASE("a graph that no hooks serve has no template", "[hooks][threads]") {
                               {{"rows", 4}, {"cols", 5}});
   REQUIRE(two);
   CHECK(served_by(templates_of(builtin_families(), *two), *two) == nullptr);
-  // Rows that are folded once more: no row is independent.
-  const auto all = graph_task({input("x", {"rows", "cols"}), output("y", {1})},
+  // Rows that read what all rows gave: no row is independent.
+  const auto all = graph_task({input("x", {"rows", "cols"}), output("y", {"rows", "cols"})},
                               {{"s", "amax", {"x"}, {"m"}, {{"dim", std::vector<std::int64_t>{1}}}},
-                               {"t", "mean", {"m"}, {"y"}}},
+                               {"t", "mean", {"m"}, {"a"}},
+                               {"u", "sub", {"x", "a"}, {"y"}}},
                               {{"rows", 4}, {"cols", 5}});
   REQUIRE(all);
   CHECK(served_by(templates_of(builtin_families(), *all), *all) == nullptr);
+  // Terms of all rows that read what all rows gave.
+  const auto twice =
+      graph_task({input("x", {"rows", "cols"}), output("y", {1})},
+                 {{"s", "amax", {"x"}, {"m"}, {{"dim", std::vector<std::int64_t>{1}}}},
+                  {"t", "var", {"m"}, {"y"}}},
+                 {{"rows", 4}, {"cols", 5}});
+  REQUIRE(twice);
+  CHECK(served_by(templates_of(builtin_families(), *twice), *twice) == nullptr);
+}
+
+// Checks each of three templates on a graph with a value of all rows.
+void check_joined(const Task& task, bool down) {
+  if (down) {
+    check_accepted(task, "columnwise", {{"LANES", 16}, {"DEPTH", 4}, {"VECTOR", 2}});
+    check_accepted(task, "columnwise", {{"LANES", 64}, {"DEPTH", 1}, {"VECTOR", 1}});
+    return;
+  }
+  check_accepted(task, "rowwise", {{"TEAM", 8}, {"VECTOR", 2}});
+  check_accepted(task, "rowwise", {{"TEAM", 64}, {"ITEMS", 2}, {"BLOCKS_PER_SM", 1}});
+  check_accepted(task, "rows_in_parts", {{"PARTS", 2}, {"THREADS", 128}});
+}
+
+TEST_CASE("what rows give is folded over all of them in the same kernel", "[hooks][threads]") {
+  Tensor labels = input("t", {"rows"}, DType::i64);
+  labels.fill = {.kind = FillKind::labels, .below = "cols"};
+  const auto entropy = [&](std::map<std::string, Attribute> attributes, bool weight) {
+    std::vector<Tensor> tensors = {input("x", {"rows", "cols"}), labels, output("y", {1})};
+    std::vector<std::string> inputs = {"x", "t"};
+    if (weight) {
+      tensors.push_back(input("w", {"cols"}));
+      tensors.back().fill = {.kind = FillKind::uniform, .low = 0.5, .high = 1.5};
+      inputs.push_back("w");
+    }
+    auto task = graph_task(std::move(tensors),
+                           {{"loss", "cross_entropy", inputs, {"y"}, std::move(attributes)}},
+                           {{"rows", 70}, {"cols", 22}});
+    REQUIRE(task);
+    return *task;
+  };
+  check_joined(entropy({}, false), false);
+  check_joined(entropy({{"label_smoothing", 0.25}, {"ignore_index", std::int64_t{3}}}, true),
+               false);
+  // Classes that are an inner dimension: rows lie side by side.
+  Tensor inner = input("t", {"n", "w"}, DType::i64);
+  inner.fill = {.kind = FillKind::labels, .below = "ch"};
+  const auto places =
+      graph_task({input("x", {"n", "ch", "w"}), inner, output("y", {1})},
+                 {{"loss", "cross_entropy", {"x", "t"}, {"y"}}}, {{"n", 3}, {"ch", 21}, {"w", 26}});
+  REQUIRE(places);
+  check_joined(*places, true);
+  const auto triplet = graph_task(
+      {input("a", {"rows", "cols"}), input("p", {"rows", "cols"}), input("n", {"rows", "cols"}),
+       output("y", {1})},
+      {{"loss", "triplet_margin_loss", {"a", "p", "n"}, {"y"}, {{"swap", std::int64_t{1}}}}},
+      {{"rows", 37}, {"cols", 50}});
+  REQUIRE(triplet);
+  check_joined(*triplet, false);
+}
+
+TEST_CASE("what follows a value of all rows is computed once", "[hooks][threads]") {
+  // Two folds over all rows, of which one has maps before and after it; an output a row too.
+  const std::vector<std::int64_t> one = {1};
+  const auto task =
+      graph_task({input("x", {"rows", "cols"}), input("s", {"rows"}), input("scale", {1}),
+                  output("y", {1}), output("z", {1}), output("m", {"rows"})},
+                 {{"norm", "norm", {"x"}, {"m"}, {{"dim", one}}},
+                  {"shift", "sub", {"m", "s"}, {"d"}},
+                  {"mean", "mean", {"d"}, {"a"}},
+                  {"most", "amax", {"m"}, {"z"}},
+                  {"scaled", "mul", {"a", "scale"}, {"b"}},
+                  {"end", "tanh", {"b"}, {"y"}}},
+                 {{"rows", 19}, {"cols", 12}});
+  REQUIRE(task);
+  check_joined(*task, false);
 }
 
 // A chain with a reduction along `dim` of [a, b, c].

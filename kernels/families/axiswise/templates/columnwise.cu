@@ -30,7 +30,8 @@
   "plan": {
     "require": ["graph_run % VECTOR == 0"],
     "let": {
-      "groups": "cdiv(graph_rows, LANES * VECTOR)"
+      "groups": "cdiv(graph_rows, LANES * VECTOR)",
+      "join_slots": "groups"
     },
     "launches": [
       {"name": "main", "entry": "columnwise", "grid": ["groups"], "block": ["threads"], "args": ["graph"]}
@@ -52,7 +53,7 @@
     "fill": "256 * LANES * VECTOR * graph_cols * graph_widest / 64",
     "latency": "256 * 800",
     "chain": "256 * (200 + graph_folds * (8 * DEPTH + 100) + cdiv(graph_cols, held) * (1 + passes_more) * 700)",
-    "start": "256 * 2000",
+    "start": "256 * (2000 + (graph_joins > 0 ? 2500 + cdiv(groups, threads) * 250 : 0))",
     "l2": "graph_bytes + again",
     "dram": "graph_bytes + again",
     "traits": {"width": "256 * LANES * VECTOR * graph_widest", "idle": "256 * held / graph_cols"}
@@ -62,6 +63,9 @@
 // LANES threads side by side take VECTOR neighbouring rows each, so that a warp reads what lies
 // together; DEPTH of them one above the other share each row's terms. The first ITEMS terms of a
 // thread stay in registers, what is longer is read again by each pass, ITEMS at a time.
+#include "cupilot/team.cuh"
+#include "cupilot/joined.cuh"
+
 constexpr int BLOCK = LANES * DEPTH;
 constexpr int WIDTH = LANES * VECTOR;  // rows of a block
 
@@ -146,11 +150,20 @@ extern "C" __global__ void __launch_bounds__(BLOCK, MIN_BLOCKS) columnwise(GRAPH
   Held held;
   load_items(graph, at, depth, held);
   fold_all<0>(graph, at, lane, depth, held, shared);
-  if (!valid) return;
   if constexpr (STORES_ELEMENTS) {
-    for_share(graph, at, depth, held, [&](long long column, const Graph::Values<VECTOR>& values) {
-      graph.store<VECTOR>(at, column, values);
-    });
+    if (valid)
+      for_share(graph, at, depth, held, [&](long long column, const Graph::Values<VECTOR>& values) {
+        graph.store<VECTOR>(at, column, values);
+      });
   }
-  if (depth == 0) graph.store_row<VECTOR>(at);
+  JoinShare share;
+  begin_share(share);
+  if (valid && depth == 0) {
+    graph.store_row<VECTOR>(at);
+    join_row(graph, at, share);
+  }
+  if constexpr (JOINS > 0) {
+    __shared__ float joined[BLOCK / 32];
+    join_blocks<BLOCK>(graph, share, blockIdx.x, gridDim.x, joined);
+  }
 }

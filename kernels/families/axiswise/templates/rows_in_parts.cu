@@ -25,7 +25,8 @@
     "require": ["graph_run % VECTOR == 0"],
     "let": {
       "chunk": "up(cdiv(graph_cols, PARTS), VECTOR)",
-      "parts_used": "cdiv(graph_cols, chunk)"
+      "parts_used": "cdiv(graph_cols, chunk)",
+      "join_slots": "graph_rows"
     },
     "buffers": [
       {"name": "partial", "bytes": "graph_rows * PARTS * 4"},
@@ -54,7 +55,7 @@
     "fill": "256 * chunk * graph_widest / 64",
     "latency": "256 * 800",
     "chain": "256 * (900 + cdiv(chunk, THREADS * VECTOR * ITEMS) * 700 + PARTS)",
-    "start": "256 * 1500",
+    "start": "256 * (1500 + (graph_joins > 0 ? 2500 + cdiv(graph_rows, THREADS) * 250 : 0))",
     "launches": "passes",
     "l2": "graph_bytes + (passes - 1) * graph_rows * graph_cols * graph_widest",
     "dram": "graph_bytes + (graph_bytes > dev.l2 ? (passes - 1) * graph_rows * graph_cols * graph_widest : 0)",
@@ -65,6 +66,9 @@
 // A row is cut into parts of `chunk` terms, a block each. The last block of a row to arrive
 // combines the parts of all in their order and keeps the fold's result for the launches that
 // follow.
+#include "cupilot/team.cuh"
+#include "cupilot/joined.cuh"
+
 constexpr int WARPS = THREADS / 32;
 
 // Calls `each(column, values)` for every term of a thread's share, ITEMS loads at a time.
@@ -85,21 +89,6 @@ __device__ __forceinline__ void for_share(const Graph& graph, const Graph::Row& 
       if (top + k * STEP < end) each(top + k * STEP, values[k]);
     }
   }
-}
-
-// The combination of a block's values, in every thread of it.
-template <class How>
-__device__ __forceinline__ float of_block(float value, float* shared) {
-#pragma unroll
-  for (int step = 16; step > 0; step /= 2)
-    value = How::of(value, __shfl_xor_sync(0xffffffffu, value, step));
-  if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = value;
-  __syncthreads();
-  value = shared[0];
-#pragma unroll
-  for (int warp = 1; warp < WARPS; ++warp) value = How::of(value, shared[warp]);
-  __syncthreads();
-  return value;
 }
 
 // Results of folds before K.
@@ -129,7 +118,7 @@ __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
             [&](long long column, const Graph::Values<VECTOR>& values) {
               value = graph.fold<K, VECTOR>(at, column, values, value);
             });
-  value = of_block<How>(value, shared);
+  value = of_team<THREADS, How>(value, shared);
   if (threadIdx.x == 0) {
     partial[at.row * PARTS + own] = value;
     __threadfence();  // the part is visible before the arrival is
@@ -148,11 +137,18 @@ __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
                  : "memory");
     value = How::of(value, other);
   }
-  value = of_block<How>(value, shared);
-  graph.finish<K>(at, value);
-  if (threadIdx.x != 0) return;
-  folded[K * graph.all_rows() + at.row] = graph.kept<K>(at);
-  if constexpr (K == FOLDS - 1) graph.store_row(at);
+  graph.finish<K>(at, of_team<THREADS, How>(value, shared));
+  JoinShare share;
+  begin_share(share);
+  if (threadIdx.x == 0) {
+    folded[K * graph.all_rows() + at.row] = graph.kept<K>(at);
+    if constexpr (K == FOLDS - 1) {
+      graph.store_row(at);
+      join_row(graph, at, share);
+    }
+  }
+  if constexpr (JOINS > 0 && K == FOLDS - 1)
+    join_blocks<THREADS>(graph, share, at.row, graph.all_rows(), shared);
 }
 
 // A template, so that it is there only where a launch names it.

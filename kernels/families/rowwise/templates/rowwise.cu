@@ -27,10 +27,11 @@
   "plan": {
     "require": ["graph_run % VECTOR == 0"],
     "let": {
-      "groups": "cdiv(graph_rows, threads / TEAM)"
+      "groups": "cdiv(graph_rows, threads / TEAM)",
+      "join_slots": "BLOCKS_PER_SM > 0 ? min(groups, dev.sms * BLOCKS_PER_SM) : groups"
     },
     "launches": [
-      {"name": "main", "entry": "rowwise", "grid": ["BLOCKS_PER_SM > 0 ? min(groups, dev.sms * BLOCKS_PER_SM) : groups"],
+      {"name": "main", "entry": "rowwise", "grid": ["join_slots"],
        "block": ["threads"], "args": ["graph"]}
     ]
   },
@@ -48,7 +49,7 @@
     "fill": "256 * threads / TEAM * graph_cols * graph_widest / 64",
     "latency": "256 * 800",
     "chain": "256 * (200 + graph_folds * (60 * log2(TEAM) + 100) + ITEMS * 16)",
-    "start": "256 * 2000",
+    "start": "256 * (2000 + (graph_joins > 0 ? 2500 + cdiv(join_slots, threads) * 250 : 0))",
     "l2": "graph_bytes + passes_more * graph_rows * max(0, graph_cols - held) * graph_widest",
     "dram": "graph_bytes + passes_more * graph_rows * max(0, graph_cols - held) * graph_widest",
     "traits": {"width": "256 * VECTOR * graph_widest", "idle": "256 * held / graph_cols"}
@@ -56,6 +57,7 @@
 }
 */
 #include "cupilot/team.cuh"
+#include "cupilot/joined.cuh"
 
 // A team of TEAM threads takes a row: its first ITEMS vectors a thread stay in registers, what is
 // longer is read again by each pass. Each fold combines the team's terms before the next begins.
@@ -92,6 +94,8 @@ __device__ __forceinline__ void reduce_rows(const Graph& graph) {
   const int team = static_cast<int>(threadIdx.x) / TEAM;
   const int member = static_cast<int>(threadIdx.x) % TEAM;
   const long long rows = graph.all_rows(), columns = graph.all_columns();
+  JoinShare share;
+  begin_share(share);
 #pragma unroll 1
   for (long long top = static_cast<long long>(blockIdx.x) * TEAMS; top < rows;
        top += static_cast<long long>(gridDim.x) * TEAMS) {
@@ -117,8 +121,12 @@ __device__ __forceinline__ void reduce_rows(const Graph& graph) {
            column < columns; column += TEAM * VECTOR)
         graph.store<VECTOR>(at, column, graph.load<VECTOR>(at, column));
     }
-    if (member == 0) graph.store_row(at);
+    if (member == 0) {
+      graph.store_row(at);
+      join_row(graph, at, share);
+    }
   }
+  if constexpr (JOINS > 0) join_blocks<BLOCK>(graph, share, blockIdx.x, gridDim.x, shared);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK, MIN_BLOCKS) rowwise(GRAPH_PARAMETERS) {
