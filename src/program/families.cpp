@@ -12,6 +12,7 @@
 #include "base/embedded.hpp"
 #include "pool/practice.hpp"
 #include "program/hooks.hpp"
+#include "program/part_task.hpp"
 #include "program/recipe.hpp"
 #include "strategy/technique_rows.hpp"
 
@@ -233,6 +234,8 @@ std::vector<Tunable> templates_of(const Families& families, const Task& task) {
       if (auto made = with_hooks(tunable, task)) all.push_back(std::move(*made));
     }
   }
+  if (served) return all;
+  for (Tunable& made : templates_of_operator(families, task)) all.push_back(std::move(made));
   return all;
 }
 

@@ -1,17 +1,15 @@
 #include "program/hooks.hpp"
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <set>
-#include <span>
 
 #include <fmt/format.h>
 
-#include "kernel/plan_arguments.hpp"
 #include "program/graph_site.hpp"
 #include "program/graph_text.hpp"
 #include "program/product.hpp"
+#include "program/renaming.hpp"
 #include "task/identifiers.hpp"
 #include "task/rules/apply.hpp"
 
@@ -264,129 +262,16 @@ std::optional<Tunable> over_rows(const Tunable& tunable, const Task& task) {
   return given_graph(tunable, task, *site, graph_text(task, *site), {});
 }
 
-// Names of a product's template, and what they are in a task. An expression's names are dotted.
-class Renaming {
- public:
-  Renaming(const Task& task, const GraphProduct& product, const std::string& output, int beside) {
-    tensors_ = {{"A", product.a}, {"B", product.b}, {"D", output}};
-    names_ = {{"m", "graph_m"}, {"n", "graph_n"}, {"k", "graph_k"}, {"batch", "graph_batch"}};
-    constants_ = {{"TRANS_A", product.turned_a},
-                  {"TRANS_B", product.turned_b},
-                  {"BATCHED", product.batch.text != "1"},
-                  {"HAS_C", beside > 0},
-                  {"HAS_BIAS", beside > 1},
-                  {"HAS_ALPHA", 0},
-                  {"ACT", 2},
-                  {"SCALE", 0}};
-    for (const auto& [name, value] : constants_) names_[name] = std::to_string(value);
-    for (const Tensor& tensor : task.tensors) taken_.insert(tensor.name);
-    for (const Axis& axis : task.axes) taken_.insert(axis.name);
-  }
-
-  // Gives another name to those of a template that are the task's too.
-  void keep_apart(const Tunable& tunable) {
-    const auto apart = [&](const std::string& name) {
-      if (taken_.contains(name)) names_[name] = name + "_of_template";
-    };
-    for (const auto& [name, value] : tunable.let) apart(name);
-    for (const auto& [name, value] : tunable.plan.let) apart(name);
-    for (const PlanBuffer& buffer : tunable.plan.buffers) apart(buffer.name);
-    for (const PlanTensorMap& map : tunable.plan.maps) apart(map.name);
-    if (!tunable.model) return;
-    for (const auto& [name, value] : tunable.model->let) apart(name);
-  }
-
-  std::string name(const std::string& given) const {
-    const auto found = names_.find(given);
-    return found == names_.end() ? given : found->second;
-  }
-  // Name of a tensor, a buffer or a map.
-  std::string source(const std::string& given) const {
-    const auto found = tensors_.find(given);
-    return found == tensors_.end() ? name(given) : found->second;
-  }
-  Expr expr(const Expr& given) const {
-    return renamed_names(given.text, [&](const std::string& word) -> std::optional<std::string> {
-      return word.starts_with("elem.") ? "elem." + source(word.substr(5)) : name(word);
-    });
-  }
-  std::string constants_text() const {
-    std::string out;
-    for (const auto& [name, value] : constants_)
-      out += fmt::format("constexpr int {} = {};\n", name, value);
-    for (const auto& [name, tensor] : tensors_)
-      out += fmt::format("using T_{} = type_{};\n", name, tensor);
-    return out;
-  }
-
-  void apply(std::vector<Expr>& all) const {
-    for (Expr& one : all) one = expr(one);
-  }
-  void apply(NamedExprs& all) const {
-    for (auto& [own, value] : all) own = name(own), value = expr(value);
-  }
-
- private:
-  std::map<std::string, std::string> tensors_{}, names_{};
-  std::map<std::string, int> constants_{};
-  std::set<std::string> taken_{};
-};
-
 // The epilogue's arguments are those of a launch with D that name neither operands nor buffers nor
 // maps; the graph's tensors and sizes take their place at the end.
-std::vector<PlanArgument> product_arguments(const Tunable& tunable, const PlanLaunch& launch,
-                                            const Task& task, const Renaming& renaming) {
-  const bool stores = std::any_of(launch.args.begin(), launch.args.end(),
-                                  [](const PlanArgument& one) { return one.name == "D"; });
-  const auto stays = [&](const std::string& name) {
+void keep_operands(const Tunable& tunable, PlanLaunch& launch) {
+  std::erase_if(launch.args, [&](const PlanArgument& one) {
+    const auto named = [&](const auto& other) { return other.name == one.name; };
     const auto& [require, let, buffers, maps, launches] = tunable.plan;
-    return name == "A" || name == "B" ||
-           std::any_of(buffers.begin(), buffers.end(),
-                       [&](const PlanBuffer& one) { return one.name == name; }) ||
-           std::any_of(maps.begin(), maps.end(),
-                       [&](const PlanTensorMap& one) { return one.name == name; });
-  };
-  std::vector<PlanArgument> out;
-  for (PlanArgument argument : launch.args) {
-    if (argument.kind == PlanArgument::Kind::name && !stays(argument.name)) continue;
-    each_value(std::span(&argument, 1), [&](PlanArgument& one) {
-      one.value = renaming.expr(one.value);
-      if (one.kind == PlanArgument::Kind::name) one.name = renaming.source(one.name);
-    });
-    out.push_back(std::move(argument));
-  }
-  if (!stores) return out;
-  const auto all = graph_arguments(task, false);
-  out.insert(out.end(), all.begin(), all.end());
-  return out;
-}
-
-void rename_plan(const Tunable& tunable, const Task& task, const Renaming& renaming,
-                 LaunchPlan& plan) {
-  renaming.apply(plan.require);
-  renaming.apply(plan.let);
-  for (PlanBuffer& buffer : plan.buffers) {
-    buffer.name = renaming.name(buffer.name);
-    buffer.bytes = renaming.expr(buffer.bytes);
-  }
-  for (PlanTensorMap& map : plan.maps) {
-    map.name = renaming.name(map.name);
-    map.of = renaming.source(map.of);
-    for (auto* all : {&map.dims, &map.pitch, &map.box}) renaming.apply(*all);
-  }
-  for (PlanLaunch& launch : plan.launches) {
-    launch.args = product_arguments(tunable, launch, task, renaming);
-    for (auto* all : {&launch.grid, &launch.block, &launch.cluster}) renaming.apply(*all);
-    launch.shared = renaming.expr(launch.shared);
-  }
-}
-
-void rename_model(const Renaming& renaming, TunableModel& model) {
-  renaming.apply(model.let);
-  for (auto& term : model.terms) {
-    if (term) term = renaming.expr(*term);
-  }
-  for (auto& [trait, value] : model.traits) value = renaming.expr(value);
+    return one.kind == PlanArgument::Kind::name && one.name != "A" && one.name != "B" &&
+           std::none_of(buffers.begin(), buffers.end(), named) &&
+           std::none_of(maps.begin(), maps.end(), named);
+  });
 }
 
 // Number of tensors that are read beside the product.
@@ -400,6 +285,22 @@ int tensors_beside(const GraphSite& site) {
   return static_cast<int>(names.size());
 }
 
+Renaming of_product(const Task& task, const GraphProduct& product, const std::string& output,
+                    int beside) {
+  Renaming out(task);
+  out.tensors = {{"A", product.a}, {"B", product.b}, {"D", output}};
+  out.names = {{"m", "graph_m"}, {"n", "graph_n"}, {"k", "graph_k"}, {"batch", "graph_batch"}};
+  out.set_constants({{"TRANS_A", product.turned_a},
+                     {"TRANS_B", product.turned_b},
+                     {"BATCHED", product.batch.text != "1"},
+                     {"HAS_C", beside > 0},
+                     {"HAS_BIAS", beside > 1},
+                     {"HAS_ALPHA", 0},
+                     {"ACT", 2},
+                     {"SCALE", 0}});
+  return out;
+}
+
 std::optional<Tunable> after_product(const Tunable& tunable, const Task& task) {
   const auto product = graph_product(task);
   if (!product) return std::nullopt;
@@ -410,26 +311,24 @@ std::optional<Tunable> after_product(const Tunable& tunable, const Task& task) {
                                        [](const PlanTensorMap& map) { return map.of == "D"; });
   if (outputs.full.empty() || !outputs.per_row.empty() || (maps_output && outputs.full.size() > 1))
     return std::nullopt;
-  Renaming renaming(task, *product, outputs.full[0], tensors_beside(*site));
-  renaming.keep_apart(tunable);
-  Tunable out = tunable;
+  Tunable kept = tunable;
+  std::vector<bool> stores;
+  for (PlanLaunch& launch : kept.plan.launches) {
+    stores.push_back(std::any_of(launch.args.begin(), launch.args.end(),
+                                 [](const PlanArgument& one) { return one.name == "D"; }));
+    keep_operands(tunable, launch);
+  }
+  Tunable out = of_product(task, *product, outputs.full[0], tensors_beside(*site)).applied(kept);
+  const auto all = graph_arguments(task, false);
+  for (std::size_t i = 0; i < stores.size(); ++i) {
+    auto& args = out.plan.launches[i].args;
+    if (stores[i]) args.insert(args.end(), all.begin(), all.end());
+  }
   const NamedExprs sizes = {{"graph_m", product->m},
                             {"graph_n", product->n},
                             {"graph_k", product->k},
                             {"graph_batch", product->batch}};
-  renaming.apply(out.when);
-  renaming.apply(out.let);
-  renaming.apply(out.restrictions);
-  out.registers = renaming.expr(out.registers);
-  rename_plan(tunable, task, renaming, out.plan);
   out.plan.let.insert(out.plan.let.begin(), sizes.begin(), sizes.end());
-  if (out.model) rename_model(renaming, *out.model);
-  // Names of the template stay apart from the task's types of tensors.
-  out.text.clear();
-  for (const Tensor& tensor : task.tensors)
-    out.text += fmt::format("using type_{0} = T_{0};\n", tensor.name);
-  out.text += "\nnamespace of_graph {\n" + renaming.constants_text() + tunable.text +
-              "}  // namespace of_graph\n";
   auto headers =
       std::make_shared<DeviceHeaders>(tunable.headers ? *tunable.headers : DeviceHeaders());
   (*headers)["graph.cuh"] = row_headers + product_text(product->rest, *site);

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <set>
+#include <sstream>
 
 #include <fmt/format.h>
 
 #include "program/recipe.hpp"
+#include "program/renaming.hpp"
 #include "task/identifiers.hpp"
 #include "task/operators.hpp"
+#include "task/rules/apply.hpp"
 
 namespace cupilot {
 namespace {
@@ -188,7 +191,9 @@ class FamilyPart {
       const auto fallback = row_->defaults.find(name);
       const bool stands = given != operation_.attributes.end();
       if (!stands && fallback == row_->defaults.end()) return false;
-      if ((stands ? given->second : fallback->second) != Attribute(wanted)) return false;
+      const Attribute& is = stands ? given->second : fallback->second;
+      const auto* real = std::get_if<double>(&is);
+      if (real ? *real != static_cast<double>(wanted) : is != Attribute(wanted)) return false;
     }
     return true;
   }
@@ -225,17 +230,33 @@ class FamilyPart {
   bool find_axes() {
     const auto& stages = graph_.task.reference.stages;
     if (stages.empty()) return false;
-    std::vector<StageAxis> all = stages.back().free;
-    all.insert(all.end(), stages.back().over.begin(), stages.back().over.end());
-    std::size_t used = 0;
-    for (const auto& stated : stated_.sizes) {
-      const auto at = std::find_if(all.begin(), all.end(),
-                                   [&](const StageAxis& one) { return one.name == stated.second; });
-      if (at == all.end()) continue;
-      out_.axes[stated.first] = at->extent;
-      ++used;
+    std::vector<StageAxis> all;
+    for (const ReferenceStage& stage : stages) add_coordinates(stage, all);
+    for (const auto& [axis, coordinates] : stated_.sizes) {
+      ExprShape extents;
+      std::istringstream names(coordinates);
+      for (std::string name; std::getline(names, name, '*');) {
+        const auto at = std::find_if(all.begin(), all.end(),
+                                     [&](const StageAxis& one) { return one.name == name; });
+        if (at == all.end()) continue;
+        extents.push_back(at->extent);
+        all.erase(at);
+      }
+      if (!extents.empty()) out_.axes[axis] = product_of(extents);
     }
-    return used == all.size();
+    return std::all_of(all.begin(), all.end(),
+                       [](const StageAxis& left) { return left.extent.text == "1"; });
+  }
+
+  // Adds a stage's coordinates that are not there.
+  static void add_coordinates(const ReferenceStage& stage, std::vector<StageAxis>& all) {
+    for (const auto* axes : {&stage.free, &stage.over}) {
+      for (const StageAxis& axis : *axes) {
+        const bool known = std::any_of(all.begin(), all.end(),
+                                       [&](const StageAxis& one) { return one.name == axis.name; });
+        if (!known) all.push_back(axis);
+      }
+    }
   }
 
   std::optional<std::int64_t> value(const Expr& expr, const Workload& workload) const {
@@ -304,23 +325,58 @@ class FamilyPart {
   PartTask out_;
 };
 
+// Forms of a part of one operation in the words of a family that states its operator.
+std::vector<PartTask> family_forms(const PartTask& graph, const Family& family,
+                                   const Families& families) {
+  std::vector<PartTask> out;
+  const auto text = family.texts.find("family.json");
+  if (text == family.texts.end() || graph.task.operations.size() != 1) return out;
+  const auto recipe = recipe_from(text->second, family.origin + "/family.json");
+  if (!recipe) return out;
+  for (const RecipeOperator& stated : recipe->operators) {
+    if (stated.kind != graph.task.operations.front().kind) continue;
+    if (auto made = FamilyPart(graph, family, stated).run(families))
+      out.push_back(std::move(*made));
+  }
+  return out;
+}
+
 std::optional<PartTask> family_part(const PartTask& graph, const Families& families) {
-  if (graph.task.operations.size() != 1) return std::nullopt;
   for (const Family& family : families) {
-    const auto text = family.texts.find("family.json");
-    if (text == family.texts.end()) continue;
-    const auto recipe = recipe_from(text->second, family.origin + "/family.json");
-    if (!recipe) continue;
-    for (const RecipeOperator& stated : recipe->operators) {
-      if (stated.kind != graph.task.operations.front().kind) continue;
-      auto made = FamilyPart(graph, family, stated).run(families);
-      if (made && is_served(made->task, families)) return made;
+    for (PartTask& made : family_forms(graph, family, families)) {
+      if (is_served(made.task, families)) return std::move(made);
     }
   }
   return std::nullopt;
 }
 
+// The family's template in the names of a task that has another form of the family's own.
+Tunable renamed(const Tunable& tunable, const Task& task, const PartTask& form) {
+  Renaming renaming(task);
+  renaming.tensors = form.tensors;
+  for (const auto& [axis, extent] : form.axes) renaming.names[axis] = "(" + extent.text + ")";
+  renaming.set_constants(form.task.constants);
+  Tunable out = renaming.applied(tunable);
+  out.family = task.family;
+  return out;
+}
+
 }  // namespace
+
+std::vector<Tunable> templates_of_operator(const Families& families, const Task& task) {
+  std::vector<Tunable> out;
+  const PartTask graph = whole_task(task);
+  for (const Family& family : families) {
+    for (const PartTask& form : family_forms(graph, family, families)) {
+      if (!form.task.scalars.empty()) continue;
+      for (const Tunable& tunable : family.templates) {
+        if (tunable.anchor.empty() && serves(tunable, form.task))
+          out.push_back(renamed(tunable, task, form));
+      }
+    }
+  }
+  return out;
+}
 
 DType edge_type(const Task& program) {
   return program.precision == Precision::fp64 ? DType::f64 : DType::f32;

@@ -40,6 +40,10 @@ Result<PartTask> graph_part(const Task& program, const Part& part, const EdgeFil
 // The program itself as a part.
 PartTask whole_task(const Task& program);
 
+// Templates that families have for the task's only operation (family.md, `operators`), in the
+// task's names; not those with hooks.
+std::vector<Tunable> templates_of_operator(const Families& families, const Task& task);
+
 // The part as a task that a template of the families serves: that which a family states for its
 // only operator (family.md, `operators`), else its graph. Error usage: none serves it. A task that
 // templates serve is its own only part.

@@ -80,7 +80,7 @@ TEST_CASE("a word that cannot be is refused with the reason and the way out", "[
     const char *message, *hint;
   };
   const Row row = GENERATE(from_range(std::vector<Row>{
-      {{}, "no task given", "gemm m=4096"},
+      {{}, "no task given", "attention batch="},
       {{"scale_row"}, "unknown task 'scale_row'", "did you mean scale_rows?"},
       {{"transmogrify"}, "unknown task 'transmogrify'", "cupilot tasks"},
       {{"no/such.json", "rows=1"}, "takes no further words, but there is 'rows=1'", "time_shapes"},

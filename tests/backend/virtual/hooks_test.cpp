@@ -10,47 +10,12 @@ namespace {
 using support::graph_task;
 using support::input;
 using support::output;
-using Values = std::map<std::string, std::int64_t>;
 
 const Tunable* served_by(const std::vector<Tunable>& templates, const Task& task) {
   for (const Tunable& tunable : templates) {
     if (serves(tunable, task)) return &tunable;
   }
   return nullptr;
-}
-
-const Tunable* named(const std::vector<Tunable>& templates, const Task& task,
-                     const std::string& name) {
-  for (const Tunable& tunable : templates) {
-    if (tunable.name == name && serves(tunable, task)) return &tunable;
-  }
-  return nullptr;
-}
-
-void check_accepted(const Task& task, const std::string& name, const Values& values) {
-  INFO(name);
-  const auto templates = templates_of(builtin_families(), task);
-  const Tunable* tunable = named(templates, task, name);
-  REQUIRE(tunable != nullptr);
-  const auto source = instantiate(*tunable, task, virtual_h200().device(), values);
-  if (!source) FAIL(source.error().message);
-  auto kernel = virtual_h200().compile(*source);
-  if (kernel.is_rejected()) FAIL(kernel.rejected().code << ": " << kernel.rejected().message);
-  REQUIRE(kernel);
-  std::vector<Case> cases;
-  for (const ContentKind kind :
-       {ContentKind::ordinary, ContentKind::special, ContentKind::range_rows, ContentKind::zeros}) {
-    cases.emplace_back();
-    cases.back().workload = task.time_shapes[0];
-    cases.back().content = {cases.size(), kind};
-  }
-  const auto report = virtual_h200().run(TaskRef(task), *kernel, cases);
-  REQUIRE(report);
-  for (const CaseReport& one : report->cases) {
-    for (const Fault& fault : one.faults)
-      UNSCOPED_INFO(fault.code << ": " << fault.message << " " << fault.where);
-  }
-  CHECK(verdict_of(report).empty());
 }
 
 // y = relu(x + b) + r / 2: b is a column, r an element.
@@ -518,6 +483,33 @@ TEST_CASE("reductions of several parts of a row are one kernel", "[hooks][thread
   REQUIRE(after);
   const auto templates = templates_of(builtin_families(), *after);
   CHECK(served_by(templates, *after) == nullptr);  // better in two parts
+}
+
+TEST_CASE("a family's templates serve graphs of its operator in the graph's names",
+          "[hooks][threads]") {
+  // Names that the templates have for something else.
+  const auto made = [](const char* kind, std::int64_t dim, Sizes sizes) {
+    auto task =
+        graph_task({input("y", {"rows", "chunk", "cols"}), output("x", {"rows", "chunk", "cols"})},
+                   {{"sm", kind, {"y"}, {"x"}, {{"dim", dim}}}}, std::move(sizes));
+    REQUIRE(task);
+    return *task;
+  };
+  const auto task = made("softmax", 2, {{"rows", 3}, {"chunk", 5}, {"cols", 129}});
+  check_accepted(task, "softmax_block", {{"THREADS", 64}, {"ITEMS", 2}, {"VECTOR", 2}});
+  check_accepted(task, "softmax_warp", {{"LANES", 32}, {"ITEMS", 6}});
+  check_accepted(task, "rowwise", {{"TEAM", 16}});
+  const auto logarithm = made("log_softmax", 2, {{"rows", 2}, {"chunk", 3}, {"cols", 96}});
+  check_accepted(logarithm, "softmax_tile", {{"LANES", 8}, {"ITEMS", 12}});
+  check_accepted(logarithm, "softmax_cluster", {{"CLUSTER", 2}, {"THREADS", 128}, {"ITEMS", 1}});
+  // Over another dimension, and with an operator after it.
+  const auto inner = made("softmax", 1, {{"rows", 3}, {"chunk", 5}, {"cols", 12}});
+  CHECK(named(templates_of(builtin_families(), inner), inner, "softmax_warp") == nullptr);
+  const auto after = graph_task({input("x", {"rows", "cols"}), output("y", {"rows", "cols"})},
+                                {{"sm", "softmax", {"x"}, {"h"}}, {"act", "relu", {"h"}, {"y"}}},
+                                {{"rows", 4}, {"cols", 8}});
+  REQUIRE(after);
+  CHECK(named(templates_of(builtin_families(), *after), *after, "softmax_warp") == nullptr);
 }
 
 TEST_CASE("a task of a family with templates of its own is served by them alone",
