@@ -74,6 +74,19 @@ TEST_CASE("reductions of rows with operators around them are one kernel", "[hook
                  {{"TEAM", 256}, {"VECTOR", 2}, {"BLOCKS_PER_SM", 1}});
 }
 
+TEST_CASE("long rows are shared by the blocks of a cluster", "[hooks][threads]") {
+  // Held in registers, in shared memory too, and read again; blocks without columns.
+  const auto long_rows = rows_graph({{"rows", 3}, {"cols", 3000}});
+  check_accepted(long_rows, "rows_in_cluster",
+                 {{"CLUSTER", 2}, {"THREADS", 128}, {"VECTOR", 4}, {"ITEMS", 3}});
+  check_accepted(long_rows, "rows_in_cluster",
+                 {{"CLUSTER", 4}, {"THREADS", 128}, {"VECTOR", 1}, {"ITEMS", 2}, {"SLOTS", 4}});
+  check_accepted(long_rows, "rows_in_cluster",
+                 {{"CLUSTER", 2}, {"THREADS", 128}, {"ITEMS", 2}, {"SLOTS", 2}, {"TURNS", 0}});
+  check_accepted(rows_graph({{"rows", 5}, {"cols", 6}}), "rows_in_cluster",
+                 {{"CLUSTER", 8}, {"THREADS", 128}, {"VECTOR", 2}, {"TURNS", 2}});
+}
+
 TEST_CASE("a product with a vector is a plain kernel of its rows", "[hooks][threads]") {
   const auto product =
       graph_task({input("a", {"rows", "cols"}), input("w", {1, "cols"}), input("b", {1}),
@@ -192,6 +205,7 @@ void check_joined(const Task& task, bool down) {
   check_accepted(task, "rowwise", {{"TEAM", 8}, {"VECTOR", 2}});
   check_accepted(task, "rowwise", {{"TEAM", 64}, {"ITEMS", 2}, {"BLOCKS_PER_SM", 1}});
   check_accepted(task, "rows_in_parts", {{"PARTS", 2}, {"THREADS", 128}});
+  check_accepted(task, "rows_in_cluster", {{"CLUSTER", 2}, {"THREADS", 128}, {"TURNS", 4}});
 }
 
 TEST_CASE("what rows give is folded over all of them in the same kernel", "[hooks][threads]") {

@@ -1,0 +1,209 @@
+/* cupilot tunable 2
+{
+  "name": "rows_in_cluster",
+  "family": "rowwise",
+  "anchor": "row_reduction",
+  "summary": "long rows reduced and finished by a cluster each (Hopper): slices in registers and shared memory, read once where they fit",
+  "provides": ["cluster_rows", "register_rows"],
+  "requires": ["cluster_rows"],
+  "parameters": {
+    "CLUSTER": {"name": "cluster", "technique": "cluster_rows", "domain": [2, 4, 8], "plain": 8},
+    "THREADS": {"name": "slice_threads", "technique": "cluster_rows", "domain": [128, 256, 512, 1024], "plain": 512},
+    "VECTOR": {"name": "vector", "technique": "vector_load", "domain": [1, 2, 4, 8], "plain": 1},
+    "ITEMS": {"name": "items", "technique": "items_per_thread", "domain": [1, 2, 3, 4, 6, 8, 12, 16], "plain": 4},
+    "SLOTS": {"name": "slots", "domain": [0, 2, 4, 8, 12, 16, 24, 32, 48], "plain": 0},
+    "TURNS": {"name": "turns", "technique": "row_turns", "domain": [0, 1, 2, 4, 8, 16, 32, 64], "plain": 1},
+    "MIN_BLOCKS": {"name": "min_blocks", "technique": "launch_bounds", "domain": [1, 2, 3, 4], "plain": 1},
+    "LOAD_HINT": {"name": "cache_hint", "technique": "cache_hint", "domain": [0, 1], "plain": 0},
+    "STORE_HINT": {"name": "evict_first_store", "technique": "evict_first_store", "domain": [0, 1], "plain": 0}
+  },
+  "let": {
+    "each": "VECTOR * graph_inputs * graph_widest",
+    "kept_bytes": "SLOTS * THREADS * each",
+    "held": "CLUSTER * (ITEMS + SLOTS) * THREADS * VECTOR"
+  },
+  "restrict": [
+    "dev.cc >= 90",
+    "VECTOR * graph_widest <= 16",
+    "ITEMS * VECTOR <= 64",
+    "MIN_BLOCKS * THREADS <= 2048",
+    "(kept_bytes + 1536) * MIN_BLOCKS <= dev.shared",
+    "(ITEMS * each / 4 + 36) * MIN_BLOCKS * THREADS <= dev.registers"
+  ],
+  "plan": {
+    "require": ["graph_run % VECTOR == 0"],
+    "let": {
+      "clusters": "TURNS > 0 ? cdiv(graph_rows, TURNS) : min(graph_rows, max(resident.main / CLUSTER, 1))",
+      "join_slots": "clusters * CLUSTER"
+    },
+    "launches": [
+      {"name": "main", "entry": "rows_in_cluster", "grid": ["clusters * CLUSTER"], "block": ["THREADS"], "cluster": ["CLUSTER"],
+       "shared": "kept_bytes", "args": ["graph"]}
+    ]
+  },
+  "model": {
+    "let": {
+      "again": "graph_rows * max(0, graph_cols - held) * graph_widest * (graph_folds + (graph_elements > 0) - 1)",
+      "slice": "cdiv(graph_cols, CLUSTER)",
+      "elements": "cdiv(slice, THREADS)",
+      "instructions": "elements * (graph_operations + 4) + graph_folds * 260 + 120",
+      "turns": "TURNS > 0 ? TURNS : cdiv(graph_rows * CLUSTER, model.resident * dev.sms)"
+    },
+    "blocks": "cdiv(graph_rows, turns) * CLUSTER",
+    "threads": "THREADS",
+    "registers": "min(36 + ITEMS * each / 4, 65536 / (THREADS * MIN_BLOCKS))",
+    "shared_bytes": "kept_bytes + 512",
+    "rounds": "256 * turns",
+    "issue": "256 * THREADS / 32 * instructions / 4",
+    "math": "256 * THREADS / 32 * elements * graph_operations / 4",
+    "shared": "256 * min(slice, SLOTS * THREADS * VECTOR) * each / VECTOR * (graph_folds + (graph_elements > 0)) / 128",
+    "fill": "256 * (slice + max(0, slice - held / CLUSTER) * (graph_folds + (graph_elements > 0) - 1)) * graph_widest / 64",
+    "latency": "256 * 900",
+    "chain": "256 * (300 + graph_folds * 1000 + max(0, slice - held / CLUSTER) / (THREADS * VECTOR * 4) * graph_folds * 800)",
+    "start": "256 * (3000 + (graph_joins > 0 ? 2500 + cdiv(join_slots, THREADS) * 250 : 0))",
+    "l2": "graph_bytes + again",
+    "dram": "graph_bytes + (model.resident * dev.sms / CLUSTER * graph_cols * graph_widest > dev.l2 / 2 ? again : 0)",
+    "traits": {"width": "256 * VECTOR * graph_widest", "idle": "256 * held / graph_cols", "cluster": "256 * CLUSTER"}
+  }
+}
+*/
+// A cluster takes a row, each of its blocks a slice of neighbouring elements. A thread keeps its
+// first ITEMS vectors in registers and the next SLOTS in shared memory, which no other thread looks
+// at; what is longer is read again by each pass. Blocks send what they have of a fold to all of the
+// cluster.
+#include "cupilot/team.cuh"
+#include "cupilot/async_copy.cuh"
+#include "cupilot/barrier.cuh"
+#include "cupilot/joined.cuh"
+
+constexpr int WARPS = THREADS / 32;
+constexpr int STEP = THREADS * VECTOR;
+constexpr int TOGETHER = 4;  // loads under way of what is not kept
+
+using Values = Graph::Values<VECTOR>;
+
+// A block's part of a row: what a thread keeps of it, and where it lies.
+struct Slice {
+  Values held[ITEMS];
+  Values* kept;  // this thread's first one
+  long long first, end;
+
+  __device__ __forceinline__ void load(const Graph& graph, const Graph::Row& at) {
+#pragma unroll
+    for (int k = 0; k < ITEMS; ++k) {
+      if (first + k * STEP < end) held[k] = graph.load<VECTOR>(at, first + k * STEP);
+    }
+    if constexpr (SLOTS > 0) {
+      const long long from = first + ITEMS * STEP;
+#pragma unroll 4
+      for (int s = 0; s < SLOTS; ++s) {
+        if (from + s * STEP < end)
+          kept[s * THREADS] = graph.load<VECTOR>(at, from + s * STEP);
+      }
+    }
+  }
+  // Calls `each(column, values)` for all of a thread's share.
+  template <class Each>
+  __device__ __forceinline__ void for_all(const Graph& graph, const Graph::Row& at,
+                                          Each each) const {
+#pragma unroll
+    for (int k = 0; k < ITEMS; ++k) {
+      if (first + k * STEP < end) each(first + k * STEP, held[k]);
+    }
+    if constexpr (SLOTS > 0) {
+      const long long from = first + ITEMS * STEP;
+#pragma unroll 4
+      for (int s = 0; s < SLOTS; ++s) {
+        if (from + s * STEP < end) each(from + s * STEP, kept[s * THREADS]);
+      }
+    }
+#pragma unroll 1
+    for (long long top = first + (ITEMS + SLOTS) * STEP; top < end; top += TOGETHER * STEP) {
+      Values values[TOGETHER];
+#pragma unroll
+      for (int k = 0; k < TOGETHER; ++k) {
+        if (top + k * STEP < end) values[k] = graph.load<VECTOR>(at, top + k * STEP);
+      }
+#pragma unroll
+      for (int k = 0; k < TOGETHER; ++k) {
+        if (top + k * STEP < end) each(top + k * STEP, values[k]);
+      }
+    }
+  }
+};
+
+// What each block has, in the shared memory of all. Two halves: a block sends to one again after
+// the barrier that follows the other, which all reach after reading the first.
+struct Exchange {
+  float (*boxes)[CLUSTER];
+  float* shared;  // a value a warp
+  int rank;
+  int half = 0;
+
+  template <class How>
+  __device__ __forceinline__ float combined(float value) {
+    value = of_team<THREADS, How>(value, shared);
+    if (threadIdx.x < CLUSTER) {
+      const unsigned there =
+          address_in(shared_address(&boxes[half][rank]), static_cast<int>(threadIdx.x));
+      asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(there), "f"(value) : "memory");
+    }
+    cluster_wait();
+    value = boxes[half][0];
+#pragma unroll
+    for (int other = 1; other < CLUSTER; ++other) value = How::of(value, boxes[half][other]);
+    half ^= 1;
+    return value;
+  }
+};
+
+// Fold K and those after it.
+template <int K>
+__device__ __forceinline__ void fold_all(const Graph& graph, Graph::Row& at, const Slice& slice,
+                                         Exchange& exchange) {
+  if constexpr (K < FOLDS) {
+    using How = typename Combiner<K>::type;
+    float value = How::nothing();
+    slice.for_all(graph, at, [&](long long column, const Values& values) {
+      value = graph.fold<K, VECTOR>(at, column, values, value);
+    });
+    graph.finish<K>(at, exchange.combined<How>(value));
+    fold_all<K + 1>(graph, at, slice, exchange);
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
+    rows_in_cluster(GRAPH_PARAMETERS) {
+  extern __shared__ __align__(16) unsigned char slots[];
+  __shared__ float boxes[2][CLUSTER];
+  __shared__ float shared[WARPS];
+  const Graph graph{GRAPH_ARGUMENTS};
+  const int rank = cluster_rank();
+  const long long columns = graph.all_columns();
+  const long long length = (columns + CLUSTER * VECTOR - 1) / (CLUSTER * VECTOR) * VECTOR;
+  Exchange exchange{boxes, shared, rank};
+  Slice slice;
+  slice.kept = reinterpret_cast<Values*>(slots) + threadIdx.x;
+  slice.first = rank * length + static_cast<int>(threadIdx.x) * VECTOR;
+  slice.end = min(columns, (rank + 1) * length);
+  JoinShare share;
+  begin_share(share);
+  cluster_wait();  // nobody sends to a block that has not begun
+#pragma unroll 1
+  for (long long row = blockIdx.x / CLUSTER; row < graph.all_rows();
+       row += gridDim.x / CLUSTER) {
+    Graph::Row at = {row};
+    slice.load(graph, at);
+    fold_all<0>(graph, at, slice, exchange);
+    if constexpr (STORES_ELEMENTS) {
+      slice.for_all(graph, at, [&](long long column, const Values& values) {
+        graph.store<VECTOR>(at, column, values);
+      });
+    }
+    if (rank == 0 && threadIdx.x == 0) {
+      graph.store_row(at);
+      join_row(graph, at, share);
+    }
+  }
+  if constexpr (JOINS > 0) join_blocks<THREADS>(graph, share, blockIdx.x, gridDim.x, shared);
+}
