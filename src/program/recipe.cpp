@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::array<std::string_view, 6> word_kinds = {"size",  "number",    "flag",
                                                         "dtype", "precision", "choice"};
-constexpr std::array<std::string_view, 2> number_types = {"fp32", "fp64"};
+constexpr std::array<std::string_view, 2> number_word_types = {"fp32", "fp64"};
 constexpr std::array<std::string_view, 1> library_calls = {"matmul"};
 
 std::string typed_as(const Json& value) {
@@ -77,7 +77,7 @@ RecipeWord word_from(JsonFaults& faults, const Json& json, const std::string& wh
   if (!word.by_rule) word.shown.default_value = typed_as(word.fallback);
   if (word.shown.kind == Kind::size) word.least = object.integer("least", false, 1);
   if (word.shown.kind == Kind::number)
-    word.number_type = object.choice("type", number_types, 1) == 0 ? DType::f32 : DType::f64;
+    word.number_type = object.choice("type", number_word_types, 1) == 0 ? DType::f32 : DType::f64;
   if (word.shown.kind == Kind::choice || word.shown.kind == Kind::dtype)
     word.shown.options = object.texts("options", true);
   if (word.shown.kind == Kind::dtype) {
