@@ -58,12 +58,18 @@ struct Sum {
   double tokens = 0, cost = 0, seconds = 0;
 };
 
+// Of "cheap, strong", "cheap > strong" and "one | other".
+std::string first_model(const std::string& role) {
+  std::string name = role.substr(0, role.find_first_of(",>|"));
+  while (name.ends_with(' ')) name.pop_back();
+  return name;
+}
+
 const ModelSpec* model_of(const ModelsConfig& config, const std::string& agent) {
   auto role = config.roles.find(agent);
   if (role == config.roles.end()) role = config.roles.find("*");
   for (const ModelSpec& model : config.models) {
-    if (role != config.roles.end() && model.name == role->second.substr(0, role->second.find(',')))
-      return &model;
+    if (role != config.roles.end() && model.name == first_model(role->second)) return &model;
   }
   return nullptr;
 }
@@ -158,6 +164,22 @@ bool is_priced(const std::vector<Row>& rows) {
                      [](const Row& row) { return row.model != nullptr && row.model->price; });
 }
 
+// Names the models of which it is not known how long they think.
+void say_thinking(const std::vector<Row>& rows) {
+  std::map<std::string, double> worst;  // by model: most questions with answers at their limit
+  for (const Row& row : rows) {
+    if (row.model == nullptr || row.model->thinking_tokens > 0 || !row.model->effort.empty())
+      continue;
+    worst[row.model->name] +=
+        static_cast<double>(row.most) * static_cast<double>(row.model->output_tokens);
+  }
+  for (const auto& [name, tokens] : worst)
+    say(
+        fmt::format("{} is taken not to think: if it does, its answers take up to {:.0f} tokens in "
+                    "all; give it `effort` or `thinking_tokens`",
+                    name, tokens));
+}
+
 void print(const std::vector<Row>& rows, const Sum& least, const Sum& most,
            const ModelsConfig& config) {
   std::vector<std::vector<std::string>> cells = {
@@ -189,6 +211,7 @@ void print(const std::vector<Row>& rows, const Sum& least, const Sum& most,
                       "or let it stream",
                       row.agent, seconds, row.model->name, row.model->seconds));
   }
+  say_thinking(rows);
   const ModelBudget& budget = config.budget;
   if (budget.tokens > 0 && most.tokens > static_cast<double>(budget.tokens))
     say("the budget of tokens may end the models' part early");

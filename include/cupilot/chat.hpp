@@ -56,9 +56,17 @@ struct ChatReply {
   ChatFinish finish = ChatFinish::complete;
   std::string text{};
   std::string model{};  // as the endpoint names it
+  std::string by{};     // name of the model in the models file, where a role has several
   ChatUsage usage{};    // summed over all attempts
   int attempts = 1;     // requests sent, retries included
   double seconds = 0;
+};
+
+// Tells what came of a candidate that answers led to.
+struct ChatOutcome {
+  std::string key{};      // what the keys of its questions begin with: "slot 17"
+  double log2_gain = 0;   // over the best kernel before it; 0: it is not the best
+  bool proposed = false;  // a model proposed its strategy, in answer to this or an earlier question
 };
 
 // Sends requests; callable from any thread. Errors: endpoint (no answer; the hint names the next
@@ -67,6 +75,9 @@ class ChatClient {
  public:
   virtual ~ChatClient() = default;
   virtual Result<ChatReply> complete(const ChatRequest& request) = 0;
+  // Hears of each candidate in the order of their results, so that a client can choose among
+  // models. Called from any thread. default: forgets it.
+  virtual void told(const ChatOutcome& /*outcome*/) {}
 };
 
 }  // namespace cupilot

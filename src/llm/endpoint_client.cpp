@@ -271,7 +271,8 @@ HttpRequest EndpointClient::wire_request(const Exchange& exchange, double second
   request.key_header = codec.key_header;
   request.key_prefix = codec.key_prefix;
   request.key = &endpoint_->key;
-  request.body = codec.encode({exchange.ask, model_, exchange.output_tokens, exchange.unwanted});
+  request.body = codec.encode(
+      {exchange.ask, model_, exchange.output_tokens, exchange.unwanted, endpoint_->spec.cache});
   request.proxy_host = endpoint_->proxy_host;
   request.proxy_port = endpoint_->proxy_port;
   request.ca_file = endpoint_->spec.ca_file;

@@ -6,7 +6,7 @@
 #include <cupilot/parts/models.hpp>
 
 #include "llm/codec/formats.hpp"
-#include "llm/open_models.hpp"
+#include "llm/model_choice.hpp"
 #include "llm/url.hpp"
 #include "task/json_reader.hpp"
 
@@ -82,7 +82,11 @@ ModelEndpoint endpoint_from(JsonFaults& faults, const Json& json, const std::str
   endpoint.retries = static_cast<int>(object.integer("retries", false, 4));
   endpoint.requests_per_minute = positive(object, "requests_per_minute");
   endpoint.tokens_per_minute = positive(object, "tokens_per_minute");
+  endpoint.cache = object.text("cache", false);
   object.done();
+  constexpr std::string_view caches[] = {"", "marks", "key", "none"};
+  if (std::find(std::begin(caches), std::end(caches), endpoint.cache) == std::end(caches))
+    object.fail("cache", fmt::format("unknown \"{}\"", endpoint.cache), "marks, key or none");
   const auto url = parse_url(endpoint.url);
   if (!url) {
     object.fail("url", url.error().message, url.error().hint);
@@ -172,7 +176,13 @@ void check_names(JsonObject& file, const ModelsConfig& config) {
   }
   if (config.roles.empty()) file.fail("roles", "name a model for \"*\", at least");
   for (const auto& [role, names] : config.roles) {
-    for (const std::string& name : models_of_role(names)) {
+    const auto models = role_models(names);
+    if (!models) {
+      file.fail("roles." + role, "two kinds of marks in one role",
+                "name models between \",\", \">\" or \"|\" alone");
+      continue;
+    }
+    for (const std::string& name : models->names) {
       if (!has(config.models, name))
         file.fail("roles." + role, fmt::format("no model is called \"{}\"", name));
     }

@@ -5,33 +5,59 @@
 
 #include "llm/endpoint_client.hpp"
 #include "llm/key_source.hpp"
+#include "llm/model_choice.hpp"
 #include "llm/tape.hpp"
 
 namespace cupilot {
 namespace {
 
-// Sends each question to the model of its agent. The repeat of an unreadable answer, ".../1", goes
-// to the next of several.
+// Sends each question to a model of its agent. Where a role takes turns, a model that does not
+// answer leaves the question to the next one.
 class RoleClient : public ChatClient {
  public:
-  RoleClient(std::map<std::string, std::string> roles,
+  RoleClient(const std::map<std::string, std::string>& roles,
              std::map<std::string, std::unique_ptr<ChatClient>> models)
-      : roles_(std::move(roles)), models_(std::move(models)) {}
+      : models_(std::move(models)) {
+    for (const auto& [agent, names] : roles)
+      roles_.try_emplace(agent, role_models(names).value_or(RoleModels{}));
+  }
 
   Result<ChatReply> complete(const ChatRequest& request) override {
-    auto role = roles_.find(request.agent);
-    if (role == roles_.end()) role = roles_.find("*");
-    if (role == roles_.end()) {
+    ModelChoice* role = role_of(request.agent);
+    if (role == nullptr) {
       return Error{ErrorCode::usage, "no model is set for \"" + request.agent + "\"",
                    "add it, or \"*\", to roles in the models file"};
     }
-    const std::vector<std::string> names = models_of_role(role->second);
-    const std::size_t wanted = request.key.ends_with("/1") ? 1 : 0;
-    return models_.at(names[std::min(wanted, names.size() - 1)])->complete(request);
+    Result<ChatReply> reply = Error{ErrorCode::usage, "a role without models", ""};
+    for (const std::string& name : role->choose(request)) {
+      reply = models_.at(name)->complete(request);
+      role->answered(request.agent, request.key, name, reply ? &reply->usage : nullptr);
+      if (reply && role->takes_turns()) reply->by = name;
+      const bool stopped = request.cancel != nullptr && request.cancel->load();
+      if (reply || stopped || reply.error().code != ErrorCode::endpoint) break;
+    }
+    return reply;
+  }
+
+  void told(const ChatOutcome& outcome) override {
+    for (auto& [agent, role] : roles_) role.told(outcome);
+  }
+
+  // Learns what earlier processes of the run were answered.
+  void recall(const TapeEntry& entry) {
+    ModelChoice* role = role_of(entry.agent);
+    if (role != nullptr && !entry.error && !entry.reply.by.empty())
+      role->answered(entry.agent, entry.key, entry.reply.by, &entry.reply.usage);
   }
 
  private:
-  std::map<std::string, std::string> roles_;
+  ModelChoice* role_of(const std::string& agent) {
+    auto role = roles_.find(agent);
+    if (role == roles_.end()) role = roles_.find("*");
+    return role == roles_.end() ? nullptr : &role->second;
+  }
+
+  std::map<std::string, ModelChoice> roles_;
   std::map<std::string, std::unique_ptr<ChatClient>> models_;
 };
 
@@ -74,19 +100,6 @@ void note_missing_prices(const ModelsConfig& config, const ModelOptions& options
 
 }  // namespace
 
-std::vector<std::string> models_of_role(const std::string& role) {
-  std::vector<std::string> names;
-  for (std::size_t begin = 0; begin <= role.size();) {
-    const std::size_t end = std::min(role.find(',', begin), role.size());
-    std::size_t first = begin, last = end;
-    while (first < last && role[first] == ' ') ++first;
-    while (last > first && role[last - 1] == ' ') --last;
-    names.push_back(role.substr(first, last - first));
-    begin = end + 1;
-  }
-  return names;
-}
-
 Result<std::unique_ptr<ChatClient>> open_models(const ModelsConfig& config,
                                                 const ModelOptions& options) {
   const auto carry = [worker = options.worker_path](const HttpRequest& request) {
@@ -108,7 +121,8 @@ Result<std::unique_ptr<ChatClient>> open_models_by(HttpCarrier carry, const Mode
                                    });
   std::set<std::string> used;
   for (const auto& [role, names] : config.roles)
-    for (const std::string& name : models_of_role(names)) used.insert(name);
+    for (const std::string& name : role_models(names).value_or(RoleModels{}).names)
+      used.insert(name);
   std::map<std::string, std::shared_ptr<OpenEndpoint>> endpoints;
   std::map<std::string, std::unique_ptr<ChatClient>> clients;
   for (const ModelSpec& model : config.models) {
@@ -132,6 +146,7 @@ Result<std::unique_ptr<ChatClient>> open_models_by(HttpCarrier carry, const Mode
   }
   note_missing_prices(config, options);
   auto live = std::make_unique<RoleClient>(config.roles, std::move(clients));
+  tape->each([&live](const TapeEntry& entry) { live->recall(entry); });
   return std::unique_ptr<ChatClient>(std::make_unique<TapedClient>(
       tape, std::move(live), [budget](const std::string& key) { return budget->bill(key); }));
 }

@@ -81,6 +81,11 @@ const TapeEntry* Tape::find(const ChatRequest& request) const {
                                                                                 : nullptr;
 }
 
+void Tape::each(const std::function<void(const TapeEntry&)>& look) const {
+  const std::lock_guard hold(mutex_);
+  for (const auto& [key, question] : entries_) look(question->entry);
+}
+
 bool Tape::knows_key(const std::string& key) const {
   const std::lock_guard hold(mutex_);
   return entries_.contains(key);

@@ -29,6 +29,8 @@ class Tape {
   // Whether an entry of the key answers another question.
   bool knows_key(const std::string& key) const;
   const ModelsSpent& spent_before() const { return before_; }
+  // Calls `look` with each answered question.
+  void each(const std::function<void(const TapeEntry&)>& look) const;
 
   // Written and synced when they return. After a failed write every further one fails.
   Result<void> add(const ChatRequest& request, const Result<ChatReply>& answer,
@@ -61,6 +63,9 @@ class TapedClient : public ChatClient {
   TapedClient(std::shared_ptr<Tape> tape, std::unique_ptr<ChatClient> live, Bill bill)
       : tape_(std::move(tape)), live_(std::move(live)), bill_(std::move(bill)) {}
   Result<ChatReply> complete(const ChatRequest& request) override;
+  void told(const ChatOutcome& outcome) override {
+    if (live_) live_->told(outcome);
+  }
 
  private:
   std::shared_ptr<Tape> tape_;

@@ -48,9 +48,11 @@ Json to_json(const ChatUsage& usage) {
 }
 
 Json to_json(const ChatReply& reply) {
-  return {
+  Json json = {
       {"finish", name_of(reply.finish)}, {"text", reply.text},         {"model", reply.model},
       {"usage", to_json(reply.usage)},   {"attempts", reply.attempts}, {"seconds", reply.seconds}};
+  if (!reply.by.empty()) json["by"] = reply.by;
+  return json;
 }
 
 Json to_json(const Error& error) {
@@ -80,6 +82,7 @@ ChatReply reply_from(const Json& json) {
   reply.finish = *known;
   reply.text = json.at("text").get<std::string>();
   reply.model = json.value("model", std::string());
+  reply.by = json.value("by", std::string());
   reply.attempts = json.value("attempts", 1);
   reply.seconds = json.value("seconds", 0.0);
   const Json usage = json.value("usage", Json::object());

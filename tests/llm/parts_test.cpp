@@ -232,6 +232,45 @@ TEST_CASE("requests are written as each format wants them", "[llm]") {
   CHECK(find_codec("other") == nullptr);
 }
 
+TEST_CASE("what stays the same is marked as the endpoint's provider wants it", "[llm]") {
+  ChatRequest ask{
+      .agent = "a",
+      .key = "k",
+      .messages = {{ChatMessage::Role::system, "rules"}, {ChatMessage::Role::user, "ask"}},
+      .constant_messages = 1};
+  const ModelSpec model{.name = "m", .endpoint = "e", .model = "x-1"};
+  struct Row {
+    const char* format;
+    const char* cache;
+    bool unwanted, marks, key;
+  };
+  const Row rows[] = {
+      {"chat", "", false, false, false},         {"chat", "marks", false, true, false},
+      {"chat", "key", false, false, true},       {"chat", "key", true, false, false},
+      {"tools", "marks", false, true, false},    {"tools", "marks", true, false, false},
+      {"responses", "", false, false, false},    {"responses", "key", false, false, true},
+      {"messages", "", false, true, false},      {"messages", "marks", false, true, false},
+      {"messages", "none", false, false, false}, {"messages", "", true, false, false}};
+  for (const Row& row : rows) {
+    INFO(row.format << " " << row.cache);
+    WireRequest request{ask, model, 100, {}, row.cache};
+    request.unwanted.cache = row.unwanted;
+    const std::string body = find_codec(row.format)->encode(request);
+    CHECK((body.find("cache_control") != std::string::npos) == row.marks);
+    CHECK((body.find("prompt_cache_key") != std::string::npos) == row.key);
+  }
+  const std::string key = prefix_key(ask);
+  ask.messages[1].text = "another question";
+  CHECK(prefix_key(ask) == key);
+  ask.messages[0].text = "another head";
+  CHECK(prefix_key(ask) != key);
+  ask.constant_messages = 0;
+  CHECK(prefix_key(ask).empty());
+  Unwanted unwanted;
+  CHECK(learn_unwanted({"", "", "Unknown parameter: 'prompt_cache_key'"}, unwanted));
+  CHECK(unwanted.cache);
+}
+
 TEST_CASE("events are the same however their bytes come", "[llm]") {
   const std::string text =
       ": note\r\nevent: a\r\ndata: one\r\ndata: two\r\n\r\ndata:three\n\n\nid: 7\n\ndata: four\r\r";

@@ -1,5 +1,8 @@
 // A campaign: runs with thinking models, cut answers, faults and losses of power never spend more
 // than their budget, by the endpoint's own bill.
+#include <atomic>
+#include <thread>
+
 #include <fmt/core.h>
 
 #include "catch.hpp"
@@ -91,6 +94,14 @@ ModelsConfig config_of(const ModelBudget& budget, Rng& rng) {
                     .stream = rng.chance(0.5),
                     .price = price}};
   config.roles = {{"*", "m"}};
+  // Some runs let two models take turns, by gain or by stalls.
+  if (rng.chance(0.6)) {
+    ModelSpec other = config.models[0];
+    other.name = "n";
+    other.output_tokens = 500 + rng.below(60'000);
+    config.models.push_back(std::move(other));
+    config.roles = {{"*", rng.chance(0.5) ? "m | n" : "m > n"}};
+  }
   config.budget = budget;
   return config;
 }
@@ -122,6 +133,7 @@ void play(std::uint64_t seed) {
       ask.messages = {{ChatMessage::Role::user, std::string(200 + 37 * (i % 9), 'x')}};
       const auto reply = (*client)->complete(ask);
       if (reply) CHECK(reply->finish != ChatFinish::refused);
+      (*client)->told({fmt::format("slot {}", i), i % 5 == 0 ? 0.1 : 0, true});
     }
     client = Error{ErrorCode::failure, "the power is lost", ""};
     host.start();
@@ -146,6 +158,45 @@ void play(std::uint64_t seed) {
 
 TEST_CASE("no run spends more than its budget, by the endpoint's own bill", "[llm]") {
   for (std::uint64_t seed = 0; seed < 120; ++seed) play(seed);
+}
+
+TEST_CASE("questions that are asked at once keep to one budget", "[llm][threads]") {
+  for (int round = 0; round < 20; ++round) {
+    ModelBudget budget;
+    budget.tokens = 20'000 + 3000 * round;
+    Rng rng = Rng::of(static_cast<std::uint64_t>(round), "parallel");
+    ModelsConfig config = config_of(budget, rng);
+    std::atomic<std::int64_t> billed{0};
+    ModelOptions options;
+    options.sleep = [](double) {};
+    const auto client = open_models_by(
+        [&](const HttpRequest& request) {
+          const std::int64_t limit = limit_of(request.body);
+          const auto input = static_cast<std::int64_t>(request.body.size()) / 4;
+          billed += input + limit;
+          return json_reply(
+              200,
+              fmt::format(R"({{"choices":[{{"message":{{"content":"hello"}},"finish_reason":)"
+                          R"("stop"}}],"usage":{{"prompt_tokens":{},"completion_tokens":{}}}}})",
+                          input, limit));
+        },
+        config, options);
+    REQUIRE(client);
+    std::vector<std::thread> askers;
+    for (int thread = 0; thread < 4; ++thread) {
+      askers.emplace_back([&, thread] {
+        for (int i = 0; i < 12; ++i) {
+          ChatRequest ask{.agent = "writer",
+                          .key = fmt::format("slot {}/write/0", 12 * thread + i)};
+          ask.messages = {{ChatMessage::Role::user, std::string(300, 'x')}};
+          static_cast<void>((*client)->complete(ask));
+          (*client)->told({fmt::format("slot {}", 12 * thread + i), i == 3 ? 0.2 : 0, true});
+        }
+      });
+    }
+    for (std::thread& asker : askers) asker.join();
+    CHECK(billed <= budget.tokens);
+  }
 }
 
 TEST_CASE("no run of 3000 spends more than its budget", "[.spend]") {

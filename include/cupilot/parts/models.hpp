@@ -37,6 +37,9 @@ struct ModelEndpoint {
   int retries = 4;                 // repeats of a request that failed in a repeatable way
   double requests_per_minute = 0;  // 0: no own limit
   double tokens_per_minute = 0;
+  // How the constant beginning of prompts is marked for keeping: "marks" (cache_control), "key"
+  // (prompt_cache_key), "none"; default: marks for `messages`, none for others.
+  std::string cache{};
 };
 
 // Prices per million tokens, in the currency of the table.
@@ -69,7 +72,9 @@ struct ModelsConfig {
   std::string currency = "USD";
   std::vector<ModelEndpoint> endpoints{};
   std::vector<ModelSpec> models{};
-  std::map<std::string, std::string> roles{};  // agent -> model; "*": every other agent
+  // agent -> models; "*": every other agent. "a, b": b is asked again what a answered unreadably;
+  // "a > b": b when a brings no gain; "a | b": by gain per cost.
+  std::map<std::string, std::string> roles{};
   ModelBudget budget{};
 };
 

@@ -1,6 +1,7 @@
 #include "evolution/run/driver.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -252,6 +253,7 @@ Result<void> Driver::take(Evaluated done) {
   }
   known_.keep(record.candidate);
   open_.erase(record.candidate.id);
+  tell_models(record);
   {
     const std::lock_guard lock(owners_mutex_);
     cupilot::tell(*search_, record.candidate);
@@ -262,6 +264,19 @@ Result<void> Driver::take(Evaluated done) {
   if (std::holds_alternative<Rejected>(record.candidate.outcome))
     note_refusal(record.candidate, fresh);
   return {};
+}
+
+// Before the search hears of it: a gain is one over the best so far.
+void Driver::tell_models(const ResultRecord& record) const {
+  if (context_.chat == nullptr) return;
+  ChatOutcome outcome;
+  outcome.key = fmt::format("slot {}", record.slot);
+  outcome.proposed = context_.strategist->is_expensive(record.slot, record.generation);
+  const auto* accepted = std::get_if<Accepted>(&record.candidate.outcome);
+  const auto best = search_->best();
+  if (accepted != nullptr && best && accepted->measurement.time_us > 0)
+    outcome.log2_gain = std::max(0.0, std::log2(best->time_us / accepted->measurement.time_us));
+  context_.chat->told(outcome);
 }
 
 // The text of a kernel is at hand now, and in no journal.

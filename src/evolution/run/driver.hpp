@@ -69,6 +69,7 @@ class Driver {
   Result<bool> fill();  // false: the search is finished
   Result<void> take(Evaluated done);
   void note_refusal(const Candidate& candidate, bool fresh);
+  void tell_models(const ResultRecord& record) const;
   std::string in_flight() const;  // "proving 3, compiling 1"
   // The time is over, and what is in flight will be given up before it comes to the device.
   bool only_late_ones() const;

@@ -25,6 +25,7 @@ Result<bool> Driver::restore(const RunState& state, const Checkpoint* checkpoint
       ledger_.propose(*proposal);
       open_.emplace(proposal->id, *proposal);
     } else if (const auto* result = std::get_if<ResultRecord>(&event)) {
+      tell_models(*result);
       cupilot::tell(*search_, result->candidate);
       ledger_.settle(*result);
       if (auto kept = remember(*result); !kept) return kept.error();

@@ -48,6 +48,8 @@ class TimelyChat final : public ChatClient {
     return reply;
   }
 
+  void told(const ChatOutcome& outcome) override { client_.told(outcome); }
+
  private:
   ChatClient& client_;
   Host& host_;

@@ -27,11 +27,19 @@ void put_schema(const WireRequest& request, bool as_tool, WireJson& json) {
 std::string encoded(const WireRequest& request, bool as_tool) {
   WireJson json = {{"model", request.model.model}};
   WireJson messages = WireJson::array();
+  const std::string_view cache = request.unwanted.cache ? "none" : request.cache;
+  std::size_t index = 0;
   for (const ChatMessage& message : request.ask.messages) {
+    WireJson content = message.text;
+    if (++index == request.ask.constant_messages && cache == "marks")
+      content = WireJson::array(
+          {{{"type", "text"}, {"text", message.text}, {"cache_control", {{"type", "ephemeral"}}}}});
     messages.push_back(
-        {{"role", role_names[static_cast<int>(message.role)]}, {"content", message.text}});
+        {{"role", role_names[static_cast<int>(message.role)]}, {"content", std::move(content)}});
   }
   json["messages"] = std::move(messages);
+  if (const std::string key = prefix_key(request.ask); cache == "key" && !key.empty())
+    json["prompt_cache_key"] = key;
   json[request.unwanted.long_limit_name ? "max_tokens" : "max_completion_tokens"] =
       request.output_tokens;
   if (request.model.sampling && !request.unwanted.sampling) {

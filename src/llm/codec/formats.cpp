@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/hash.hpp"
 #include "llm/codec/wire_json.hpp"
 
 namespace cupilot {
@@ -31,6 +32,13 @@ bool is_too_long(const ErrorText& error) {
 }
 
 }  // namespace
+
+std::string prefix_key(const ChatRequest& ask) {
+  std::string head;
+  for (std::size_t i = 0; i < std::min(ask.constant_messages, ask.messages.size()); ++i)
+    head += ask.messages[i].text;
+  return head.empty() ? head : "cupilot-" + sha256_hex(head).substr(0, 16);
+}
 
 std::span<const Codec> codecs() {
   static const std::array rows = {detail::chat_codec, detail::messages_codec,
@@ -80,6 +88,8 @@ bool learn_unwanted(const ErrorText& error, Unwanted& unwanted) {
                           {"tool_choice", &Unwanted::schema},
                           {"reasoning", &Unwanted::thinking},
                           {"thinking", &Unwanted::thinking},
+                          {"cache_control", &Unwanted::cache},
+                          {"prompt_cache_key", &Unwanted::cache},
                           {"stream_options", &Unwanted::usage_in_stream},
                           {"max_completion_tokens", &Unwanted::long_limit_name}};
   // A limit that is too large is refused by its name too.

@@ -16,10 +16,13 @@
 
 namespace cupilot {
 
+// Names the prompts that begin alike, so that a provider can send them to one place.
+std::string prefix_key(const ChatRequest& ask);
+
 // What an endpoint was found to refuse in a request; left out from then on.
 struct Unwanted {
   bool sampling = false, schema = false, usage_in_stream = false, long_limit_name = false,
-       thinking = false;
+       thinking = false, cache = false;
 };
 
 struct WireRequest {
@@ -27,6 +30,7 @@ struct WireRequest {
   const ModelSpec& model;
   std::int64_t output_tokens = 0;
   Unwanted unwanted{};
+  std::string_view cache{};  // ModelEndpoint::cache, its default resolved by the codec
 };
 
 // A reply as far as it was read.

@@ -22,7 +22,9 @@ std::string encode_messages(const WireRequest& request) {
   WireJson system = WireJson::array(), messages = WireJson::array();
   std::size_t index = 0;
   for (const ChatMessage& message : request.ask.messages) {
-    const bool keep = ++index == request.ask.constant_messages;
+    const bool marked =
+        (request.cache.empty() || request.cache == "marks") && !request.unwanted.cache;
+    const bool keep = ++index == request.ask.constant_messages && marked;
     if (message.role == ChatMessage::Role::system) {
       system.push_back(block(message.text, keep));
     } else {

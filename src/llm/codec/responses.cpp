@@ -12,6 +12,9 @@ std::string encode_response(const WireRequest& request) {
   for (const ChatMessage& message : request.ask.messages)
     input.push_back({{"role", roles[static_cast<int>(message.role)]}, {"content", message.text}});
   json["input"] = std::move(input);
+  const std::string key = prefix_key(request.ask);
+  if (request.cache == "key" && !request.unwanted.cache && !key.empty())
+    json["prompt_cache_key"] = key;
   json["max_output_tokens"] = request.output_tokens;
   if (request.model.sampling && !request.unwanted.sampling)
     json["temperature"] = request.ask.temperature;
