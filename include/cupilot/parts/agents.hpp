@@ -56,7 +56,7 @@ struct StrategyBrief {
   std::function<bool(const std::string& strategy_id)>
       tried{};  // Returns true for strategies that must not be proposed again. default: none.
   // A technique's effect so far in this run: mean log2 speed change and number of times that it was
-  // added.
+  // added. Free techniques are told apart by their text: "free: TEXT".
   struct Effect {
     std::string technique{};
     double gain = 0;
@@ -77,10 +77,11 @@ struct StrategyBrief {
   std::vector<Failure> failures{};
   // A kernel that was tried.
   struct Tried {
-    std::uint64_t id = 0;  // names its proposal
-    Strategy strategy{};   // the one that it realises, with its parents
-    double time_us = 0;    // 0: refused
-    std::string code{};    // code of the refusal
+    std::uint64_t id = 0;    // names its proposal
+    Strategy strategy{};     // the one that it realises, with its parents
+    double time_us = 0;      // 0: refused
+    std::string code{};      // code of the refusal
+    bool under_way = false;  // proposed, its result not known yet
   };
   std::vector<Tried> history{};  // oldest first; for expensive slots alone
 };

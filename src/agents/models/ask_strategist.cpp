@@ -23,7 +23,8 @@ std::string question_text(const StrategyBrief& brief, const DeviceSpec& device, 
     return filled_prompt("initial", values);
   values["history"] = history_text(brief);
   if (brief.parents.empty()) {
-    values["population"] = population_text(brief.population);
+    values["population"] =
+        values["history"].empty() ? population_text(brief.population) : std::string();
     return filled_prompt("explore", values);
   }
   values["parents"] = parents_text(brief, device.launch_seconds * 1e6);

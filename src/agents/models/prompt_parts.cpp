@@ -16,7 +16,9 @@ namespace {
 
 constexpr std::size_t longest_reference = 6000, longest_text = 400, longest_sentence = 320;
 constexpr std::size_t effects_told = 12, remembered_told = 4;
-constexpr std::size_t fastest_told = 16, refused_told = 8;
+constexpr std::size_t fastest_told = 16, refused_told = 8, under_way_told = 12;
+constexpr std::size_t longest_idea = 120;  // bytes of a free technique in a list
+constexpr std::size_t uses_by_name = 8;
 constexpr double harmful = -0.03;  // log2 of a speed change below which a technique harmed
 constexpr std::size_t population_told = 12, reliefs_told = 6;
 
@@ -71,8 +73,31 @@ std::string quoted(const std::string& text) {
   return '"' + line + '"';
 }
 
+// A name, or "free: TEXT" with the text between quotation marks.
+std::string idea_text(const std::string& idea) {
+  constexpr std::string_view free_begin = "free: ";
+  return idea.starts_with(free_begin)
+             ? "free: " + quoted(idea.substr(free_begin.size(), longest_idea))
+             : tamed_line(idea, 64);
+}
+
+std::string settings_text(const Use& use) {
+  std::string text = tamed_line(use.technique, 64);
+  for (const auto& [name, value] : use.values)
+    text += fmt::format(" {}={}", tamed_line(name, 64), value);
+  return use.text.empty() ? text : text + ": " + quoted(use.text);
+}
+
+// Few techniques by their names, many in the short words of a table.
 std::string one_line(const Strategy& strategy) {
-  return tamed_line(describe(strategy), longest_text);
+  if (strategy.uses.size() > uses_by_name) return tamed_line(describe(strategy), longest_text);
+  std::vector<std::string> parts;
+  for (const Use& use : strategy.uses) {
+    Use shown = use;
+    if (shown.text.size() > longest_idea) shown.text = shown.text.substr(0, longest_idea) + "…";
+    parts.push_back(settings_text(shown));
+  }
+  return joined(parts, ", ");
 }
 
 std::string relief_text(const std::vector<Relief>& all) {
@@ -139,19 +164,13 @@ std::string tried_line(const StrategyBrief& brief, const StrategyBrief::Tried& t
   std::vector<std::string> parents;
   for (const std::string& parent : tried.strategy.parents)
     parents.push_back(number_of(brief, parent));
-  const std::string end = tried.time_us > 0 ? fmt::format("{:.4g} us", tried.time_us)
+  const std::string end = tried.under_way     ? "not timed yet"
+                          : tried.time_us > 0 ? fmt::format("{:.4g} us", tried.time_us)
                           : tried.code.empty()
                               ? std::string("lost")
                               : fmt::format("refused: {} ({})", meaning_of(tried.code), tried.code);
   return fmt::format("- #{} {}: {}{}\n", tried.id, end, one_line(tried.strategy),
                      parents.empty() ? "" : " (from " + joined(parents, " and ") + ")");
-}
-
-std::string settings_text(const Use& use) {
-  std::string text = tamed_line(use.technique, 64);
-  for (const auto& [name, value] : use.values)
-    text += fmt::format(" {}={}", tamed_line(name, 64), value);
-  return use.text.empty() ? text : text + ": " + quoted(use.text);
 }
 
 }  // namespace
@@ -243,6 +262,14 @@ std::string digest_text(const std::vector<std::string>& digest) {
   return text.empty() ? text : "The roofline's verdict on the kernel above:\n" + text;
 }
 
+// "4.10 MB of inputs and outputs and 12.3 Mflop " of what every kernel has to do.
+std::string work_text(const Task& task, const Workload& shape) {
+  const auto bytes = compulsory_bytes(task, shape), flops = textbook_flops(task, shape);
+  if (!bytes || !flops) return "Bytes and operations ";
+  return fmt::format("{:.4g} MB of inputs and outputs and {:.4g} million operations ",
+                     static_cast<double>(*bytes) / 1e6, static_cast<double>(*flops) / 1e6);
+}
+
 std::string limits_text(const Task& task, const DeviceSpec& device) {
   constexpr std::string_view watch[] = {
       "watch the bytes that are moved, the width of accesses and the loads in flight",
@@ -258,9 +285,9 @@ std::string limits_text(const Task& task, const DeviceSpec& device) {
       launch_us);
   if (floor)
     text += fmt::format(
-        "Bytes and operations take at least {:.2f} us at the timed shape, so no kernel of one "
-        "launch is faster than {:.2f} us.\n",
-        *floor, *floor + launch_us);
+        "{}take at least {:.2f} us at the timed shape, so no kernel of one launch is faster than "
+        "{:.2f} us.\n",
+        work_text(task, shape), *floor, *floor + launch_us);
   return text + fmt::format(
                     "The task lies in the {} zone of the roofline: {}.\nL2 holds nothing "
                     "of the inputs when a kernel is timed.",
@@ -317,9 +344,9 @@ std::string individual_text(const StrategyBrief& brief, const Individual& indivi
 }
 
 std::string history_text(const StrategyBrief& brief) {
-  std::vector<const StrategyBrief::Tried*> fast, refused;
+  std::vector<const StrategyBrief::Tried*> fast, refused, under_way;
   for (const StrategyBrief::Tried& one : brief.history)
-    (one.time_us > 0 ? fast : refused).push_back(&one);
+    (one.under_way ? under_way : one.time_us > 0 ? fast : refused).push_back(&one);
   std::stable_sort(fast.begin(), fast.end(),
                    [](const auto* a, const auto* b) { return a->time_us < b->time_us; });
   if (fast.size() > fastest_told) fast.resize(fastest_told);
@@ -331,9 +358,13 @@ std::string history_text(const StrategyBrief& brief) {
   });
   if (refused.size() > refused_told)
     refused.erase(refused.begin(), refused.end() - static_cast<std::ptrdiff_t>(refused_told));
-  if (fast.empty() && refused.empty()) return "";
+  if (under_way.size() > under_way_told)
+    under_way.erase(under_way.begin(),
+                    under_way.end() - static_cast<std::ptrdiff_t>(under_way_told));
+  if (fast.empty() && refused.empty() && under_way.empty()) return "";
   // In the order of the run, so that the next question begins like this one.
   fast.insert(fast.end(), refused.begin(), refused.end());
+  fast.insert(fast.end(), under_way.begin(), under_way.end());
   std::sort(fast.begin(), fast.end(), [](const auto* a, const auto* b) { return a->id < b->id; });
   std::string text = "Tried so far, the oldest first:\n";
   for (const auto* one : fast) text += tried_line(brief, *one);
@@ -386,14 +417,14 @@ std::vector<std::string> difference(const Strategy& from, const Strategy& to) {
 std::string known_text(const StrategyBrief& brief) {
   std::string text;
   std::vector<StrategyBrief::Effect> effects = brief.effects;
-  // Ideas of one name are not one idea: the list of what was tried tells them apart.
+  // Older runs counted free techniques together: a mean of ideas that share a name alone.
   std::erase_if(effects, [](const auto& effect) { return effect.technique == "free"; });
   std::stable_sort(effects.begin(), effects.end(),
                    [](const auto& a, const auto& b) { return a.count > b.count; });
   if (effects.size() > effects_told) effects.resize(effects_told);
   if (!effects.empty()) text += "Mean change of speed when a technique was added:\n";
   for (const auto& effect : effects)
-    text += fmt::format("- {}: {:+.0f} % ({} times)\n", tamed_line(effect.technique, 64),
+    text += fmt::format("- {}: {:+.0f} % ({} times)\n", idea_text(effect.technique),
                         100 * (std::exp2(effect.gain) - 1), effect.count);
   if (!brief.remembered.empty()) text += "Fast for similar tasks in earlier runs:\n";
   for (std::size_t i = 0; i < std::min(remembered_told, brief.remembered.size()); ++i)

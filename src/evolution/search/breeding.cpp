@@ -56,8 +56,11 @@ StrategyBrief EvolutionPolicy::brief_for(const PolicyView& view, bool of_parents
   brief.slot = view.slot;
   brief.generation = view.generation;
   brief.failures.assign(failures_.begin(), failures_.end());
-  if (strategist_.is_expensive(view.slot, view.generation))
+  if (strategist_.is_expensive(view.slot, view.generation)) {
     brief.history.assign(history_.begin(), history_.end());
+    for (std::int64_t i = observed_; i < view.slot; ++i)
+      brief.history.push_back({static_cast<std::uint64_t>(i) + 1, slots_[i].strategy, 0, "", true});
+  }
   brief.forecast = knowledge_.forecast;
   if (options_.steering.pool) {
     brief.remembered = knowledge_.remembered;

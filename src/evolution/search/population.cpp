@@ -130,11 +130,20 @@ const Member& Population::select(Rng rng, const std::string& core) const {
   return *winner;
 }
 
+namespace {
+
+// Free techniques have one name: each text is an idea of its own.
+std::string idea_of(const Use& use) {
+  return use.text.empty() ? use.technique : use.technique + ": " + use.text;
+}
+
+}  // namespace
+
 void EffectBook::note(const Strategy& child, double child_us, const Strategy& parent,
                       double parent_us) {
   std::set<std::string> before, after;
-  for (const Use& use : parent.uses) before.insert(use.technique);
-  for (const Use& use : child.uses) after.insert(use.technique);
+  for (const Use& use : parent.uses) before.insert(idea_of(use));
+  for (const Use& use : child.uses) after.insert(idea_of(use));
   std::vector<std::string> added, removed;
   std::set_difference(after.begin(), after.end(), before.begin(), before.end(),
                       std::back_inserter(added));

@@ -59,8 +59,8 @@ class EffectBook {
   void note(const Strategy& child, double child_us, const Strategy& parent, double parent_us);
   std::vector<StrategyBrief::Effect> effects() const;
 
-  using Sums =
-      std::map<std::string, std::pair<double, int>>;  // sum of gains and their number, by technique
+  // Sum of gains and their number, by technique; "free: TEXT" of a free one.
+  using Sums = std::map<std::string, std::pair<double, int>>;
   const Sums& sums() const { return sums_; }
   void restore(Sums sums) { sums_ = std::move(sums); }
 

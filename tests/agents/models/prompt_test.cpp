@@ -75,7 +75,7 @@ TEST_CASE("strategists' prompts are what they are", "[agents][prompt]") {
   Room room;
   StrategyBrief brief;
   brief.space = room.space.get();
-  brief.effects = {{"unroll", 0.2, 3}, {"free", -0.5, 7}};
+  brief.effects = {{"unroll", 0.2, 3}, {"free: rows in registers", 0.1, 2}, {"free", -0.5, 7}};
   const std::string head = strategist_head(room.task, room.device, *room.space);
   check_golden("strategist_head", head);
   const auto ask = [&](const char* name) {
@@ -93,7 +93,8 @@ TEST_CASE("strategists' prompts are what they are", "[agents][prompt]") {
                    {3, mended, 0, "verify.bound"},
                    {4, mended, 6, ""},
                    {5, individual(256, 0).strategy, 0, "run.race"},
-                   {6, child, 4.5, ""}};
+                   {6, child, 4.5, ""},
+                   {7, individual(512, 0).strategy, 0, "", true}};
   brief.population = {individual(32, 0).strategy};
   ask("explore");
   brief.parents = {individual(32, 5.5)};

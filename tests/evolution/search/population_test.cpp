@@ -134,3 +134,24 @@ TEST_CASE("a core is bred by what its best can do") {
   again.restore(population.members());
   CHECK(again.draw_core(Rng(7)) == population.draw_core(Rng(7)));
 }
+
+TEST_CASE("the effects of free techniques are counted by their text", "[evolution]") {
+  const auto with = [](std::vector<std::string> ideas) {
+    Strategy strategy;
+    strategy.uses = {{"unroll", {}, "", {}}};
+    for (std::string& idea : ideas) strategy.uses.push_back({"free", {}, std::move(idea), {}});
+    return strategy;
+  };
+  EffectBook book;
+  book.note(with({"early loads"}), 5, with({}), 10);
+  book.note(with({"two rows"}), 20, with({}), 10);
+  // One idea in place of another: each has half of the change.
+  book.note(with({"early loads"}), 10, with({"two rows"}), 20);
+  const auto effects = book.effects();
+  REQUIRE(effects.size() == 2);
+  CHECK(effects[0].technique == "free: early loads");
+  CHECK(effects[0].gain == Approx(0.75));
+  CHECK(effects[0].count == 2);
+  CHECK(effects[1].technique == "free: two rows");
+  CHECK(effects[1].gain == Approx(-0.75));
+}
