@@ -6,6 +6,8 @@
 
 #include <cupilot/parts/technique.hpp>
 
+#include "agents/write/device_headers.hpp"
+
 namespace cupilot {
 namespace {
 
@@ -90,6 +92,37 @@ bool holds(const Strategy& strategy, std::string_view technique) {
                      [&](const Use& use) { return use.technique == technique; });
 }
 
+// The writer is asked to name in comments the techniques that it realises.
+bool declares(const std::string& text, const std::string& technique) {
+  return text.find(technique) != std::string::npos;
+}
+
+// A claim that leaves no trace in the PTX stands on the writer's word alone.
+bool leaves_trace(const std::string& technique) {
+  const Technique* row = find_technique(technique);
+  if (row != nullptr && !row->must.empty()) return true;
+  return std::any_of(traces().begin(), traces().end(),
+                     [&](const Trace& trace) { return trace.technique == technique; });
+}
+
+// Drops what neither the PTX nor the writer shows. A text that names no technique at all declares
+// nothing, and nothing is concluded from it.
+void drop_undeclared(Strategy& strategy, const std::string& text,
+                     std::vector<std::string>& changes) {
+  const auto named = [&](const Use& use) {
+    return use.text.empty() && declares(text, use.technique);
+  };
+  if (std::none_of(strategy.uses.begin(), strategy.uses.end(), named)) return;
+  std::erase_if(strategy.uses, [&](const Use& use) {
+    const bool drop = use.text.empty() && !leaves_trace(use.technique) &&
+                      find_technique(use.technique) != nullptr && !declares(text, use.technique);
+    if (drop)
+      changes.push_back(
+          fmt::format("{} dropped: it leaves no trace, and no comment names it", use.technique));
+    return drop;
+  });
+}
+
 // The threads of a block are a fact of the plan, whatever was claimed.
 void correct_threads(Strategy& strategy, const LaunchPlan& plan,
                      std::vector<std::string>& changes) {
@@ -119,6 +152,7 @@ Alignment aligned(const Strategy& claimed, const CompiledKernel& kernel, const C
           fmt::format("{} dropped: the PTX holds no {}", use.technique, trace));
     return !trace.empty();
   });
+  drop_undeclared(result.strategy, with_includes(kernel.source.text), result.changes);
   for (const Trace& trace : traces()) {
     if (holds(result.strategy, trace.technique) || holds(claimed, trace.technique) ||
         !was_run(trace, kernel, executed))

@@ -18,7 +18,8 @@ struct Alignment {
 
 // Claims whose trace the PTX lacks are dropped. What was not claimed is added only where it was
 // executed or stands in the plan: code that never runs leaves traces too. Techniques that leave no
-// trace, and free ones, stand: nothing speaks against them.
+// trace stand where the text names them, or names none at all. Free ones stand: nothing speaks
+// against them.
 Alignment aligned(const Strategy& claimed, const CompiledKernel& kernel, const Counts& executed);
 
 }  // namespace cupilot

@@ -9,6 +9,7 @@
 
 #include "agents/models/ask.hpp"
 #include "agents/models/prompt_parts.hpp"
+#include "agents/models/shown_kernel.hpp"
 #include "agents/models/untrusted.hpp"
 #include "agents/write/device_headers.hpp"
 #include "agents/write/template_text.hpp"
@@ -17,21 +18,7 @@
 namespace cupilot {
 namespace {
 
-constexpr std::size_t longest_base = 24000, longest_statement = 6000, longest_reason = 2400,
-                      longest_quote = 160;
-
-// As a reader is shown it: plan in front, device headers as includes.
-std::string shown_text(const KernelSource& source) {
-  KernelSource shown = source;
-  shown.text = with_includes(source.text);
-  shown.template_name.clear();
-  shown.strategy_id.clear();
-  return standalone_text(shown, {});
-}
-
-std::string kernel_text(std::string_view name, const KernelSource& source) {
-  return fenced(name, shown_text(source), longest_base);
-}
+constexpr std::size_t longest_statement = 6000, longest_reason = 2400, longest_quote = 160;
 
 // "line 12 (`y[i] = x[i];`)" of a line of the compiled text, in which device headers stand whole.
 // `before`: lines that stand before it where it is shown.

@@ -46,8 +46,9 @@ Answer<KernelSource> ask_crosser(ChatClient& client, const std::string& head,
 Answer<KernelSource> ask_reviser(ChatClient& client, const std::string& head,
                                  const WriterBrief& brief);
 
-// The reason of a strategy that alignment changed, rewritten.
+// The reason of a strategy that alignment changed, rewritten by whoever sees its kernel.
 Answer<std::string> ask_aligner(ChatClient& client, const Strategy& aligned,
-                                const std::vector<std::string>& changes, const std::string& key);
+                                const std::vector<std::string>& changes, const KernelSource& kernel,
+                                const std::string& key);
 
 }  // namespace cupilot

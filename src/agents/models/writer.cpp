@@ -40,8 +40,8 @@ class ModelWriter final : public KernelWriter {
     Alignment alignment = aligned(*brief.strategy, kernel, how.measurement.counts);
     if (alignment.changes.empty()) return std::move(alignment.strategy);
     if (seat_.options.prose) {
-      const auto prose =
-          ask_aligner(*seat_.client, alignment.strategy, alignment.changes, brief.key);
+      const auto prose = ask_aligner(*seat_.client, alignment.strategy, alignment.changes,
+                                     kernel.source, brief.key);
       if (prose && std::holds_alternative<std::string>(*prose))
         alignment.strategy.rationale = std::get<std::string>(*prose);
     }

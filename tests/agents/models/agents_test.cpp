@@ -257,6 +257,29 @@ TEST_CASE("claims without trace are dropped, and only what ran is added", "[agen
   CHECK(ran.strategy.uses.back().technique == "mma_core");
 }
 
+TEST_CASE("a claim without trace stands where the writer names it", "[agents][align]") {
+  Strategy claimed;
+  claimed.uses = {{"row_per_block", {}, "", {}},
+                  {"register_rows", {}, "", {}},
+                  {"free", {}, "a warp a row", {}}};
+  struct Row {
+    const char* text;
+    std::size_t kept;
+  };
+  const Row rows[] = {{"// row_per_block: …\n// register_rows\n", 3},
+                      {"// row_per_block\n", 2},
+                      {"// nothing is said\n", 3},
+                      {"", 3}};
+  for (const Row& row : rows) {
+    INFO(row.text);
+    CompiledKernel kernel;
+    kernel.source.text = row.text;
+    const Alignment alignment = aligned(claimed, kernel, {});
+    CHECK(alignment.strategy.uses.size() == row.kept);
+    CHECK(alignment.changes.size() == 3 - row.kept);
+  }
+}
+
 TEST_CASE("texts instead of strategies are crossed where that is asked", "[agents][model]") {
   Room room;
   ScriptedChat model([](const ChatRequest&) { return said(good_file); });

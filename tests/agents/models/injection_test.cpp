@@ -85,7 +85,7 @@ std::vector<ChatRequest> prompts_with(const std::string& stranger) {
   static_cast<void>(ask_crosser(model, head, writing, {kernel, {}, {}}, {kernel, {}, {}}));
   writing.failed = {kernel, {Stage::compile, "compile.error", stranger, stranger}, 1};
   static_cast<void>(ask_reviser(model, head, writing));
-  static_cast<void>(ask_aligner(model, parent.strategy, {stranger}, "slot 1"));
+  static_cast<void>(ask_aligner(model, parent.strategy, {stranger}, kernel, "slot 1"));
   return model.asked;
 }
 

@@ -129,7 +129,8 @@ TEST_CASE("writers' prompts are what they are", "[agents][prompt]") {
   static_cast<void>(ask_reviser(room.model, head, brief));
   check_golden("reviser", room.last());
   static_cast<void>(ask_aligner(room.model, strategy,
-                                {"async_copy dropped: the PTX holds no cp.async"}, "slot 4"));
+                                {"async_copy dropped: the PTX holds no cp.async"}, small_kernel(),
+                                "slot 4"));
   check_golden("aligner", room.last());
 }
 
