@@ -5,6 +5,7 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/json.hpp"
 
@@ -15,6 +16,9 @@ using Json = OrderedJson;
 
 constexpr std::array resource_names = {"dram",  "l2",      "shared",    "fp_pipe", "tensor_pipe",
                                        "issue", "latency", "occupancy", "launch",  "tail"};
+
+constexpr std::array<std::string_view, 5> works = {"products", "reductions", "softmax",
+                                                   "exponentials", "windows"};
 
 Error malformed_row(const std::string& origin, const std::string& row, const std::string& reason) {
   return {ErrorCode::usage, fmt::format("{}: technique '{}': {}", origin, row, reason),
@@ -66,8 +70,10 @@ TechniqueRow row_from(const Json& json) {
                    .must = texts_of(json, "must"),
                    .group = json.value("group", std::string()),
                    .of = json.value("of", std::string())};
-  if (!row.technique.of.empty() && row.technique.of != "products")
-    throw nlohmann::detail::other_error::create(501, "`of` is \"products\" or left out", nullptr);
+  const std::string& of = row.technique.of;
+  if (!of.empty() && std::find(works.begin(), works.end(), of) == works.end())
+    throw nlohmann::detail::other_error::create(
+        501, fmt::format("`of` is left out or one of {}", fmt::join(works, ", ")), nullptr);
   for (const std::string& name : texts_of(json, "targets"))
     row.technique.targets.push_back(resource_of(name));
   if (const auto parameters = json.find("parameters"); parameters != json.end()) {

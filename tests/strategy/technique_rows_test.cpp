@@ -16,7 +16,7 @@ std::string file_of(const std::string& rows) {
 const std::string whole_row =
     R"({"name": "a", "summary": "s", "sentence": "Do x.", "parameters": [{"name": "x", "domain":
  [1, 2], "default": 2, "labels": ["one", "two"]}], "targets": ["dram", "tail"], "needs": ["b|c"],
- "excludes": ["d"], "must": ["mma.sync"], "group": "core", "before": "z"})";
+ "excludes": ["d"], "must": ["mma.sync"], "group": "core", "of": "windows", "before": "z"})";
 
 }  // namespace
 
@@ -37,6 +37,7 @@ TEST_CASE("every field of a row is read", "[catalogue]") {
   CHECK(row.excludes == std::vector<std::string>{"d"});
   CHECK(row.must == std::vector<std::string>{"mma.sync"});
   CHECK(row.group == "core");
+  CHECK(row.of == "windows");
   CHECK(rows->front().before == "z");
 }
 
@@ -72,6 +73,7 @@ TEST_CASE("a row that cannot be is refused by name", "[catalogue]") {
       {spoiled("\"default\": 2", "\"default\": 3"), "default of x is not in its domain"},
       {spoiled("\"sentence\"", "\"sentense\""), "unknown field 'sentense'"},
       {spoiled("\"domain\"", "\"domains\""), "unknown field 'domains'"},
+      {spoiled("\"windows\"", "\"rows\""), "`of` is left out or one of products, reductions"},
   }));
   const auto rows = technique_rows(row.text, "here");
   REQUIRE_FALSE(rows);

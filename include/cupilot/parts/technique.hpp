@@ -46,7 +46,10 @@ struct Technique {
   // Trace that it must leave in PTX: opcode prefixes ("cp.async", "mma.sync"); empty: unproved.
   std::vector<std::string> must{};
   std::string group{};  // alternatives of which exactly one holds: "core" (simt | mma), …
-  std::string of{};     // "products": for sums of products alone; default: any task
+  // Tasks that it is for: "products" (sums of products), "reductions" (a fold or scan along an
+  // axis), "softmax" (a fold of exponentials), "exponentials", "windows" (convolutions and pools);
+  // default: any.
+  std::string of{};
 };
 
 // The built-in catalogue, in a fixed order. Append-only.

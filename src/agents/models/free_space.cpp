@@ -24,9 +24,43 @@ bool can_be_met(const std::vector<Technique>& rows, std::string_view need) {
   }
 }
 
-// Cores and tiles of matrix products say nothing to a task without one.
-bool is_of_products(const Technique& row) {
-  return row.of == "products" || row.group == "core" ||
+bool takes_exponentials(const OperatorStage& stage) {
+  return stage.term.find("exp") != std::string::npos ||
+         stage.finish.find("exp") != std::string::npos;
+}
+
+// True if the operator's work is of the kind that Technique::of names.
+bool is_of(const OperatorRow& row, std::string_view of) {
+  const auto any = [&](auto holds) {
+    return std::any_of(row.stages.begin(), row.stages.end(), holds);
+  };
+  const auto folds = [](const OperatorStage& stage) { return stage.kind != StageKind::map; };
+  if (of == "windows") return row.group == "window";
+  if (of == "exponentials") return any(takes_exponentials);
+  if (of == "softmax")
+    return any(
+        [&](const OperatorStage& stage) { return folds(stage) && takes_exponentials(stage); });
+  return row.factors > 0 || any(folds);
+}
+
+// True if the task has work of that kind, or may have: a reference text of the user's own says
+// little, and an operator without row nothing.
+bool has_work(const Task& task, std::string_view of) {
+  if (of.empty()) return true;
+  if (of == "products") return is_matmul_like(task);
+  const std::string& text = task.reference.text;
+  if (task.operations.empty())
+    return (of != "exponentials" && of != "softmax") || text.empty() ||
+           text.find("exp") != std::string::npos;
+  return std::any_of(task.operations.begin(), task.operations.end(), [&](const Operation& one) {
+    const OperatorRow* row = find_operator(one.kind);
+    return row == nullptr || is_of(*row, of);
+  });
+}
+
+// Cores of matrix products say nothing to a task without one.
+bool is_core_of_products(const Technique& row) {
+  return row.group == "core" ||
          std::count(row.targets.begin(), row.targets.end(), Resource::tensor_pipe) > 0;
 }
 
@@ -38,8 +72,10 @@ Result<std::unique_ptr<Space>> free_space(const Task& task,
   model.techniques.assign(catalogue().begin(), catalogue().end());
   model.techniques.insert(model.techniques.end(), techniques.begin(), techniques.end());
   std::vector<Technique>& rows = model.techniques;
-  if (is_matmul_like(task)) return build_space(std::move(model));
-  std::erase_if(rows, is_of_products);
+  const bool products = is_matmul_like(task);
+  std::erase_if(rows, [&](const Technique& row) {
+    return !has_work(task, row.of) || (!products && is_core_of_products(row));
+  });
   // What needs a technique that is not there goes too, and so on.
   for (std::size_t before = 0; before != rows.size();) {
     before = rows.size();
