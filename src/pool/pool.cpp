@@ -30,11 +30,14 @@ constexpr const char* schema[] = {
     "PRAGMA user_version = 1",
 };
 
-// In every pool, also in one that a version without it made.
+// In every pool, also in one that a version without them made.
 constexpr const char* outcome_table =
     "CREATE TABLE IF NOT EXISTS outcome (id INTEGER PRIMARY KEY, identity TEXT UNIQUE NOT NULL, "
     "kind TEXT NOT NULL, "
     "sizes TEXT NOT NULL, strategy TEXT NOT NULL, time_us REAL NOT NULL)";
+constexpr const char* kernel_table =
+    "CREATE TABLE IF NOT EXISTS kernel (identity TEXT PRIMARY KEY NOT NULL, text TEXT NOT NULL, "
+    "computes TEXT NOT NULL)";
 constexpr std::int64_t outcomes_kept = 2000;
 
 constexpr std::int64_t no_zone = -1;
@@ -104,9 +107,10 @@ Result<void> make_tables(const Database& database) {
   return {};
 }
 
-Result<void> outcomes_in(const Database& database) {
-  auto made = database.run(outcome_table);
-  if (!made) return made.error();
+Result<void> make_later_tables(const Database& database) {
+  for (const char* table : {outcome_table, kernel_table}) {
+    if (auto made = database.run(table); !made) return made.error();
+  }
   return {};
 }
 
@@ -154,7 +158,7 @@ Result<StrategyPool> StrategyPool::open(const std::string& path) {
     const auto version = database.run("PRAGMA user_version");
     if (!version) return version.error();
     const auto found = static_cast<std::int64_t>(number_of(version->front().front()));
-    if (found == format) return outcomes_in(database);
+    if (found == format) return make_later_tables(database);
     if (found != 0) {
       return Error{ErrorCode::usage,
                    "strategy pool " + path + " has format " + std::to_string(found) +
@@ -162,7 +166,7 @@ Result<StrategyPool> StrategyPool::open(const std::string& path) {
                    "use the version that wrote it, or another file"};
     }
     if (auto tables = make_tables(database); !tables) return tables;
-    if (auto table = outcomes_in(database); !table) return table;
+    if (auto made_later = make_later_tables(database); !made_later) return made_later;
     auto practice = shipped_practice();
     if (!practice) return practice.error();
     for (const PoolEntry& entry : *practice) {
@@ -177,6 +181,8 @@ Result<StrategyPool> StrategyPool::open(const std::string& path) {
 Result<void> StrategyPool::State::forget(const std::string& identity) const {
   const auto old = database.run("SELECT id FROM entry WHERE identity = ?", {identity});
   if (!old) return old.error();
+  if (auto done = database.run("DELETE FROM kernel WHERE identity = ?", {identity}); !done)
+    return done.error();
   for (const SqlRow& row : *old) {
     for (const char* statement :
          {"DELETE FROM effect WHERE entry = ?", "DELETE FROM tag WHERE entry = ?",
@@ -201,6 +207,11 @@ Result<void> StrategyPool::State::insert(const PoolEntry& entry) const {
        entry.text});
   if (!done) return done.error();
   const std::int64_t id = database.last_row();
+  if (!entry.kernel.empty()) {
+    done = database.run("INSERT INTO kernel VALUES (?, ?, ?)",
+                        {identity, entry.kernel, entry.computes});
+    if (!done) return done.error();
+  }
   for (const StrategyBrief::Effect& effect : entry.effects) {
     done =
         database.run("INSERT INTO effect VALUES (?, ?, ?, ?)",
@@ -244,6 +255,15 @@ Result<PoolEntry> StrategyPool::State::read(const SqlRow& row) const {
   const auto tags = database.run("SELECT name FROM tag WHERE entry = ? ORDER BY rowid", {row[0]});
   if (!tags) return tags.error();
   for (const SqlRow& tag : *tags) entry.tags.push_back(text_of(tag[0]));
+  const auto kernels = database.run(
+      "SELECT kernel.text, kernel.computes FROM kernel JOIN entry USING (identity) WHERE entry.id "
+      "= ?",
+      {row[0]});
+  if (!kernels) return kernels.error();
+  if (!kernels->empty()) {
+    entry.kernel = text_of(kernels->front()[0]);
+    entry.computes = text_of(kernels->front()[1]);
+  }
   return entry;
 }
 

@@ -42,6 +42,8 @@ PoolEntry entry(const std::string& technique) {
   one.origin = "measured";
   one.task = "task-" + technique;
   one.tags = {"tag-" + technique};
+  one.kernel = "kernel of " + technique;
+  one.computes = "return 1;";
   return one;
 }
 
@@ -96,6 +98,13 @@ TEST_CASE("a pool's file keeps every field of an entry") {
   CHECK(read.origin == kept.origin);
   CHECK(read.task == kept.task);
   CHECK(read.tags == kept.tags);
+  CHECK(read.kernel == kept.kernel);
+  CHECK(read.computes == kept.computes);
+  // The same entry without its kernel.
+  PoolEntry bare = kept;
+  bare.kernel.clear();
+  REQUIRE(pool->add(bare));
+  CHECK(pool->find(like_it())->front().entry.kernel.empty());
 }
 
 TEST_CASE("the same entry again takes the place of the first") {

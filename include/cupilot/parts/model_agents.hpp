@@ -15,6 +15,13 @@
 CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
 
+// A kernel of a similar task that an earlier run proved.
+struct ProvedKernel {
+  std::string kernel{};    // the file, its plan in front; "": there is none
+  std::string computes{};  // the text of the reference that it was proved against
+  std::string about{};     // words on its task, device and time
+};
+
 struct SeatOptions {
   // Share of slots whose strategy a model proposes; all slots where no template serves the task.
   double share = 0.5;
@@ -22,6 +29,8 @@ struct SeatOptions {
   int later = 2;    // in each later one; those left over wait for the next slots
   // Mathematics or program text that defines the task's computation, for the first kernel.
   std::string statement{};
+  // Shown to whoever writes without a base. default: the nearest that the pool holds.
+  ProvedKernel example{};
   bool prose = true;  // the model rewrites the rationale of a strategy that alignment changed
 };
 

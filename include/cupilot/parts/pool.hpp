@@ -32,6 +32,9 @@ struct PoolEntry {
   double floor_share = 0;  // floor / time; 0: unknown
   std::vector<StrategyBrief::Effect> effects{};  // effects of single techniques in that run
   std::string text{};                            // text for people, prompts and full-text search
+  // The proved kernel, its plan in front, and the text of the reference that it was proved against;
+  // "": it is not kept.
+  std::string kernel{}, computes{};
   // "measured", "modelled", "reported"; "practice": shipped, never run on the reader's machine.
   std::string origin{};
   std::string task{};               // task_id; "": practice

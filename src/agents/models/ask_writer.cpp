@@ -18,7 +18,8 @@
 namespace cupilot {
 namespace {
 
-constexpr std::size_t longest_statement = 6000, longest_reason = 2400, longest_quote = 160;
+constexpr std::size_t longest_statement = 6000, longest_reason = 2400, longest_quote = 160,
+                      longest_about = 300;
 
 // "line 12 (`y[i] = x[i];`)" of a line of the compiled text, in which device headers stand whole.
 // `before`: lines that stand before it where it is shown.
@@ -153,17 +154,35 @@ std::string writer_head(const Task& task, const DeviceSpec& device) {
                         {"headers", outlines_of(headers)}});
 }
 
+namespace {
+
+std::string example_text(const Task& task, const ProvedKernel& example) {
+  if (example.kernel.empty())
+    return is_matmul_like(task) ? "" : filled_prompt("example_rows", {}) + "\n";
+  const std::string computes =
+      example.computes.empty()
+          ? ""
+          : "What it computes:\n\n" + fenced("reference", example.computes, longest_reason);
+  return filled_prompt("example_proved",
+                       {{"about", tamed_line(example.about, longest_about)},
+                        {"computes", computes},
+                        {"kernel", fenced("proved kernel", example.kernel, longest_base)}}) +
+         "\n";
+}
+
+}  // namespace
+
 Answer<KernelSource> ask_generator(ChatClient& client, const std::string& head,
-                                   const WriterBrief& brief, const std::string& statement) {
+                                   const WriterBrief& brief, const std::string& statement,
+                                   const ProvedKernel& example) {
   const std::string said =
       statement.empty() ? "" : fenced("what it computes", statement, longest_statement);
-  const std::string example =
-      is_matmul_like(*brief.task) ? "" : filled_prompt("example_rows", {}) + "\n";
-  const Question question = question_of("generator", brief.key, head,
-                                        {{"strategy", strategy_text(*brief.strategy)},
-                                         {"statement", said},
-                                         {"example", example},
-                                         {"headers", needed_headers(brief, {})}});
+  const Question question =
+      question_of("generator", brief.key, head,
+                  {{"strategy", strategy_text(*brief.strategy)},
+                   {"statement", said},
+                   {"example", example_text(*brief.task, example)},
+                   {"headers", needed_headers(brief, headers_in(example.kernel))}});
   return ask_for_kernel(client, question, brief);
 }
 

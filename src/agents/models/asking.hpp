@@ -32,9 +32,11 @@ Answer<std::vector<Strategy>> ask_strategist(ChatClient& client, const std::stri
 
 // Whole kernels. Device headers that the answer includes stand in its text.
 // The first kernel, where there is none to begin with; `statement`: what the task computes, in the
-// user's words. A strategy that speaks of copies and clusters is shown the headers for them.
+// user's words; `example`: shown in place of the built-in one. A strategy that speaks of copies and
+// clusters is shown the headers for them.
 Answer<KernelSource> ask_generator(ChatClient& client, const std::string& head,
-                                   const WriterBrief& brief, const std::string& statement);
+                                   const WriterBrief& brief, const std::string& statement,
+                                   const ProvedKernel& example = {});
 // One strategy, one kernel to begin with and the difference of their strategies.
 Answer<KernelSource> ask_translator(ChatClient& client, const std::string& head,
                                     const WriterBrief& brief, const WriterBrief::Base& base);

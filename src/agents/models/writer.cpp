@@ -54,7 +54,9 @@ class ModelWriter final : public KernelWriter {
     if (seat_.code_crossover && brief.bases.size() > 1)
       return ask_crosser(*seat_.client, head_, brief, brief.bases[0], brief.bases[1]);
     const std::optional<WriterBrief::Base> base = nearest_base(brief);
-    if (!base) return ask_generator(*seat_.client, head_, brief, seat_.options.statement);
+    if (!base)
+      return ask_generator(*seat_.client, head_, brief, seat_.options.statement,
+                           seat_.options.example);
     return ask_translator(*seat_.client, head_, brief, *base);
   }
 

@@ -121,7 +121,11 @@ parts::Json put(const SeatOptions& seats) {
           {"initial", seats.initial},
           {"later", seats.later},
           {"statement", seats.statement},
-          {"prose", seats.prose}};
+          {"prose", seats.prose},
+          {"example",
+           {{"kernel", seats.example.kernel},
+            {"computes", seats.example.computes},
+            {"about", seats.example.about}}}};
 }
 
 SeatOptions seats_of(const parts::Json& json) {
@@ -131,6 +135,12 @@ SeatOptions seats_of(const parts::Json& json) {
   seats.later = json.value("later", seats.later);
   json.at("statement").get_to(seats.statement);
   json.at("prose").get_to(seats.prose);
+  if (json.contains("example")) {
+    const parts::Json& example = json.at("example");
+    seats.example = {example.at("kernel").get<std::string>(),
+                     example.at("computes").get<std::string>(),
+                     example.at("about").get<std::string>()};
+  }
   return seats;
 }
 

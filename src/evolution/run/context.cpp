@@ -114,7 +114,7 @@ void seat_models(RunContext& context, const EvolveOptions& options) {
   seat.client = context.chat.get();
   seat.task = context.task;
   seat.device = &context.backend->device();
-  seat.options = options.seats;
+  seat.options = context.seats;
   if (!context.templates) seat.options.share = 1;
   seat.alone = !context.templates;
   seat.alignment = options.search.steering.alignment;
@@ -178,6 +178,7 @@ void consult_pool(RunContext& context, const EvolveOptions& options) {
   }
   context.knowledge.remembered = std::move(remembered->strategies);
   context.knowledge.effects = std::move(remembered->effects);
+  if (context.seats.example.kernel.empty()) context.seats.example = std::move(remembered->example);
   learn_from_pool(context, options, *pool);
 }
 
@@ -278,7 +279,6 @@ namespace {
 // Adds models, screen and pool to a run on kernels.
 Result<void> add_company(RunContext& context, const EvolveOptions& options) {
   Backend& backend = *context.backend;
-  if (options.chat != nullptr) seat_models(context, options);
   context.notices = context.ignored;
   if (context.templates && options.plain_first && options.writer == nullptr &&
       backend.traits().runs) {
@@ -290,8 +290,10 @@ Result<void> add_company(RunContext& context, const EvolveOptions& options) {
   if (auto added = add_screen(context, options); !added) return added;
   context.checker = context.screen != nullptr ? context.screen : &backend;
   context.pool = options.pool;
+  context.seats = options.seats;
   consult_pool(context, options);
   add_practice(context, options);
+  if (options.chat != nullptr) seat_models(context, options);
   return {};
 }
 

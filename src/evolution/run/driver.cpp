@@ -111,7 +111,7 @@ Result<void> Driver::begin() {
   header.random_search = options_.random_search;
   header.plain_baseline = options_.plain_baseline;
   header.against = options_.against;
-  if (options_.chat != nullptr) header.seats = options_.seats;
+  if (options_.chat != nullptr) header.seats = context_.seats;
   header.identity = context_.backend->identity();
   header.device_name = options_.device_name.empty() ? header.identity : options_.device_name;
   header.provenance = context_.backend->provenance();

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "agents/models/shown_kernel.hpp"
 #include "base/counting_seconds.hpp"
 #include "evolution/evaluate/timing.hpp"
 #include "evolution/journal/run_files.hpp"
@@ -205,8 +206,15 @@ void Driver::keep_lessons(EvolveReport& report) {
                                    accepted->verdict});
   const double plain_us = plain_time_us(report.best->baselines);
   const Backend& backend = *context_.backend;
-  const auto lessons = lessons_of(task_, backend.device(), backend.provenance(), plain_us, fastest,
-                                  options_.pool_tags);
+  auto lessons = lessons_of(task_, backend.device(), backend.provenance(), plain_us, fastest,
+                            options_.pool_tags);
+  // The champion's, which the proof of the best was for.
+  if (std::string kernel = shown_text(champion.source);
+      !lessons.empty() && kernel.size() <= longest_example) {
+    lessons.front().kernel = std::move(kernel);
+    if (task_.reference.text.size() <= longest_computes)
+      lessons.front().computes = task_.reference.text;
+  }
   auto kept = keep_in_pool(context_.pool, lessons);
   const std::string kind = kind_of_times(task_, backend.device(), backend.provenance());
   if (kept && options_.pool_tags.empty())

@@ -77,6 +77,12 @@ Result<Recollection> remember(const Task& task, const DeviceSpec& device, const 
   Recollection all;
   std::set<std::string> ids;
   for (const PoolMatch& match : *matches) {
+    const PoolEntry& entry = match.entry;
+    // Times of other runs never enter a prompt.
+    if (all.example.kernel.empty() && entry.kernel.size() <= longest_example)
+      all.example = {
+          entry.kernel, entry.computes,
+          fmt::format("{} on {}", entry.text.substr(0, entry.text.find(':')), entry.device)};
     // Another type's kernels need another core.
     if (match.entry.precision != query.precision ||
         static_cast<int>(all.strategies.size()) >= most_remembered)

@@ -16,6 +16,7 @@ namespace cupilot {
 struct Recollection {
   std::vector<Strategy> strategies{};
   std::vector<StrategyBrief::Effect> effects{};
+  ProvedKernel example{};  // the nearest entry's that has one
 };
 
 // Excludes entries of an experiment's own task and those with one of its tags.
@@ -37,6 +38,8 @@ std::vector<StrategyBrief::Effect> effects_of(std::span<const Individual> all);
 std::vector<PoolEntry> lessons_of(const Task& task, const DeviceSpec& device, Provenance provenance,
                                   double plain_us, std::span<const Individual> fastest,
                                   const std::vector<std::string>& tags);
+// Longest kernel and reference that the pool keeps as an example, in bytes.
+inline constexpr std::size_t longest_example = 10000, longest_computes = 2400;
 Result<void> keep_in_pool(const std::string& path, std::span<const PoolEntry> lessons);
 
 // Names what a time depends on beside sizes and strategy. "": forecasts learn nothing of such a

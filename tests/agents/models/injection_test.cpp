@@ -80,6 +80,7 @@ std::vector<ChatRequest> prompts_with(const std::string& stranger) {
   writing.key = "slot 1";
   const std::string head = writer_head(*task, device);
   static_cast<void>(ask_generator(model, head, writing, stranger));
+  static_cast<void>(ask_generator(model, head, writing, "", {kernel.text, stranger, stranger}));
   static_cast<void>(
       ask_translator(model, head, writing, {kernel, parent.strategy, {"launch binds."}}));
   static_cast<void>(ask_crosser(model, head, writing, {kernel, {}, {}}, {kernel, {}, {}}));
@@ -93,7 +94,7 @@ std::vector<ChatRequest> prompts_with(const std::string& stranger) {
 
 TEST_CASE("orders in a stranger's text change no prompt's bounds", "[agents][hostile]") {
   const std::vector<ChatRequest> plain = prompts_with("a quiet remark");
-  REQUIRE(plain.size() == 6);
+  REQUIRE(plain.size() == 7);
   CHECK(injections().size() >= 50);
   for (const std::string& injection : injections()) {
     INFO(injection);

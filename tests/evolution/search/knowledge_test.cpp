@@ -128,6 +128,44 @@ TEST_CASE(
   CHECK(guarded->effects[0].count == 2);
 }
 
+TEST_CASE("the nearest kernel that the pool holds is an example, short enough and not forbidden") {
+  auto space = build_space({rows(), {}});
+  auto pool = StrategyPool::open(":memory:");
+  REQUIRE(space);
+  REQUIRE(pool);
+  DeviceSpec device;
+  device.name = "h200";
+  const Task task = toy_task();
+  const auto keep = [&](Strategy strategy, Precision precision, std::string kernel,
+                        const std::string& of_task) {
+    PoolEntry entry;
+    entry.strategy = std::move(strategy);
+    entry.family = "toy";
+    entry.precision = name_of(precision);
+    entry.device = "h200";
+    entry.task = of_task;
+    entry.text = "toy of " + of_task + ": 8 us";
+    entry.kernel = std::move(kernel);
+    entry.computes = "return 1;";
+    REQUIRE(pool->add(entry));
+  };
+  const auto example = [&](const PoolGuard& guard) {
+    const auto all = remember(task, device, **space, Zone::compute, *pool, guard);
+    REQUIRE(all);
+    return all->example;
+  };
+  keep(of({"a"}), Precision::bf16, "", "no kernel");
+  CHECK(example({}).kernel.empty());
+  keep(of({"a", "b"}), Precision::bf16, std::string(longest_example + 1, 'x'), "too long");
+  keep(of({"b"}), Precision::fp32_strict, "of another type", "other");
+  CHECK(example({}).kernel == "of another type");
+  keep(of({"c"}), Precision::bf16, "near", "own");
+  CHECK(example({}).kernel == "near");
+  CHECK(example({}).computes == "return 1;");
+  CHECK(example({}).about == "toy of own on h200");
+  CHECK(example({"own", {}}).kernel == "of another type");
+}
+
 TEST_CASE("a journal's header keeps what the pool said") {
   HeaderRecord header;
   header.task_json = "{}";
@@ -135,6 +173,8 @@ TEST_CASE("a journal's header keeps what the pool said") {
   header.remembered_effects = {{"a", 0.25, 3}};
   header.pool = "/home/pool.sqlite";
   header.pool_tags = {"trial"};
+  header.seats = SeatOptions{};
+  header.seats->example = {"a kernel", "a reference", "words"};
   const auto read = header_from(to_json(header));
   REQUIRE(read);
   REQUIRE(read->remembered.size() == 2);
@@ -142,6 +182,10 @@ TEST_CASE("a journal's header keeps what the pool said") {
   REQUIRE(read->remembered_effects.size() == 1);
   CHECK(read->remembered_effects[0].count == 3);
   CHECK(read->pool == header.pool);
+  REQUIRE(read->seats);
+  CHECK(read->seats->example.kernel == "a kernel");
+  CHECK(read->seats->example.computes == "a reference");
+  CHECK(read->seats->example.about == "words");
   CHECK(read->pool_tags == header.pool_tags);
 }
 
