@@ -25,7 +25,7 @@
     "fragments": "(WARP_M / 2 + 8) * graph_planes",
     "slab_bytes": "(BLOCK_M + BLOCK_N) * BLOCK_K * 4 * graph_planes",
     "block_bytes": "STAGES * slab_bytes + BLOCK_K * 32",
-    "held": "sums + fragments + PREFETCH * 4 * (quads_a + quads_b) + 3 * max(1, BLOCK_M / (32 * warps)) + 3 * quads_b + 36"
+    "held": "sums + fragments + PREFETCH * 4 * (quads_a + quads_b) + 3 * max(1, BLOCK_M / (32 * warps)) + 3 * quads_b + 30"
   },
   "restrict": [
     "BLOCK_M % WARP_M == 0 && BLOCK_N % WARP_N == 0",
