@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <mutex>
+#include <optional>
 
 #include "support.hpp"
 
@@ -22,7 +23,8 @@ class Hooked : public Backend, public Inspector {
   std::function<void(const CompiledKernel&, TrialReport&)> on_run;
   std::function<void(std::span<const Subject>, std::vector<SubjectReport>&)> on_measure;
   std::function<Attempt<std::vector<LaunchCounts>>(CountDepth)>
-      on_count;  // empty: it has no counters
+      on_count;                    // empty: it has no counters
+  std::optional<Error> run_error;  // of every run
   int runs = 0, renewed = 0, anew = 0;
   std::vector<Case> cases_run;  // by all runs
 
@@ -44,6 +46,7 @@ class Hooked : public Backend, public Inspector {
     ++runs;
     cases_run.insert(cases_run.end(), cases.begin(), cases.end());
     if (report && on_run) on_run(kernel, *report);
+    if (run_error) return *run_error;
     return report;
   }
   Result<std::vector<SubjectReport>> measure(const TaskRef& task, const Workload& workload,

@@ -51,9 +51,15 @@ Result<CaseReport> run_case(const VirtualContext& context, const TaskRef& task,
 // Each tensor's storage, in the task's order.
 std::vector<TensorBytes> left_in(const Task& task, VirtualMemory& memory);
 
+// Contents that arithmetic of the contract's own type may fail on.
+bool strains_types(ContentKind kind);
+// Tasks of several operations, whose one bound says little of what lies between.
+bool is_graph(const Task& task);
+
 // Compares output `tensor` in `memory` with `oracle`, counting elements never written apart.
 // `plain`: memory where the reference ran in arithmetic of the contract's own type; elements that
-// fail there too are excused; where content overflows, if what stands there is not finite.
+// fail there too are excused on contents that strain types, where content overflows if what stands
+// there is not finite; of graphs, elements within what honest arithmetic errs on their line.
 Result<OutputReport> compare_output(const Task& task, std::size_t tensor, const Workload& workload,
                                     const Content& content, VirtualMemory& memory,
                                     const OracleValues& oracle, VirtualMemory* plain = nullptr);

@@ -88,6 +88,12 @@ bool beyond_the_screen(const Rejected& rejected) {
   return rejected.code == "run.unsupported" || rejected.code == "verify.no_shape";
 }
 
+std::string unproved_by(const Backend& screen, const std::string& reason) {
+  return fmt::format(
+      "races, bounds and uninitialised reads in each access: {} could not run it ({})",
+      screen.identity(), reason);
+}
+
 }  // namespace
 
 Result<void> reach_further(Backend& backend, const TaskRef& task, const CompiledKernel& kernel,
@@ -126,11 +132,16 @@ Result<Screened> screen(const Pipe& pipe, const CompiledKernel& kernel, ProofLev
       level == ProofLevel::candidate ? 1 : std::clamp(std::thread::hardware_concurrency(), 2u, 16u);
   auto report = threads == 1 ? pipe.screen->run(pipe.task, kernel, cases)
                              : run_side_by_side(*pipe.screen, pipe.task, kernel, cases, threads);
+  if (report) {
+    const auto more = reach_further(*pipe.screen, pipe.task, kernel, level, cases, *report);
+    if (!more) report = more.error();
+  }
+  if (!report && report.error().code == ErrorCode::not_done) {
+    result.unproved = unproved_by(*pipe.screen, report.error().message);
+    return result;
+  }
   if (!report)
     return std::move(report.error()).while_doing("screening on " + pipe.screen->identity());
-  if (Result<void> more = reach_further(*pipe.screen, pipe.task, kernel, level, cases, *report);
-      !more)
-    return more.error();
   auto concluded = conclude(pipe.task, kernel, level, *report);
   if (concluded.is_error()) return concluded.error();
   if (!concluded.is_rejected()) {
@@ -146,9 +157,7 @@ Result<Screened> screen(const Pipe& pipe, const CompiledKernel& kernel, ProofLev
     result.refused->message = "on " + pipe.screen->identity() + ": " + result.refused->message;
     return result;
   }
-  result.unproved =
-      fmt::format("races, bounds and uninitialised reads in each access: {} could not run it ({})",
-                  pipe.screen->identity(), concluded.rejected().message);
+  result.unproved = unproved_by(*pipe.screen, concluded.rejected().message);
   return result;
 }
 

@@ -112,7 +112,7 @@ Result<std::size_t> DeviceMemory::add(Buffer buffer, std::uint64_t past) {
   const std::uint64_t cost = buffer.sparse ? 0 : writable ? 2 * buffer.bytes : buffer.bytes;
   if (!buffer.sparse && (buffer.bytes > limit_ || used_ + cost > limit_)) {
     return Error{
-        ErrorCode::failure,
+        ErrorCode::not_done,
         fmt::format("buffer {} of {} bytes does not fit the virtual device's memory of {} bytes",
                     buffer.name, buffer.bytes, limit_),
         "use smaller shapes"};

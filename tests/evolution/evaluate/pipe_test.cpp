@@ -214,8 +214,11 @@ TEST_CASE("what the screen refuses never reaches the device", "[pipe][threads]")
     CHECK(refused.message.find("virtual:h200") != std::string::npos);
     CHECK(bench.device.runs == 0);
   }
-  SECTION("what the virtual device does not know is said, not refused") {
-    fault("run.unsupported");
+  SECTION("what the virtual device cannot run is said, not refused") {
+    SECTION("an instruction that it does not know") { fault("run.unsupported"); }
+    SECTION("a buffer beyond its memory") {
+      screen.run_error = Error{ErrorCode::not_done, "a buffer does not fit", "use smaller shapes"};
+    }
     const Accepted accepted = bench.accepted();
     CHECK(bench.device.runs == 1);
     CHECK(accepted.conditions.screened_on.empty());
