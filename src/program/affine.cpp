@@ -12,7 +12,10 @@ namespace {
 using Number = Affine::Number;
 
 Number sum(const Number& a, const Number& b) { return a && b ? Number(*a + *b) : std::nullopt; }
-Number product(const Number& a, const Number& b) { return a && b ? Number(*a * *b) : std::nullopt; }
+Number product(const Number& a, const Number& b) {
+  if (a == 0 || b == 0) return 0;
+  return a && b ? Number(*a * *b) : std::nullopt;
+}
 
 // Recursive descent over + - * / and brackets.
 class Reader {

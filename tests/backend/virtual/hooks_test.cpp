@@ -453,15 +453,20 @@ TEST_CASE("convolutions take tensor cores, transposed ones phase by phase", "[ho
       {"BLOCK_M", 32}, {"BLOCK_N", 16}, {"WARP_M", 16}, {"WARP_N", 16}, {"PREFETCH", 0}};
   const Values ahead = {{"BLOCK_M", 64}, {"BLOCK_N", 16}, {"WARP_M", 32}, {"WARP_N", 8},
                         {"BLOCK_K", 32}, {"PREFETCH", 1}, {"STAGES", 2}};
+  const Values group = {{"GROUPS_M", 1}, {"BLOCK_N", 16}};
+  const Values groups = {
+      {"GROUPS_M", 2}, {"PARTS", 2}, {"BLOCK_N", 32}, {"BLOCK_K", 32}, {"PREFETCH", 1}};
   const Values plain = {{"BLOCK_M", 32}, {"BLOCK_N", 8}, {"THREAD_N", 2}, {"PREFETCH", 1}};
   for (const Row& row : rows) {
     for (const Precision precision : {Precision::tf32, Precision::fp32_emulated}) {
       const auto task = window_task(row.kind, row.weight, row.result, row.attributes, precision,
                                     precision == Precision::tf32);
+      const auto other = window_task(row.kind, row.weight, row.result, row.attributes, precision,
+                                     precision != Precision::tf32);
       check_accepted(task, "window_mma", small);
-      check_accepted(window_task(row.kind, row.weight, row.result, row.attributes, precision,
-                                 precision != Precision::tf32),
-                     "window_mma", ahead);
+      check_accepted(other, "window_mma", ahead);
+      check_accepted(task, "window_wgmma", groups);
+      check_accepted(other, "window_wgmma", group);
       check_accepted(task, "window_product", plain);
     }
   }
@@ -469,6 +474,7 @@ TEST_CASE("convolutions take tensor cores, transposed ones phase by phase", "[ho
   const auto strict = window_task(rows[0].kind, rows[0].weight, rows[0].result, rows[0].attributes,
                                   Precision::fp32_strict, false);
   CHECK(named(templates_of(builtin_families(), strict), strict, "window_mma") == nullptr);
+  CHECK(named(templates_of(builtin_families(), strict), strict, "window_wgmma") == nullptr);
   CHECK(named(templates_of(builtin_families(), strict), strict, "window_product") != nullptr);
 }
 

@@ -1,0 +1,276 @@
+/* cupilot tunable 2
+{
+  "name": "window_wgmma",
+  "family": "windowed",
+  "anchor": "contraction",
+  "summary": "a convolution as a product of matrices by wgmma, for sm_90a: elements of x go straight to the registers that are multiplied, weights to shared memory",
+  "provides": ["implicit_wgmma"],
+  "requires": ["implicit_wgmma"],
+  "when": ["class.tf32 || class.fp32_emulated || class.bf16x3 || class.bf16 || class.fp16"],
+  "parameters": {
+    "GROUPS_M": {"name": "groups", "technique": "implicit_wgmma", "domain": [1, 2, 3, 4], "plain": 2},
+    "PARTS": {"name": "parts", "technique": "implicit_wgmma", "domain": [1, 2], "plain": 1},
+    "BLOCK_N": {"name": "tile_n", "technique": "implicit_wgmma", "domain": [8, 16, 24, 32, 48, 64, 96, 128], "plain": 64},
+    "BLOCK_K": {"name": "block_k", "technique": "k_slab", "domain": [16, 32], "plain": 16},
+    "PREFETCH": {"name": "register_prefetch", "technique": "register_prefetch", "domain": [0, 1], "plain": 0},
+    "MIN_BLOCKS": {"name": "min_blocks", "technique": "launch_bounds", "domain": [1, 2, 3, 4], "plain": 1}
+  },
+  "let": {
+    "threads": "128 * GROUPS_M",
+    "elements_a": "PARTS * BLOCK_K / 2",
+    "quads_b": "cdiv(BLOCK_N * BLOCK_K, 4 * threads)",
+    "sums": "PARTS * BLOCK_N / 2",
+    "slab_bytes": "BLOCK_N * 128 * graph_planes",
+    "held": "sums + elements_a * (graph_planes + PREFETCH) + PREFETCH * 4 * quads_b + 6 * PARTS + 3 * quads_b + 28"
+  },
+  "restrict": [
+    "dev.cc == 90",
+    "BLOCK_N * BLOCK_K >= 2 * threads",
+    "held <= 255",
+    "held * threads * MIN_BLOCKS <= dev.registers",
+    "(2 * slab_bytes + 2048) * MIN_BLOCKS <= dev.shared"
+  ],
+  "registers": "held",
+  "plan": {
+    "require": ["graph_largest <= 2147483648"],
+    "let": {
+      "tiles": "cdiv(graph_m, 64 * PARTS * GROUPS_M) * cdiv(graph_n, BLOCK_N)",
+      "slabs": "cdiv(graph_k, BLOCK_K)"
+    },
+    "launches": [
+      {"name": "main", "entry": "window_wgmma", "grid": ["tiles * graph_batch"], "block": ["threads"], "shared": "2 * slab_bytes + 1024", "args": ["graph"]}
+    ]
+  },
+  "model": {
+    "let": {
+      "warps": "4 * GROUPS_M",
+      "products": "graph_planes == 2 ? 3 : 1",
+      "fetches": "elements_a + 4 * quads_b",
+      "near": "sums * (graph_operations + 12)",
+      "rate": "dev.ops.tf32 > 0 ? dev.ops.tf32 : 2048"
+    },
+    "blocks": "tiles * graph_batch",
+    "threads": "threads",
+    "registers": "min(held, dev.registers / (threads * MIN_BLOCKS))",
+    "shared_bytes": "2 * slab_bytes + 2048",
+    "rounds": "256 * slabs / graph_phases",
+    "math": "256 * GROUPS_M * PARTS * products * 128 * BLOCK_N * BLOCK_K / rate",
+    "issue": "256 * warps * (fetches * 7 + (graph_planes - 1) * fetches * 2 + quads_b * 6 + PARTS * BLOCK_K / 8 * 3 + 50) / 4",
+    "shared": "256 * (warps * (quads_b * 4 * graph_planes + fetches * 3 / 2) + GROUPS_M * PARTS * products * BLOCK_N * BLOCK_K / 32)",
+    "fill": "256 * warps * fetches * 2",
+    "chain": "256 * (160 + fetches * 2 + PARTS * products * BLOCK_N * BLOCK_K / 16)",
+    "latency": "256 * (PREFETCH ? 300 : 700)",
+    "ahead": "PREFETCH",
+    "ends": "256 * cdiv(tiles * graph_batch, dev.sms) * (warps * near / 4 + 1500 / max(1, MIN_BLOCKS))",
+    "start": "256 * 1500",
+    "l2": "graph_bytes + tiles * graph_batch * slabs / graph_phases * (64 * PARTS * GROUPS_M + BLOCK_N) * BLOCK_K * graph_widest / 4",
+    "dram": "graph_bytes",
+    "traits": {"tile": "256 * sums", "slab": "256 * BLOCK_K", "groups": "256 * GROUPS_M"}
+  }
+}
+*/
+// A block computes 64 PARTS GROUPS_M places by BLOCK_N channels, each warpgroup 64 PARTS of the
+// places. It walks the terms in slabs of BLOCK_K. A lane loads the elements that it multiplies, of
+// places g and g + 8 of its warp's rows and of every fourth term; the factors of channels come to
+// shared memory, whose next slab is filled while this one is multiplied.
+#include "cupilot/tma.cuh"
+#include "cupilot/wgmma.cuh"
+
+constexpr int PLANES = Graph::PLANES;
+constexpr int THREADS = 128 * GROUPS_M;
+constexpr int QUADS = BLOCK_K / 4, HALVES = BLOCK_K / 16;
+constexpr int EACH_B = (BLOCK_N * QUADS + THREADS - 1) / THREADS;
+using Terms = Graph::Terms<BLOCK_K>;
+
+// Terms of a slab: for the left factor those of a lane's two multiply-adds lie together.
+struct SlabTerms {
+  Terms left, right;
+
+  __device__ __forceinline__ void find(const Graph& graph, const Graph::Batch& batch, int first) {
+    const int k = static_cast<int>(threadIdx.x);
+    if (k >= BLOCK_K) return;
+    const Graph::Term term = graph.term_place(batch, first + k);
+    left.keep(k / 16 * 16 + k % 4 * 4 + k / 8 % 2 * 2 + k / 4 % 2, term);
+    right.keep(k, term);
+  }
+};
+
+// Channels of a slab: lines of 128 bytes with the swizzle of that width.
+struct Slab {
+  uint4 channels[PLANES][BLOCK_N * 8];
+};
+
+// What the tensor core keeps of a value, and what is left. It cuts off bits; three eighths of the
+// last one that it keeps are added before, up to three quarters by the value's size.
+__device__ __forceinline__ unsigned plane_of(float& value) {
+  const unsigned out = __float_as_uint(value * (1.0f + 0x3p-13f));
+  if constexpr (PLANES > 1) value -= __uint_as_float(out & 0xffffe000u);
+  return out;
+}
+
+struct Share {
+  const Graph& graph;
+  Graph::Left places[2 * PARTS];
+  Graph::Right channels[EACH_B];
+  float a[2 * PARTS][HALVES][4], b[EACH_B][4];
+
+  static __device__ __forceinline__ int index_b(int i) {
+    return static_cast<int>(threadIdx.x) + i * THREADS;
+  }
+  static __device__ __forceinline__ bool has_b(int i) {
+    return BLOCK_N * QUADS % THREADS == 0 || index_b(i) < BLOCK_N * QUADS;
+  }
+  // Row of a lane's first place, and of each further one.
+  static __device__ __forceinline__ int row_a(int i) {
+    const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+    return (warp / 4 * PARTS + i / 2) * 64 + warp % 4 * 16 + lane / 4 + i % 2 * 8;
+  }
+  __device__ __forceinline__ Share(const Graph& all, const Graph::Batch& batch, int top,
+                                   int left_column)
+      : graph(all) {
+#pragma unroll
+    for (int i = 0; i < 2 * PARTS; ++i) places[i] = graph.left_place(batch, top + row_a(i));
+#pragma unroll
+    for (int i = 0; i < EACH_B; ++i)
+      channels[i] = graph.right_place(batch, left_column + index_b(i) / QUADS);
+  }
+  __device__ __forceinline__ void fetch(const SlabTerms& terms) {
+    const int lane = static_cast<int>(threadIdx.x) % 4 * 4;
+#pragma unroll
+    for (int h = 0; h < HALVES; ++h) {
+#pragma unroll
+      for (int i = 0; i < 2 * PARTS; ++i)
+        graph.left_factors(places[i], terms.left, h * 16 + lane, a[i][h]);
+    }
+#pragma unroll
+    for (int i = 0; i < EACH_B; ++i) {
+      if (has_b(i)) graph.right_factors(channels[i], terms.right, index_b(i) % QUADS * 4, b[i]);
+    }
+  }
+  __device__ __forceinline__ void put(Slab& slab) {
+#pragma unroll
+    for (int i = 0; i < EACH_B; ++i) {
+      if (!has_b(i)) continue;
+      const int row = index_b(i) / QUADS, word = index_b(i) % QUADS;
+#pragma unroll
+      for (int plane = 0; plane < PLANES; ++plane) {
+        const unsigned x = plane_of(b[i][0]), y = plane_of(b[i][1]), z = plane_of(b[i][2]),
+                       w = plane_of(b[i][3]);
+        slab.channels[plane][row * 8 + (word ^ (row & 7))] = make_uint4(x, y, z, w);
+      }
+    }
+  }
+};
+
+// A lane's operands of a slab's multiply-adds.
+struct Operands {
+  unsigned at[PLANES][PARTS][2 * HALVES][4];
+
+  __device__ __forceinline__ void take(Share& share) {
+#pragma unroll
+    for (int plane = 0; plane < PLANES; ++plane) {
+#pragma unroll
+      for (int part = 0; part < PARTS; ++part) {
+#pragma unroll
+        for (int step = 0; step < 2 * HALVES; ++step) {
+#pragma unroll
+          for (int i = 0; i < 4; ++i)
+            at[plane][part][step][i] =
+                plane_of(share.a[2 * part + i % 2][step / 2][step % 2 * 2 + i / 2]);
+        }
+      }
+    }
+  }
+  // Keeps the compiler from making them behind the fence.
+  __device__ __forceinline__ void settle_all() {
+#pragma unroll
+    for (int i = 0; i < PLANES * PARTS * 2 * HALVES * 4; ++i)
+      asm volatile("" : "+r"((&at[0][0][0][0])[i])::"memory");
+  }
+};
+
+struct Sums {
+  float at[PARTS][BLOCK_N / 2];
+
+  __device__ __forceinline__ Sums() {
+#pragma unroll
+    for (int part = 0; part < PARTS; ++part) {
+#pragma unroll
+      for (int i = 0; i < BLOCK_N / 2; ++i) at[part][i] = 0.0f;
+    }
+  }
+  __device__ __forceinline__ void add(const Operands& operands, const Slab& slab, int of_a,
+                                      int of_b) {
+    const unsigned long long channels =
+        tile_descriptor(static_cast<unsigned>(__cvta_generic_to_shared(slab.channels[of_b])), 0);
+#pragma unroll
+    for (int step = 0; step < 2 * HALVES; ++step) {
+#pragma unroll
+      for (int part = 0; part < PARTS; ++part)
+        Wgmma<BLOCK_N>::template multiply_tf32<true>(at[part], operands.at[of_a][part][step],
+                                                     channels + step * 2);
+    }
+  }
+  __device__ __forceinline__ void settle_all() {
+#pragma unroll
+    for (int part = 0; part < PARTS; ++part) settle(at[part]);
+  }
+  __device__ __forceinline__ void store(const Graph& graph, const Graph::Batch& batch, int top,
+                                        int left_column) const {
+    const int first = left_column + static_cast<int>(threadIdx.x) % 4 * 2;
+#pragma unroll
+    for (int i = 0; i < 2 * PARTS; ++i) {
+      const Graph::Left left = graph.left_place(batch, top + Share::row_a(i));
+      if (!left.present) continue;
+#pragma unroll
+      for (int j = 0; j < BLOCK_N / 4; ++j) {
+        const Graph::Right right = graph.right_place(batch, first + j / 2 * 8 + j % 2);
+        if (right.present) graph.store(left, right, at[i / 2][j / 2 * 4 + i % 2 * 2 + j % 2]);
+      }
+    }
+  }
+};
+
+extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) window_wgmma(GRAPH_PARAMETERS) {
+  extern __shared__ __align__(1024) unsigned char memory[];
+  __shared__ SlabTerms terms[2];
+  Slab* const slab =
+      reinterpret_cast<Slab*>(memory + (1024 - __cvta_generic_to_shared(memory) % 1024) % 1024);
+  const Graph graph{GRAPH_ARGUMENTS};
+  const int across = (graph.n_count() + BLOCK_N - 1) / BLOCK_N, batches = graph.batches();
+  const int tile = static_cast<int>(blockIdx.x) / batches;
+  const Graph::Batch batch = graph.batch_place(static_cast<int>(blockIdx.x) % batches);
+  const int top = tile / across * (64 * PARTS * GROUPS_M), left_column = tile % across * BLOCK_N;
+  Sums sums;
+  {
+    Share share(graph, batch, top, left_column);
+    terms[0].find(graph, batch, 0);
+    terms[1].find(graph, batch, BLOCK_K);
+    __syncthreads();
+    if constexpr (PREFETCH != 0) share.fetch(terms[0]);
+    int turn = 0;
+#pragma unroll 1
+    for (int first = 0; first < batch.terms; first += BLOCK_K, turn ^= 1) {
+      if constexpr (PREFETCH == 0) share.fetch(terms[turn]);
+      Operands operands;
+      operands.take(share);
+      share.put(slab[turn]);
+      fence_for_copies();
+      __syncthreads();
+      operands.settle_all();
+      sums.settle_all();
+      multiply_fence();
+      if constexpr (PLANES > 1) {
+        sums.add(operands, slab[turn], 1, 0);
+        sums.add(operands, slab[turn], 0, 1);
+      }
+      sums.add(operands, slab[turn], 0, 0);
+      multiply_commit();
+      if constexpr (PREFETCH != 0) share.fetch(terms[turn ^ 1]);
+      terms[turn].find(graph, batch, first + 2 * BLOCK_K);
+      multiply_wait<0>();
+      sums.settle_all();
+    }
+  }
+  sums.store(graph, batch, top, left_column);
+}
