@@ -25,7 +25,6 @@
   },
   "restrict": [
     "dev.cc == 90",
-    "BLOCK_N * BLOCK_K >= 2 * threads",
     "held <= 255",
     "held * threads * MIN_BLOCKS <= dev.registers",
     "(2 * slab_bytes + 2048) * MIN_BLOCKS <= dev.shared"
