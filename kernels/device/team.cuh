@@ -1,5 +1,13 @@
 // Teams of TEAM neighbouring threads, a power of two, of a block of whole warps.
 
+template <class State>
+__device__ __forceinline__ State state_at(const float* from) {
+  State out;
+#pragma unroll
+  for (int i = 0; i < State::SIZE; ++i) out.of[i] = from[i];
+  return out;
+}
+
 // The combination of a team's values, in every thread of it. The order does not depend on timing.
 // `shared`: a value a warp of the block, free again when it returns.
 template <int TEAM, class How>
@@ -16,6 +24,39 @@ __device__ __forceinline__ float of_team(float value, float* shared) {
     value = shared[first];
 #pragma unroll
     for (int other = 1; other < MEMBERS; ++other) value = How::of(value, shared[first + other]);
+    __syncthreads();
+  }
+  return value;
+}
+
+// The same of several floats that `How` combines together (passes.cuh). `shared`: How::SIZE values
+// a warp.
+template <int TEAM, class How>
+__device__ __forceinline__ typename How::State of_team(typename How::State value, float* shared) {
+  using State = typename How::State;
+  const int thread = static_cast<int>(threadIdx.x);
+#pragma unroll
+  for (int step = (TEAM < 32 ? TEAM : 32) / 2; step > 0; step /= 2) {
+    State other;
+#pragma unroll
+    for (int i = 0; i < State::SIZE; ++i)
+      other.of[i] = __shfl_xor_sync(0xffffffffu, value.of[i], step);
+    // The lower thread's comes first, so that all threads have the same bits.
+    value = (thread & step) == 0 ? How::of(value, other) : How::of(other, value);
+  }
+  if constexpr (TEAM > 32) {
+    constexpr int MEMBERS = TEAM / 32;
+    const int warp = thread / 32;
+    if (thread % 32 == 0) {
+#pragma unroll
+      for (int i = 0; i < State::SIZE; ++i) shared[warp * State::SIZE + i] = value.of[i];
+    }
+    __syncthreads();
+    const int first = warp / MEMBERS * MEMBERS;
+    value = state_at<State>(shared + first * State::SIZE);
+#pragma unroll
+    for (int other = 1; other < MEMBERS; ++other)
+      value = How::of(value, state_at<State>(shared + (first + other) * State::SIZE));
     __syncthreads();
   }
   return value;

@@ -8,6 +8,7 @@
 
 #include "program/contraction_text.hpp"
 #include "program/local_text.hpp"
+#include "program/passes.hpp"
 #include "program/stage_text.hpp"
 #include "program/tile_text.hpp"
 #include "task/identifiers.hpp"
@@ -18,14 +19,18 @@ namespace {
 // Text of `struct Graph` for one task.
 class GraphText : public StageText {
  public:
-  using StageText::StageText;
+  GraphText(const Task& task, const GraphSite& site)
+      : StageText(task, site), passes_(passes_of(task, site)) {}
 
   std::string of_rows() const {
-    std::string out = opening() + row_struct() + values_struct() + place() + functions() + load();
+    std::string out = passes_text() + opening() + row_struct() + values_struct() + place();
+    out += functions() + load();
     out += folds() + finish() + kept() + terms() + store() + store_row() + joins() + extents();
     out += fmt::format(
-        "}};\nconstexpr int FOLDS = {}, JOINS = {};\nconstexpr bool STORES_ELEMENTS = {};\n",
-        site_.folds.size(), site_.joins.size(), !outputs(StagePlace::full).empty());
+        "}};\nconstexpr int FOLDS = {}, PASSES = {}, JOINS = {};\n{}"
+        "constexpr bool STORES_ELEMENTS = {};\n",
+        site_.folds.size(), passes_.size(), site_.joins.size(), down() ? "" : most_state(),
+        !outputs(StagePlace::full).empty());
     return out + combiners_text();
   }
 
@@ -95,43 +100,151 @@ class GraphText : public StageText {
 
   std::string folds() const {
     if (site_.folds.empty()) return "";
+    if (!down()) return passes();
     std::string out = fmt::format(
         "  // `acc` with N further terms of fold K.\n  template <int K, int N>\n  __device__ "
-        "__forceinline__ {} fold(const {}& at, long long column, const Values<N>& values,\n"
-        "                                        float {}) const {{\n{}",
-        down() ? "void" : "float", row_type(), down() ? "(&sums)[N]" : "acc", first());
+        "__forceinline__ void fold(const {}& at, long long column, const Values<N>& values,\n"
+        "                                        float (&sums)[N]) const {{\n{}",
+        row_type(), first());
     for (std::size_t k = 0; k < site_.folds.size(); ++k) {
       const int number = site_.folds[k];
       std::vector<int> order;
       needed(number, order);
-      const std::string acc = down() ? "sums[each_]" : "acc";
       out += fmt::format("    if constexpr (K == {}) {{\n", k) + columns(order) +
              "#pragma unroll\n    for (int each_ = 0; each_ < N; ++each_) {\n" +
              stages_before(order, number) + computed(number, sited(number).term, "term", false) +
-             fmt::format("    {0} = {1}::of({0}, term);\n    }}\n    }}\n", acc, combiner(number));
+             fmt::format("    sums[each_] = {}::of(sums[each_], term);\n    }}\n    }}\n",
+                         combiner(number));
     }
-    return out + (down() ? "  }\n" : "    return acc;\n  }\n");
+    return out + "  }\n";
+  }
+
+  std::string most_state() const {
+    int most = 1;
+    for (const FoldPass& pass : passes_) most = std::max(most, pass.size);
+    return fmt::format("constexpr int MOST_STATE = {};  // floats of a pass\n", most);
+  }
+  int fold_of(const FoldPass::Member& member) const {
+    return site_.folds[static_cast<std::size_t>(member.number)];
+  }
+  // True for a sum whose squares about its mean are the next member.
+  static bool has_squares(const FoldPass& pass, std::size_t i) {
+    return i + 1 < pass.members.size() && pass.members[i + 1].squares;
+  }
+
+  // What a thread keeps of each pass, and how that of two threads combines.
+  std::string passes_text() const {
+    if (down() || passes_.empty()) return "";
+    std::string out = "#include \"cupilot/passes.cuh\"\ntemplate <int P>\nstruct Pass;\n";
+    for (std::size_t p = 0; p < passes_.size(); ++p) {
+      const FoldPass& pass = passes_[p];
+      std::string nothing, merge;
+      for (std::size_t i = 0; i < pass.members.size(); ++i) {
+        const auto& [number, slot, squares] = pass.members[i];
+        if (squares) continue;
+        const char* how = combiner(fold_of(pass.members[i]));
+        if (has_squares(pass, i)) {
+          nothing += fmt::format("    for (int i = {}; i < {}; ++i) out.of[i] = 0.0f;\n", slot - 1,
+                                 slot + 3);
+          merge +=
+              fmt::format("    merge_moments(a.of + {0}, b.of + {0}, out.of + {0});\n", slot - 1);
+        } else {
+          nothing += fmt::format("    out.of[{}] = {}::nothing();\n", slot, how);
+          merge += fmt::format("    out.of[{0}] = {1}::of(a.of[{0}], b.of[{0}]);\n", slot, how);
+        }
+      }
+      out += fmt::format(
+          "template <>\nstruct Pass<{0}> {{\n  static constexpr int SIZE = {1}, FIRST = {2}, END = "
+          "{3};  // folds\n  using State = PassState<SIZE>;\n"
+          "  static __device__ __forceinline__ State nothing() {{\n    State out;\n{4}    return "
+          "out;\n  }}\n  static __device__ __forceinline__ State of(const State& a, const State& "
+          "b) {{\n    State out;\n{5}    return out;\n  }}\n}};\n",
+          p, pass.size, pass.members.front().number, pass.members.back().number + 1, nothing,
+          merge);
+    }
+    return out;
+  }
+
+  std::string passes() const {
+    std::string out =
+        "  // Adds N further terms of each fold of pass P.\n  template <int P, int N>\n  "
+        "__device__ "
+        "__forceinline__ void fold(const Row& at, long long column, const Values<N>& values,\n"
+        "                                        typename Pass<P>::State& state) const {\n" +
+        first();
+    for (std::size_t p = 0; p < passes_.size(); ++p) {
+      const FoldPass& pass = passes_[p];
+      std::string loop, before, after;
+      std::vector<int> all;
+      for (std::size_t i = 0; i < pass.members.size(); ++i) {
+        const int number = fold_of(pass.members[i]), slot = pass.members[i].slot;
+        if (pass.members[i].squares) continue;
+        std::vector<int> order;
+        needed(number, order);
+        needed(number, all);
+        loop += "    {\n" + stages_before(order, number) +
+                computed(number, sited(number).term, "term", false);
+        if (has_squares(pass, i)) {
+          before += fmt::format("    float terms_{}[N];\n", i);
+          loop += fmt::format("    terms_{}[each_] = term;\n", i);
+          after += fmt::format("    add_moments<N>(state.of + {}, terms_{});\n", slot - 1, i);
+        } else {
+          loop += fmt::format("    state.of[{0}] = {1}::of(state.of[{0}], term);\n", slot,
+                              combiner(number));
+        }
+        loop += "    }\n";
+      }
+      out += fmt::format("    if constexpr (P == {}) {{\n", p) + columns(all) + before +
+             "#pragma unroll\n    for (int each_ = 0; each_ < N; ++each_) {\n" + loop + "    }\n" +
+             after + "    }\n";
+    }
+    return out + "  }\n";
+  }
+
+  // Keeps the results of a pass.
+  std::string finish_passes() const {
+    std::string out =
+        "  template <int P>\n  __device__ __forceinline__ void finish(Row& at, const typename "
+        "Pass<P>::State& state) const {\n";
+    for (std::size_t p = 0; p < passes_.size(); ++p) {
+      out += fmt::format("    if constexpr (P == {}) {{\n", p);
+      for (std::size_t i = 0; i < passes_[p].members.size(); ++i) {
+        const auto& member = passes_[p].members[i];
+        const int number = fold_of(member);
+        const std::string& text = sited(number).finish;
+        const std::string acc =
+            member.squares
+                ? fmt::format("squares_about(state.of + {}, at.fold_{})", member.slot - 3,
+                              stage(fold_of(passes_[p].members[i - 1])).name)
+                : fmt::format("state.of[{}]", member.slot);
+        out += fmt::format("    {{\n    const float acc = {};\n", acc) +
+               (text.empty() ? "" : computed(number, text, "finished", true)) +
+               fmt::format("    at.fold_{} = {};\n    }}\n", stage(number).name,
+                           text.empty() ? "acc" : "finished");
+      }
+      out += "    }\n";
+    }
+    return out + "  }\n";
   }
 
   std::string finish() const {
     if (site_.folds.empty()) return "";
+    if (!down()) return finish_passes();
     std::string out = fmt::format(
-        "  // Keeps the combined terms of fold K.\n  template <int K{}>\n  __device__ "
-        "__forceinline__ void finish({}& at, {}) const {{\n",
-        down() ? ", int N" : "", row_type(), down() ? "const float (&sums)[N]" : "float acc");
-    if (down())
-      out +=
-          "#pragma unroll\n    for (int each_ = 0; each_ < N; ++each_) {\n    const float acc = "
-          "sums[each_];\n";
+        "  // Keeps the combined terms of fold K.\n  template <int K, int N>\n  __device__ "
+        "__forceinline__ void finish({}& at, const float (&sums)[N]) const {{\n"
+        "#pragma unroll\n    for (int each_ = 0; each_ < N; ++each_) {{\n    const float acc = "
+        "sums[each_];\n",
+        row_type());
     for (std::size_t k = 0; k < site_.folds.size(); ++k) {
       const int number = site_.folds[k];
       const std::string& text = sited(number).finish;
       out += fmt::format("    if constexpr (K == {}) {{\n", k);
       if (!text.empty()) out += computed(number, text, "finished", true);
-      out += fmt::format("    at.fold_{}{} = {};\n    }}\n", stage(number).name,
-                         down() ? "[each_]" : "", text.empty() ? "acc" : "finished");
+      out += fmt::format("    at.fold_{}[each_] = {};\n    }}\n", stage(number).name,
+                         text.empty() ? "acc" : "finished");
     }
-    return out + (down() ? "    }\n  }\n" : "  }\n");
+    return out + "    }\n  }\n";
   }
 
   // Terms of the scan.
@@ -345,6 +458,8 @@ class GraphText : public StageText {
                          combiner(site_.joins[k]));
     return out;
   }
+
+  std::vector<FoldPass> passes_;
 };
 
 }  // namespace

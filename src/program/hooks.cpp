@@ -8,6 +8,7 @@
 
 #include "program/graph_site.hpp"
 #include "program/graph_text.hpp"
+#include "program/passes.hpp"
 #include "program/product.hpp"
 #include "program/renaming.hpp"
 #include "task/identifiers.hpp"
@@ -62,6 +63,9 @@ std::set<std::string> read_by_neighbours(const Task& task, const GraphSite& site
 NamedExprs sizes_of(const Task& task, const GraphSite& site) {
   std::int64_t widest = 1, operations = 0, inputs = 0;
   std::string bytes;
+  const auto passes = passes_of(task, site);
+  std::int64_t state = 1;
+  for (const FoldPass& pass : passes) state = std::max<std::int64_t>(state, pass.size);
   const auto neighbours = read_by_neighbours(task, site);
   for (const Tensor& tensor : task.tensors) {
     if (neighbours.contains(tensor.name)) {
@@ -80,6 +84,8 @@ NamedExprs sizes_of(const Task& task, const GraphSite& site) {
           {"graph_widest", widest},
           {"graph_inputs", inputs},
           {"graph_folds", static_cast<std::int64_t>(site.folds.size())},
+          {"graph_passes", static_cast<std::int64_t>(passes.size())},
+          {"graph_state", state},
           {"graph_joins", static_cast<std::int64_t>(site.joins.size())},
           {"graph_scan", site.scan_cols},
           {"graph_elements", static_cast<std::int64_t>(outputs_of(task, site).full.size())},
@@ -116,7 +122,7 @@ std::vector<PlanArgument> arguments_of(const Task& task, const GraphSite& site,
   return out;
 }
 
-// A launch that names {FOLD} stands for one of each fold; `elements` is left out where no output
+// A launch that names {PASS} stands for one of each pass; `elements` is left out where no output
 // has a value for each element.
 std::vector<PlanLaunch> launches_of(const Task& task, const GraphSite& site,
                                     const std::vector<PlanLaunch>& given) {
@@ -125,12 +131,12 @@ std::vector<PlanLaunch> launches_of(const Task& task, const GraphSite& site,
   for (PlanLaunch launch : given) {
     launch.args = arguments_of(task, site, launch.args);
     if (launch.name == "elements" && !stores) continue;
-    const bool each = launch.entry.find("{FOLD}") != std::string::npos;
-    for (std::size_t fold = 0; fold < (each ? site.folds.size() : 1); ++fold) {
+    const bool each = launch.entry.find("{PASS}") != std::string::npos;
+    for (std::size_t pass = 0; pass < (each ? passes_of(task, site).size() : 1); ++pass) {
       PlanLaunch one = launch;
       if (each) {
-        one.name += std::to_string(fold);
-        one.entry.replace(one.entry.find("{FOLD}"), 6, std::to_string(fold));
+        one.name += std::to_string(pass);
+        one.entry.replace(one.entry.find("{PASS}"), 6, std::to_string(pass));
       }
       out.push_back(std::move(one));
     }

@@ -308,6 +308,10 @@ TEST_CASE("normalisations of channels, groups and instances are one kernel", "[h
                  {{"TEAM", 16}, {"VECTOR", 2}});
   check_accepted(norm("group_norm", {{"groups", std::int64_t{2}}}), "rows_in_parts",
                  {{"PARTS", 4}, {"THREADS", 128}, {"VECTOR", 2}});
+  // Mean and variance are one pass over the row.
+  const Task group = norm("group_norm", {{"groups", std::int64_t{2}}});
+  const auto templates = templates_of(builtin_families(), group);
+  CHECK(named(templates, group, "rows_in_parts")->plan.launches.size() == 2);
   const auto batch = graph_task(
       {input("x", shape), input("g", {"ch"}), input("b", {"ch"}), input("m", {"ch"}),
        input("v", {"ch"}), output("y", shape), output("m2", {"ch"}), output("v2", {"ch"})},
@@ -315,6 +319,33 @@ TEST_CASE("normalisations of channels, groups and instances are one kernel", "[h
   REQUIRE(batch);
   check_accepted(*batch, "rowwise", {{"TEAM", 32}, {"VECTOR", 2}, {"ITEMS", 1}});
   check_accepted(*batch, "rows_in_parts", {{"PARTS", 4}, {"THREADS", 128}, {"VECTOR", 1}});
+}
+
+TEST_CASE("folds of a row share a pass where none needs another's result", "[hooks][threads]") {
+  using Integers = std::vector<std::int64_t>;
+  const auto launches = [](std::vector<Tensor> tensors, std::vector<Operation> operations) {
+    const auto task =
+        graph_task(std::move(tensors), std::move(operations), {{"rows", 9}, {"cols", 100}});
+    REQUIRE(task);
+    check_accepted(*task, "rows_in_parts", {{"PARTS", 4}, {"THREADS", 128}, {"VECTOR", 2}});
+    check_accepted(*task, "rowwise", {{"TEAM", 64}, {"VECTOR", 4}});
+    check_accepted(*task, "rows_in_cluster", {{"CLUSTER", 2}, {"THREADS", 128}});
+    const auto templates = templates_of(builtin_families(), *task);
+    return named(templates, *task, "rows_in_parts")->plan.launches.size();
+  };
+  const std::map<std::string, Attribute> last = {{"dim", Integers{1}}};
+  const Tensor x = input("x", {"rows", "cols"}), m = output("m", {"rows"}),
+               v = output("v", {"rows"});
+  CHECK(launches({x, m, v}, {{"mean", "mean", {"x"}, {"m"}, last},
+                             {"most", "amax", {"x"}, {"v"}, last}}) == 1);
+  CHECK(launches({x, m}, {{"var", "var", {"x"}, {"m"}, last}}) == 1);
+  // Squares about the mean of something else, and about a norm.
+  CHECK(launches(
+            {x, m},
+            {{"act", "relu", {"x"}, {"h"}},
+             {"mean", "mean", {"h"}, {"a"}, {{"dim", Integers{1}}, {"keepdim", std::int64_t{1}}}},
+             {"apart", "sub", {"x", "a"}, {"d"}},
+             {"norm", "norm", {"d"}, {"m"}, last}}) == 2);
 }
 
 TEST_CASE("few long rows are shared by blocks", "[hooks][threads]") {

@@ -3,7 +3,7 @@
   "name": "rows_in_parts",
   "family": "axiswise",
   "anchor": "row_reduction",
-  "summary": "long rows reduced by several blocks each: a launch a fold, whose last block finishes it, and one for the elements",
+  "summary": "long rows reduced by several blocks each: a launch a pass, whose last block finishes it, and one for the elements",
   "provides": ["rows_in_parts"],
   "requires": ["rows_in_parts"],
   "parameters": {
@@ -29,12 +29,12 @@
       "join_slots": "graph_rows"
     },
     "buffers": [
-      {"name": "partial", "bytes": "graph_rows * PARTS * 4"},
+      {"name": "partial", "bytes": "graph_rows * PARTS * graph_state * 4"},
       {"name": "folded", "bytes": "graph_rows * graph_folds * 4"},
       {"name": "arrived", "bytes": "graph_rows * 4", "content": "restored"}
     ],
     "launches": [
-      {"name": "fold", "entry": "fold_part<{FOLD}>", "grid": ["parts_used * graph_rows"], "block": ["THREADS"],
+      {"name": "fold", "entry": "fold_part<{PASS}>", "grid": ["parts_used * graph_rows"], "block": ["THREADS"],
        "args": ["graph", "partial", "folded", "arrived", {"i64": "chunk"}, {"i32": "parts_used"}]},
       {"name": "elements", "entry": "store_part<1>", "grid": ["parts_used * graph_rows"], "block": ["THREADS"],
        "args": ["graph", "folded", {"i64": "chunk"}, {"i32": "parts_used"}]}
@@ -42,7 +42,7 @@
   },
   "model": {
     "let": {
-      "passes": "graph_folds + (graph_elements > 0)",
+      "passes": "graph_passes + (graph_elements > 0)",
       "elements": "cdiv(chunk, THREADS)",
       "instructions": "elements * (graph_operations + 4) + 400"
     },
@@ -64,7 +64,7 @@
 }
 */
 // A row is cut into parts of `chunk` terms, a block each. The last block of a row to arrive
-// combines the parts of all in their order and keeps the fold's result for the launches that
+// combines the parts of all in their order and keeps the folds' results for the launches that
 // follow.
 #include "cupilot/team.cuh"
 #include "cupilot/joined.cuh"
@@ -101,26 +101,38 @@ __device__ __forceinline__ void read_folds(const Graph& graph, Graph::Row& at,
   }
 }
 
-template <int K>
+// Results of folds K to ALL - 1.
+template <int K, int ALL>
+__device__ __forceinline__ void write_folds(const Graph& graph, const Graph::Row& at,
+                                            float* folded) {
+  if constexpr (K < ALL) {
+    folded[K * graph.all_rows() + at.row] = graph.kept<K>(at);
+    write_folds<K + 1, ALL>(graph, at, folded);
+  }
+}
+
+template <int P>
 __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     fold_part(GRAPH_PARAMETERS, float* partial, float* folded, unsigned* arrived, long long chunk,
               int parts) {
-  using How = typename Combiner<K>::type;
-  __shared__ float shared[WARPS];
+  using How = Pass<P>;
+  __shared__ float shared[WARPS * MOST_STATE];
   __shared__ bool last;
   const Graph graph{GRAPH_ARGUMENTS};
   Graph::Row at = {static_cast<long long>(blockIdx.x) / parts};
   const int own = static_cast<int>(blockIdx.x % parts);
-  read_folds<0, K>(graph, at, folded);
+  read_folds<0, How::FIRST>(graph, at, folded);
   const long long begin = own * chunk;
-  float value = How::nothing();
+  auto state = How::nothing();
   for_share(graph, at, begin, min(begin + chunk, graph.all_columns()),
             [&](long long column, const Graph::Values<VECTOR>& values) {
-              value = graph.fold<K, VECTOR>(at, column, values, value);
+              graph.fold<P, VECTOR>(at, column, values, state);
             });
-  value = of_team<THREADS, How>(value, shared);
+  state = of_team<THREADS, How>(state, shared);
+  float* parts_of_row = partial + at.row * PARTS * How::SIZE;
   if (threadIdx.x == 0) {
-    partial[at.row * PARTS + own] = value;
+#pragma unroll
+    for (int i = 0; i < How::SIZE; ++i) parts_of_row[own * How::SIZE + i] = state.of[i];
     __threadfence();  // the part is visible before the arrival is
     last = atomicAdd(arrived + at.row, 1u) == static_cast<unsigned>(parts - 1);
     if (last) atomicExch(arrived + at.row, 0u);
@@ -128,26 +140,30 @@ __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   __syncthreads();
   if (!last) return;
   __threadfence();
-  value = How::nothing();
+  state = How::nothing();
   for (int part = static_cast<int>(threadIdx.x); part < parts; part += THREADS) {
-    float other;  // .cg: past L1, which other blocks' stores do not reach
-    asm volatile("ld.global.cg.f32 %0, [%1];"
-                 : "=f"(other)
-                 : "l"(partial + at.row * PARTS + part)
-                 : "memory");
-    value = How::of(value, other);
+    typename How::State other;
+#pragma unroll
+    for (int i = 0; i < How::SIZE; ++i) {
+      // .cg: past L1, which other blocks' stores do not reach
+      asm volatile("ld.global.cg.f32 %0, [%1];"
+                   : "=f"(other.of[i])
+                   : "l"(parts_of_row + part * How::SIZE + i)
+                   : "memory");
+    }
+    state = How::of(state, other);
   }
-  graph.finish<K>(at, of_team<THREADS, How>(value, shared));
+  graph.finish<P>(at, of_team<THREADS, How>(state, shared));
   JoinShare share;
   begin_share(share);
   if (threadIdx.x == 0) {
-    folded[K * graph.all_rows() + at.row] = graph.kept<K>(at);
-    if constexpr (K == FOLDS - 1) {
+    write_folds<How::FIRST, How::END>(graph, at, folded);
+    if constexpr (P == PASSES - 1) {
       graph.store_row(at);
       join_row(graph, at, share);
     }
   }
-  if constexpr (JOINS > 0 && K == FOLDS - 1)
+  if constexpr (JOINS > 0 && P == PASSES - 1)
     join_blocks<THREADS>(graph, share, at.row, graph.all_rows(), shared);
 }
 

@@ -43,10 +43,10 @@
   },
   "model": {
     "let": {
-      "again": "graph_rows * max(0, graph_cols - held) * graph_widest * (graph_folds + (graph_elements > 0) - 1)",
+      "again": "graph_rows * max(0, graph_cols - held) * graph_widest * (graph_passes + (graph_elements > 0) - 1)",
       "slice": "cdiv(graph_cols, CLUSTER)",
       "elements": "cdiv(slice, THREADS)",
-      "instructions": "elements * (graph_operations + 4) + graph_folds * 260 + 120",
+      "instructions": "elements * (graph_operations + 4) + graph_passes * 260 + 120",
       "turns": "TURNS > 0 ? TURNS : cdiv(graph_rows * CLUSTER, model.resident * dev.sms)"
     },
     "blocks": "cdiv(graph_rows, turns) * CLUSTER",
@@ -56,10 +56,10 @@
     "rounds": "256 * turns",
     "issue": "256 * THREADS / 32 * instructions / 4",
     "math": "256 * THREADS / 32 * elements * graph_operations / 4",
-    "shared": "256 * min(slice, SLOTS * THREADS * VECTOR) * each / VECTOR * (graph_folds + (graph_elements > 0)) / 128",
-    "fill": "256 * (slice + max(0, slice - held / CLUSTER) * (graph_folds + (graph_elements > 0) - 1)) * graph_widest / 64",
+    "shared": "256 * min(slice, SLOTS * THREADS * VECTOR) * each / VECTOR * (graph_passes + (graph_elements > 0)) / 128",
+    "fill": "256 * (slice + max(0, slice - held / CLUSTER) * (graph_passes + (graph_elements > 0) - 1)) * graph_widest / 64",
     "latency": "256 * 900",
-    "chain": "256 * (300 + graph_folds * 1000 + max(0, slice - held / CLUSTER) / (THREADS * VECTOR * 4) * graph_folds * 800)",
+    "chain": "256 * (300 + graph_passes * 1000 + max(0, slice - held / CLUSTER) / (THREADS * VECTOR * 4) * graph_passes * 800)",
     "start": "256 * (3000 + (graph_joins > 0 ? 2500 + cdiv(join_slots, THREADS) * 250 : 0))",
     "l2": "graph_bytes + again",
     "dram": "graph_bytes + (model.resident * dev.sms / CLUSTER * graph_cols * graph_widest > dev.l2 / 2 ? again : 0)",
@@ -135,48 +135,53 @@ struct Slice {
 // What each block has, in the shared memory of all. Two halves: a block sends to one again after
 // the barrier that follows the other, which all reach after reading the first.
 struct Exchange {
-  float (*boxes)[CLUSTER];
-  float* shared;  // a value a warp
+  float (*boxes)[CLUSTER * MOST_STATE];
+  float* shared;  // a state a warp
   int rank;
   int half = 0;
 
   template <class How>
-  __device__ __forceinline__ float combined(float value) {
+  __device__ __forceinline__ typename How::State combined(typename How::State value) {
+    using State = typename How::State;
     value = of_team<THREADS, How>(value, shared);
     if (threadIdx.x < CLUSTER) {
-      const unsigned there =
-          address_in(shared_address(&boxes[half][rank]), static_cast<int>(threadIdx.x));
-      asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(there), "f"(value) : "memory");
+      const unsigned there = address_in(shared_address(&boxes[half][rank * How::SIZE]),
+                                        static_cast<int>(threadIdx.x));
+#pragma unroll
+      for (int i = 0; i < How::SIZE; ++i)
+        asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(there + i * 4), "f"(value.of[i])
+                     : "memory");
     }
     cluster_wait();
-    value = boxes[half][0];
+    value = state_at<State>(boxes[half]);
 #pragma unroll
-    for (int other = 1; other < CLUSTER; ++other) value = How::of(value, boxes[half][other]);
+    for (int other = 1; other < CLUSTER; ++other)
+      value = How::of(value, state_at<State>(boxes[half] + other * How::SIZE));
     half ^= 1;
     return value;
   }
 };
 
-// Fold K and those after it.
-template <int K>
+// Pass P and those after it.
+template <int P>
 __device__ __forceinline__ void fold_all(const Graph& graph, Graph::Row& at, const Slice& slice,
                                          Exchange& exchange) {
-  if constexpr (K < FOLDS) {
-    using How = typename Combiner<K>::type;
-    float value = How::nothing();
+  if constexpr (P < PASSES) {
+    using How = Pass<P>;
+    auto state = How::nothing();
     slice.for_all(graph, at, [&](long long column, const Values& values) {
-      value = graph.fold<K, VECTOR>(at, column, values, value);
+      graph.fold<P, VECTOR>(at, column, values, state);
     });
-    graph.finish<K>(at, exchange.combined<How>(value));
-    fold_all<K + 1>(graph, at, slice, exchange);
+    graph.finish<P>(at, exchange.combined<How>(state));
+    fold_all<P + 1>(graph, at, slice, exchange);
   }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     rows_in_cluster(GRAPH_PARAMETERS) {
   extern __shared__ __align__(16) unsigned char slots[];
-  __shared__ float boxes[2][CLUSTER];
-  __shared__ float shared[WARPS];
+  __shared__ float boxes[2][CLUSTER * MOST_STATE];
+  __shared__ float shared[WARPS * MOST_STATE];
   const Graph graph{GRAPH_ARGUMENTS};
   const int rank = cluster_rank();
   const long long columns = graph.all_columns();

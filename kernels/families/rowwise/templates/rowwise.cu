@@ -37,9 +37,9 @@
   },
   "model": {
     "let": {
-      "passes_more": "graph_cols > held ? graph_folds : 0",
+      "passes_more": "graph_cols > held ? graph_passes : 0",
       "elements": "cdiv(graph_cols, TEAM)",
-      "instructions": "elements * (graph_operations + 4) + graph_folds * (24 * log2(TEAM) + 40) + 80"
+      "instructions": "elements * (graph_operations + 4) + graph_passes * (24 * log2(TEAM) + 40) + 80"
     },
     "blocks": "groups",
     "threads": "threads",
@@ -48,7 +48,7 @@
     "math": "256 * threads / 32 * elements * graph_operations / 4",
     "fill": "256 * threads / TEAM * graph_cols * graph_widest / 64",
     "latency": "256 * 800",
-    "chain": "256 * (200 + graph_folds * (60 * log2(TEAM) + 100) + ITEMS * 16)",
+    "chain": "256 * (200 + graph_passes * (60 * log2(TEAM) + 100) + ITEMS * 16)",
     "start": "256 * (2000 + (graph_joins > 0 ? 2500 + cdiv(join_slots, threads) * 250 : 0))",
     "l2": "graph_bytes + passes_more * graph_rows * max(0, graph_cols - held) * graph_widest",
     "dram": "graph_bytes + passes_more * graph_rows * max(0, graph_cols - held) * graph_widest",
@@ -60,37 +60,37 @@
 #include "cupilot/joined.cuh"
 
 // A team of TEAM threads takes a row: its first ITEMS vectors a thread stay in registers, what is
-// longer is read again by each pass. Each fold combines the team's terms before the next begins.
+// longer is read again by each pass. Each pass combines the team's terms before the next begins.
 constexpr int BLOCK = TEAM > 128 ? TEAM : 128;
 constexpr int TEAMS = BLOCK / TEAM;
 constexpr int WARPS = BLOCK / 32;
 
-// Fold K and those after it.
-template <int K>
+// Pass P and those after it.
+template <int P>
 __device__ __forceinline__ void fold_all(const Graph& graph, Graph::Row& at, int member, bool valid,
                                          const Graph::Values<VECTOR> (&held)[ITEMS],
                                          float* shared) {
-  if constexpr (K < FOLDS) {
-    using How = typename Combiner<K>::type;
-    float value = How::nothing();
+  if constexpr (P < PASSES) {
+    using How = Pass<P>;
+    auto state = How::nothing();
     if (valid) {
 #pragma unroll
       for (int k = 0; k < ITEMS; ++k) {
         const long long column = (static_cast<long long>(k) * TEAM + member) * VECTOR;
-        if (column < graph.all_columns()) value = graph.fold<K, VECTOR>(at, column, held[k], value);
+        if (column < graph.all_columns()) graph.fold<P, VECTOR>(at, column, held[k], state);
       }
 #pragma unroll 1
       for (long long column = (static_cast<long long>(ITEMS) * TEAM + member) * VECTOR;
            column < graph.all_columns(); column += TEAM * VECTOR)
-        value = graph.fold<K, VECTOR>(at, column, graph.load<VECTOR>(at, column), value);
+        graph.fold<P, VECTOR>(at, column, graph.load<VECTOR>(at, column), state);
     }
-    graph.finish<K>(at, of_team<TEAM, How>(value, shared));
-    fold_all<K + 1>(graph, at, member, valid, held, shared);
+    graph.finish<P>(at, of_team<TEAM, How>(state, shared));
+    fold_all<P + 1>(graph, at, member, valid, held, shared);
   }
 }
 
 __device__ __forceinline__ void reduce_rows(const Graph& graph) {
-  __shared__ float shared[WARPS];
+  __shared__ float shared[WARPS * MOST_STATE];
   const int team = static_cast<int>(threadIdx.x) / TEAM;
   const int member = static_cast<int>(threadIdx.x) % TEAM;
   const long long rows = graph.all_rows(), columns = graph.all_columns();

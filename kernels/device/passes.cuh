@@ -1,0 +1,39 @@
+// Floats that a thread keeps of folds that it computes together. Moments are four of them: number,
+// sum, mean and sum of squares about the mean.
+template <int COUNT>
+struct PassState {
+  static constexpr int SIZE = COUNT;
+  float of[COUNT];
+};
+
+// Moments of what two threads have, by the difference of their means.
+__device__ __forceinline__ void merge_moments(const float* a, const float* b, float* out) {
+  const float number = a[0] + b[0];
+  const float share = number > 0.0f ? __fdividef(b[0], number) : 0.0f;
+  const float apart = b[2] - a[2];
+  out[1] = a[1] + b[1];
+  out[2] = b[0] > 0.0f ? fmaf(apart, share, a[2]) : a[2];
+  out[3] = b[0] > 0.0f ? a[3] + b[3] + apart * apart * (a[0] * share) : a[3];
+  out[0] = number;
+}
+
+// Adds N elements.
+template <int N>
+__device__ __forceinline__ void add_moments(float* to, const float (&elements)[N]) {
+  float own[4] = {N, 0.0f, 0.0f, 0.0f};
+#pragma unroll
+  for (int i = 0; i < N; ++i) own[1] += elements[i];
+  own[2] = own[1] * (1.0f / N);
+#pragma unroll
+  for (int i = 0; i < N; ++i) {
+    const float apart = elements[i] - own[2];
+    own[3] = fmaf(apart, apart, own[3]);
+  }
+  merge_moments(to, own, to);
+}
+
+// The sum of squares about another value than the mean.
+__device__ __forceinline__ float squares_about(const float* moments, float center) {
+  const float apart = moments[2] - center;
+  return fmaf(moments[0] * apart, apart, moments[3]);
+}
