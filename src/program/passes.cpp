@@ -72,7 +72,7 @@ class Passes {
     if (center == squares.reads.end() || center->kind != SiteRead::Kind::row) return false;
     if (squares.term != fmt::format("({0} - {1}) * ({0} - {1})", sum.term, center->name) ||
         !sum.called.empty() || squares.coordinates != sum.coordinates ||
-        !same_names(stages[static_cast<std::size_t>(before)],
+        !same_names(sum.term, stages[static_cast<std::size_t>(before)],
                     stages[static_cast<std::size_t>(number)]))
       return false;
     return std::all_of(sum.reads.begin(), sum.reads.end(), [&](const SiteRead& read) {
@@ -84,9 +84,19 @@ class Passes {
     });
   }
 
-  // Sizes and constants of one are those of the other.
-  static bool same_names(const ReferenceStage& one, const ReferenceStage& other) {
-    return one.sizes == other.sizes && one.constants == other.constants;
+  // Sizes and constants that the term uses mean the same in both.
+  static bool same_names(const std::string& term, const ReferenceStage& one,
+                         const ReferenceStage& other) {
+    const auto all_same = [&](const auto& names, const auto& others, auto name_of) {
+      return std::all_of(names.begin(), names.end(), [&](const auto& name) {
+        const auto same = std::find_if(others.begin(), others.end(), [&](const auto& known) {
+          return name_of(known) == name_of(name);
+        });
+        return same == others.end() ? !uses(term, name_of(name)) : *same == name;
+      });
+    };
+    return all_same(one.sizes, other.sizes, [](const StageAxis& axis) { return axis.name; }) &&
+           all_same(one.constants, other.constants, [](const auto& pair) { return pair.first; });
   }
 
   void add(int k) {

@@ -20,6 +20,7 @@
   "let": {
     "each": "VECTOR * graph_inputs * graph_widest",
     "kept_bytes": "SLOTS * THREADS * each",
+    "boxes": "CLUSTER * THREADS / 4 * graph_state",
     "held": "CLUSTER * (ITEMS + SLOTS) * THREADS * VECTOR"
   },
   "restrict": [
@@ -27,7 +28,7 @@
     "VECTOR * graph_widest <= 16",
     "ITEMS * VECTOR <= 64",
     "MIN_BLOCKS * THREADS <= 2048",
-    "(kept_bytes + 1536) * MIN_BLOCKS <= dev.shared",
+    "(kept_bytes + boxes + 1536) * MIN_BLOCKS <= dev.shared",
     "(ITEMS * each / 4 + 36) * MIN_BLOCKS * THREADS <= dev.registers"
   ],
   "plan": {
@@ -52,7 +53,7 @@
     "blocks": "cdiv(graph_rows, turns) * CLUSTER",
     "threads": "THREADS",
     "registers": "min(36 + ITEMS * each / 4, 65536 / (THREADS * MIN_BLOCKS))",
-    "shared_bytes": "kept_bytes + 512",
+    "shared_bytes": "kept_bytes + boxes + 512",
     "rounds": "256 * turns",
     "issue": "256 * THREADS / 32 * instructions / 4",
     "math": "256 * THREADS / 32 * elements * graph_operations / 4",
@@ -69,8 +70,8 @@
 */
 // A cluster takes a row, each of its blocks a slice of neighbouring elements. A thread keeps its
 // first ITEMS vectors in registers and the next SLOTS in shared memory, which no other thread looks
-// at; what is longer is read again by each pass. Blocks send what they have of a fold to all of the
-// cluster.
+// at; what is longer is read again by each pass. Warps send what they have of a pass to all blocks
+// of the cluster.
 #include "cupilot/team.cuh"
 #include "cupilot/async_copy.cuh"
 #include "cupilot/barrier.cuh"
@@ -132,33 +133,40 @@ struct Slice {
   }
 };
 
-// What each block has, in the shared memory of all. Two halves: a block sends to one again after
-// the barrier that follows the other, which all reach after reading the first.
+// What each warp has, in the shared memory of all blocks. Two halves: a warp sends to one again
+// after the barrier that follows the other, which all reach after reading the first.
 struct Exchange {
-  float (*boxes)[CLUSTER * MOST_STATE];
-  float* shared;  // a state a warp
+  float (*boxes)[CLUSTER * WARPS * MOST_STATE];
   int rank;
+  long long columns, length;  // of a row, of a block's slice
   int half = 0;
 
+  // True for a warp with elements of the slice.
+  __device__ __forceinline__ bool takes_part(int block, int warp) const {
+    const long long first = block * length;
+    return first + warp * 32 * VECTOR < min(columns, first + length);
+  }
   template <class How>
   __device__ __forceinline__ typename How::State combined(typename How::State value) {
-    using State = typename How::State;
-    value = of_team<THREADS, How>(value, shared);
-    if (threadIdx.x < CLUSTER) {
-      const unsigned there = address_in(shared_address(&boxes[half][rank * How::SIZE]),
-                                        static_cast<int>(threadIdx.x));
+    const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+    value = of_team<32, How>(value, nullptr);
+    if (lane < CLUSTER) {
+      float* box = &boxes[half][(rank * WARPS + warp) * How::SIZE];
+      const unsigned there = address_in(shared_address(box), lane);
 #pragma unroll
       for (int i = 0; i < How::SIZE; ++i)
         asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(there + i * 4), "f"(value.of[i])
                      : "memory");
     }
     cluster_wait();
-    value = state_at<State>(boxes[half]);
-#pragma unroll
-    for (int other = 1; other < CLUSTER; ++other)
-      value = How::of(value, state_at<State>(boxes[half] + other * How::SIZE));
+    value = How::nothing();
+#pragma unroll 1
+    for (int i = lane; i < CLUSTER * WARPS; i += 32) {
+      if (takes_part(i / WARPS, i % WARPS))
+        value = How::of(value, state_at<typename How::State>(boxes[half] + i * How::SIZE));
+    }
     half ^= 1;
-    return value;
+    return of_team<32, How>(value, nullptr);
   }
 };
 
@@ -180,13 +188,12 @@ __device__ __forceinline__ void fold_all(const Graph& graph, Graph::Row& at, con
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     rows_in_cluster(GRAPH_PARAMETERS) {
   extern __shared__ __align__(16) unsigned char slots[];
-  __shared__ float boxes[2][CLUSTER * MOST_STATE];
-  __shared__ float shared[WARPS * MOST_STATE];
+  __shared__ float boxes[2][CLUSTER * WARPS * MOST_STATE];
   const Graph graph{GRAPH_ARGUMENTS};
   const int rank = cluster_rank();
   const long long columns = graph.all_columns();
   const long long length = (columns + CLUSTER * VECTOR - 1) / (CLUSTER * VECTOR) * VECTOR;
-  Exchange exchange{boxes, shared, rank};
+  Exchange exchange{boxes, rank, columns, length};
   Slice slice;
   slice.kept = reinterpret_cast<Values*>(slots) + threadIdx.x;
   slice.first = rank * length + static_cast<int>(threadIdx.x) * VECTOR;
@@ -194,9 +201,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   JoinShare share;
   begin_share(share);
   cluster_wait();  // nobody sends to a block that has not begun
+  const bool works = exchange.takes_part(rank, static_cast<int>(threadIdx.x) / 32);
 #pragma unroll 1
-  for (long long row = blockIdx.x / CLUSTER; row < graph.all_rows();
-       row += gridDim.x / CLUSTER) {
+  for (long long row = blockIdx.x / CLUSTER; row < graph.all_rows(); row += gridDim.x / CLUSTER) {
+    if (!works) {  // a warp of nothing only waits for the others
+#pragma unroll 1
+      for (int pass = 0; pass < PASSES; ++pass) cluster_wait();
+      continue;
+    }
     Graph::Row at = {row};
     slice.load(graph, at);
     fold_all<0>(graph, at, slice, exchange);
@@ -210,5 +222,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
       join_row(graph, at, share);
     }
   }
-  if constexpr (JOINS > 0) join_blocks<THREADS>(graph, share, blockIdx.x, gridDim.x, shared);
+  if constexpr (JOINS > 0) {
+    __shared__ float shared[WARPS];
+    join_blocks<THREADS>(graph, share, blockIdx.x, gridDim.x, shared);
+  }
 }
