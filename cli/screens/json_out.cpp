@@ -207,6 +207,9 @@ std::string report_json(const EvolveReport& report, const Task& task, const Mode
                       {"reserved_tokens", use->reserved_tokens},
                       {"reserved_cost", use->reserved_cost},
                       {"best_is_theirs", use->best_is_theirs},
+                      {"improvements", use->improvements},
+                      {"tokens_until_best", use->tokens_until_best},
+                      {"cost_until_best", use->cost_until_best},
                       {"agents", Json::array()}};
     for (const RoleUse& role : use->roles) {
       json["models"]["agents"].push_back({{"agent", role.agent},
@@ -216,6 +219,7 @@ std::string report_json(const EvolveReport& report, const Task& task, const Mode
                                           {"cut", role.cut},
                                           {"written", role.written},
                                           {"accepted", role.accepted},
+                                          {"improved", role.improved},
                                           {"tokens", role.tokens},
                                           {"cost", role.cost},
                                           {"seconds", role.seconds}});

@@ -60,14 +60,50 @@ void add_to_role(const TapeEntry& entry, RoleUse& role) {
   role.seconds += entry.spent.seconds;
 }
 
-// Kernels by the agent that wrote each, from the candidates of their slots.
-void count_kernels(const std::string& run_dir, const std::map<std::int64_t, std::string>& writers,
-                   std::map<std::string, RoleUse>& roles) {
-  for (const auto& [slot, agent] : writers) {
+// Who was asked in a slot.
+struct SlotSeats {
+  std::string writer;
+  bool planned = false;  // a strategist was asked for it
+};
+
+// Follows the run's candidates in slot order: kernels by writer, new best ones by seat. Returns the
+// slot of the last new best one; -1: there is none.
+std::int64_t count_kernels(const std::string& run_dir,
+                           const std::map<std::int64_t, SlotSeats>& seats, ModelUse& use,
+                           std::map<std::string, RoleUse>& roles) {
+  constexpr int most_missing = 16;  // open proposals, after which nothing follows
+  std::int64_t last_best = -1;
+  double best_us = 0;
+  for (std::int64_t slot = 0, missing = 0; missing < most_missing; ++slot) {
     const auto found = read_candidate(run_dir, std::to_string(slot + 1));
-    if (!found || !is_model_written(found->candidate)) continue;
-    ++roles[agent].written;
-    roles[agent].accepted += std::holds_alternative<Accepted>(found->candidate.outcome) ? 1 : 0;
+    missing = found ? 0 : missing + 1;
+    if (!found) continue;
+    const Candidate& candidate = found->candidate;
+    const auto asked = seats.find(slot);
+    const SlotSeats seat = asked == seats.end() ? SlotSeats{} : asked->second;
+    const bool theirs = is_model_written(candidate) && !seat.writer.empty();
+    const auto* accepted = std::get_if<Accepted>(&candidate.outcome);
+    if (theirs) {
+      ++roles[seat.writer].written;
+      roles[seat.writer].accepted += accepted != nullptr ? 1 : 0;
+    }
+    if (accepted == nullptr || accepted->measurement.time_us <= 0) continue;
+    if (best_us > 0 && accepted->measurement.time_us >= best_us) continue;
+    best_us = accepted->measurement.time_us;
+    last_best = slot;
+    ++use.improvements;
+    if (theirs) ++roles[seat.writer].improved;
+    if (!theirs && seat.planned) ++roles["strategist"].improved;
+  }
+  return last_best;
+}
+
+// The questions up to this slot's.
+void add_cost_until(std::int64_t slot, const TapeContents& tape, ModelUse& use) {
+  for (const TapeEntry& entry : tape.entries) {
+    if (slot < 0 || slot_of(entry.key) > slot) continue;
+    use.tokens_until_best += entry.spent.tokens;
+    use.cost_until_best += entry.spent.cost;
   }
 }
 
@@ -83,14 +119,15 @@ std::optional<ModelUse> model_use(const std::string& run_dir, std::int64_t evalu
   std::size_t bytes = 0, shared = 0;
   std::vector<std::string> before;
   std::map<std::string, RoleUse> roles;
-  std::map<std::int64_t, std::string> writers;
+  std::map<std::int64_t, SlotSeats> seats;
   for (const TapeEntry& entry : tape->entries) {
     ++use.exchanges;
     use.failed += entry.error || entry.reply.finish != ChatFinish::complete ? 1 : 0;
     add_to_role(entry, roles[entry.agent]);
     const bool writes = entry.key.find("/write/") != std::string::npos ||
                         entry.key.find("/repair/") != std::string::npos;
-    if (writes && slot_of(entry.key) >= 0) writers[slot_of(entry.key)] = entry.agent;
+    if (writes) seats[slot_of(entry.key)].writer = entry.agent;
+    if (entry.agent == "strategist") seats[slot_of(entry.key)].planned = true;
     const std::string text = prompt_of(entry);
     const std::int64_t tokens = entry.reply.usage.input_tokens;
     use.estimated = use.estimated || tokens == 0 || entry.reply.usage.estimated;
@@ -101,7 +138,7 @@ std::optional<ModelUse> model_use(const std::string& run_dir, std::int64_t evalu
   }
   if (use.exchanges > 0) use.prompt_tokens = counted / use.exchanges;
   if (bytes > 0) use.reused = static_cast<double>(shared) / static_cast<double>(bytes);
-  count_kernels(run_dir, writers, roles);
+  add_cost_until(count_kernels(run_dir, seats, use, roles), *tape, use);
   for (auto& [agent, role] : roles) {
     role.agent = agent;
     use.roles.push_back(role);
@@ -130,19 +167,33 @@ std::string model_use_line(const ModelUse& use) {
     line +=
         fmt::format(" ({} tokens{} of it only reserved: no usage is known)", use.reserved_tokens,
                     use.reserved_cost > 0 ? fmt::format(", {:.4g}", use.reserved_cost) : "");
+  if (use.cost_until_best > 0)
+    line += fmt::format("; {:.4g} until the best kernel", use.cost_until_best);
+  else if (use.tokens_until_best > 0)
+    line += fmt::format("; {} tokens until the best kernel", use.tokens_until_best);
   return line + (use.best_is_theirs ? "; a model wrote the best kernel" : "");
 }
 
+namespace {
+
+// "3 of 4", the share of the run's new best kernels.
+std::string share_text(const RoleUse& role, const ModelUse& use) {
+  return role.improved > 0 ? fmt::format("{} of {}", role.improved, use.improvements) : "";
+}
+
+}  // namespace
+
 std::string model_use_table(const ModelUse& use) {
   std::vector<std::vector<std::string>> rows = {{"agent", "questions", "again", "failed", "cut",
-                                                 "kernels", "accepted", "tokens", "cost",
-                                                 "seconds"}};
+                                                 "kernels", "accepted", "improved", "tokens",
+                                                 "cost", "seconds"}};
   for (const RoleUse& role : use.roles) {
     const bool writes = role.written > 0;
     rows.push_back({role.agent, std::to_string(role.questions), std::to_string(role.again),
                     std::to_string(role.failed), std::to_string(role.cut),
                     writes ? std::to_string(role.written) : "",
-                    writes ? std::to_string(role.accepted) : "", std::to_string(role.tokens),
+                    writes ? std::to_string(role.accepted) : "", share_text(role, use),
+                    std::to_string(role.tokens),
                     role.cost > 0 ? fmt::format("{:.4g}", role.cost) : "",
                     fmt::format("{:.0f}", role.seconds)});
   }

@@ -14,6 +14,8 @@ struct RoleUse {
   std::int64_t questions = 0, again = 0;   // again: repeats of an unreadable answer
   std::int64_t failed = 0, cut = 0;        // cut: part of the failed
   std::int64_t written = 0, accepted = 0;  // kernels of a writer
+  // Of the run's new best kernels those that it wrote, or proposed where a template wrote them.
+  std::int64_t improved = 0;
   std::int64_t tokens = 0;
   double cost = 0, seconds = 0;
 };
@@ -28,8 +30,11 @@ struct ModelUse {
   std::int64_t tokens = 0, reserved_tokens = 0;
   double reserved_cost =
       0;  // part of `cost`, as reserved_tokens of `tokens`: set aside, no usage known
-  std::vector<RoleUse> roles{};             // by agent
-  bool best_is_theirs = false;              // a model wrote the champion
+  std::vector<RoleUse> roles{};        // by agent
+  bool best_is_theirs = false;         // a model wrote the champion
+  std::int64_t improvements = 0;       // new best kernels of the run, the first one too
+  std::int64_t tokens_until_best = 0;  // of the questions up to the last of them
+  double cost_until_best = 0;
   double cost = 0, cost_per_candidate = 0;  // in the currency of the price table; 0: no prices
 };
 
