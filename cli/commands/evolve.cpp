@@ -8,6 +8,7 @@
 #include "device.hpp"
 #include "screens/json_out.hpp"
 #include "screens/model_report.hpp"
+#include "screens/questions_page.hpp"
 #include "screens/say.hpp"
 #include "search_run.hpp"
 #include "seats.hpp"
@@ -27,7 +28,7 @@ int unanswered_exit_code(const std::string& run_dir, const std::string& models) 
 }
 
 int finish(const Result<EvolveReport>& report, const Task& task, bool json,
-           const std::string& models) {
+           const SeatFlags& seats) {
   if (!report) {
     const int stopped = signal_exit_code();
     const int code = fail(report.error(), json);
@@ -37,11 +38,13 @@ int finish(const Result<EvolveReport>& report, const Task& task, bool json,
     say(report_json(*report, task));
   } else {
     print_report(*report, task);
-    const auto use =
-        models.empty() ? std::nullopt : model_use(report->run_dir, report->evaluations);
+    const bool asked = !seats.models.empty() || !seats.tape.empty();
+    const auto use = asked ? model_use(report->run_dir, report->evaluations) : std::nullopt;
     if (use) say(model_use_line(*use) + "\n" + model_use_table(*use));
+    const auto questions = use ? write_questions_page(report->run_dir, *use) : std::nullopt;
+    if (questions && *questions) say("questions: " + **questions);
   }
-  const int unanswered = unanswered_exit_code(report->run_dir, models);
+  const int unanswered = unanswered_exit_code(report->run_dir, seats.models);
   return unanswered != 0 ? unanswered : signal_exit_code();
 }
 
@@ -75,7 +78,7 @@ int evolve_command(const EvolveFlags& flags) {
     screen.print(fmt::format("evolving {} on {}; run directory {}", task->name,
                              (*backend)->identity(), options.run_dir));
   options.seconds_before = real_host().monotonic_seconds() - began;
-  return finish(evolve(*task, **backend, options), *task, flags.common.json, flags.seats.models);
+  return finish(evolve(*task, **backend, options), *task, flags.common.json, flags.seats);
 }
 
 int resume_command(const RunFlags& flags) {
@@ -103,8 +106,7 @@ int resume_command(const RunFlags& flags) {
   if (auto seated = seat_models(flags.seats, models->get(), measures, options); !seated)
     return fail(seated.error(), flags.common.json);
   options.seconds_before = real_host().monotonic_seconds() - began;
-  return finish(resume(flags.dir, **backend, options), run->task, flags.common.json,
-                flags.seats.models);
+  return finish(resume(flags.dir, **backend, options), run->task, flags.common.json, flags.seats);
 }
 
 int record_command(const RecordFlags& flags) {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <map>
+#include <set>
 
 #include <cupilot/evolve.hpp>
 #include <cupilot/parts/models.hpp>
@@ -37,14 +37,19 @@ std::string anchor_of(const std::string& key) {
   return escaped(anchor);
 }
 
+// 18 of "slot 17/write/0"; 0: the question belongs to no slot.
+std::int64_t candidate_of(const std::string& key) {
+  constexpr std::string_view begin = "slot ";
+  return key.starts_with(begin) ? std::strtoll(key.c_str() + begin.size(), nullptr, 10) + 1 : 0;
+}
+
 // "candidate 18: 8.21 us" of a question that belongs to a slot.
 std::string outcome_text(const std::string& run_dir, const std::string& key) {
-  constexpr std::string_view begin = "slot ";
-  if (!key.starts_with(begin)) return "";
-  const std::int64_t slot = std::strtoll(key.c_str() + begin.size(), nullptr, 10);
-  const auto found = read_candidate(run_dir, std::to_string(slot + 1));
+  const std::int64_t candidate = candidate_of(key);
+  if (candidate == 0) return "";
+  const auto found = read_candidate(run_dir, std::to_string(candidate));
   if (!found) return "";
-  std::string text = fmt::format("candidate {}: ", slot + 1);
+  std::string text = fmt::format("candidate {}: ", candidate);
   const Outcome& outcome = found->candidate.outcome;
   if (const auto* accepted = std::get_if<Accepted>(&outcome))
     return text + time_text(accepted->measurement.time_us);
@@ -78,9 +83,15 @@ std::optional<Result<std::string>> write_questions_page(const std::string& run_d
   if (!tape) return std::nullopt;
   std::string page = fmt::format(
       "<!doctype html><meta charset=\"utf-8\"><title>questions of {}</title><style>{}</style>\n"
-      "<p>{}</p><pre>{}</pre>\n",
+      "<p><a href=\"report.html\">report</a> · {}</p><pre>{}</pre>\n",
       escaped(run_dir), style, escaped(model_use_line(use)), escaped(model_use_table(use)));
-  for (const TapeEntry& entry : tape->entries) page += entry_text(run_dir, entry);
+  std::set<std::int64_t> met;  // candidates; report.html points at their first questions
+  for (const TapeEntry& entry : tape->entries) {
+    const std::int64_t candidate = candidate_of(entry.key);
+    if (candidate > 0 && met.insert(candidate).second)
+      page += fmt::format("<a id=\"candidate-{}\"></a>", candidate);
+    page += entry_text(run_dir, entry);
+  }
   const std::string path = run_dir + "/questions.html";
   if (auto written = real_host().write_file_atomically(path, page, false); !written)
     return Result<std::string>(written.error());

@@ -11,7 +11,8 @@
 namespace cupilot::cli {
 
 // Writes DIR/questions.html from the run's tape: the table of roles, then each question and answer
-// under the anchor of its key ("slot-17-write-0") with the outcome of its candidate. Returns its
+// under the anchor of its key ("slot-17-write-0") with the outcome of its candidate, whose first
+// question has the anchor "candidate-18" too. Returns its
 // path; nothing where the run has no tape.
 std::optional<Result<std::string>> write_questions_page(const std::string& run_dir,
                                                         const ModelUse& use);

@@ -68,6 +68,30 @@ TEST_CASE("a handoff stops without an answer and goes on with it", "[cli][search
   CHECK(files(".question.md").back().find("-write-0-") != std::string::npos);
 }
 
+TEST_CASE("a run's page leads to the questions of each candidate of a model", "[cli][search]") {
+  const support::Scratch scratch;
+  const std::string example = CUPILOT_SOURCE_DIR "/examples/gated_norm_tape/";
+  const auto ran =
+      run("evolve " + example + "task.json --tape " + example +
+              "tape.jsonl --model-share 1 --device virtual:h200 --evaluations 2 --run run",
+          scratch);
+  INFO(ran.out << ran.err);
+  REQUIRE(ran.exit == 0);
+  CHECK(ran.out.find("questions: run/questions.html") != std::string::npos);
+  const std::string page = support::slurp(scratch.path / "run/report.html"),
+                    questions = support::slurp(scratch.path / "run/questions.html");
+  const std::string link = "href=\"questions.html#";
+  int links = 0;
+  for (std::size_t at = page.find(link); at != std::string::npos; at = page.find(link, at + 1)) {
+    const std::size_t begin = at + link.size();
+    const std::string anchor = page.substr(begin, page.find('"', begin) - begin);
+    INFO(anchor);
+    CHECK(questions.find("id=\"" + anchor + "\"") != std::string::npos);
+    ++links;
+  }
+  CHECK(links >= 3);  // the best kernel, and two candidates
+}
+
 TEST_CASE("what is wrong with a models file ends in exit code 2 before anything is asked",
           "[cli]") {
   const support::Scratch scratch;

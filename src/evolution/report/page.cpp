@@ -72,7 +72,13 @@ std::string evidence_rows(const Best& best, const Accepted& accepted) {
   return html;
 }
 
-std::string champion_part(const EvolveReport& report) {
+// To the place of questions.html where a candidate's questions begin; `cupilot report` writes it.
+std::string question_link(std::uint64_t candidate) {
+  return fmt::format("<a href=\"questions.html#candidate-{}\">questions and answers</a>",
+                     candidate);
+}
+
+std::string champion_part(const EvolveReport& report, bool models) {
   if (!report.best) return "<h2>Best kernel</h2>\n<p>No kernel was confirmed.</p>\n";
   const Candidate& c = report.best->candidate;
   const auto& accepted = std::get<Accepted>(c.outcome);
@@ -89,6 +95,8 @@ std::string champion_part(const EvolveReport& report) {
   html += row("strategy", describe(c.strategy));
   if (!c.strategy.rationale.empty()) html += row("because", c.strategy.rationale);
   html += row("kernel", c.kernel_id);
+  if (models && c.source.template_name.empty())
+    html += "<tr><th>written by a model</th><td>" + question_link(c.id) + "</td></tr>\n";
   html += row(
       "verified",
       fmt::format("{} cases, {} elements, worst error {:.3g} of its bound, class {}, {} processes",
@@ -107,6 +115,17 @@ std::string champion_part(const EvolveReport& report) {
   html += "</table><ul>\n";
   for (const std::string& sentence : v.digest) html += "<li>" + escaped(sentence) + "</li>\n";
   return html + "</ul>\n";
+}
+
+// Each candidate that a model was asked for, with the way to what it was asked.
+std::string written_table(const std::vector<PageWritten>& written) {
+  std::string html =
+      "<h2>Candidates of models</h2>\n<details><summary>with their questions</summary>\n<table>\n"
+      "<tr><th>candidate</th><th>outcome</th><th>strategy</th><th></th></tr>\n";
+  for (const PageWritten& one : written)
+    html += fmt::format("<tr><td>#{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", one.candidate,
+                        escaped(one.outcome), escaped(one.strategy), question_link(one.candidate));
+  return html + "</table>\n</details>\n";
 }
 
 std::string generations_table(const RunSummary& summary) {
@@ -221,14 +240,18 @@ std::string search_charts(const PageData& data, std::size_t verified) {
                      "ancestors, and their fastest other children.");
 }
 
-std::string page_of(const RunWalk& walk, const PageData& data, std::size_t verified) {
+std::string page_of(const RunWalk& walk, const PageData& data, const PageGatherer& gatherer) {
   const EvolveReport& report = walk.summary.report;
+  const std::size_t verified = gatherer.verified();
+  const bool models = walk.summary.models;
   std::string html = page_head("cupilot: " + walk.summary.task.name + " on " + report.device);
   html += title_part(walk) + key_figures(report, verified);
   html +=
       "<noscript><p>The charts need JavaScript. Their numbers stand in the JSON block at the end "
       "of this page's source, those of the best kernel also below.</p></noscript>\n";
-  html += search_charts(data, verified) + champion_part(report) + generations_table(walk.summary);
+  html += search_charts(data, verified) + champion_part(report, models);
+  if (models) html += written_table(gatherer.written());
+  html += generations_table(walk.summary);
   html += "<div class=\"sides\">\n<section>\n" +
           chart_place("Rejected candidates", "rejections", "Candidates by rejection code.") +
           rejections_table(report) + "</section>\n<section>\n" +
@@ -250,8 +273,7 @@ Result<RunReport> report_from_one_walk(Host& host, const std::string& run_dir) {
   if (!walk) return walk.error();
   const PageData data = gatherer.data(host, run_dir, *walk);
   const std::string path = run_dir + "/report.html";
-  const auto written =
-      host.write_file_atomically(path, page_of(*walk, data, gatherer.verified()), false);
+  const auto written = host.write_file_atomically(path, page_of(*walk, data, gatherer), false);
   auto chart = gatherer.roofline(*walk);
   return RunReport{std::move(walk->summary), std::move(chart),
                    written ? Result<std::string>(path) : written.error()};

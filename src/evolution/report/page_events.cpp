@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include <fmt/format.h>
+
 namespace cupilot {
 namespace {
 
@@ -19,6 +21,14 @@ PageKernel page_kernel(const Candidate& candidate, const Accepted& accepted, int
           describe(candidate.strategy)};
 }
 
+std::string outcome_text(const Outcome& outcome) {
+  if (const auto* accepted = std::get_if<Accepted>(&outcome))
+    return fmt::format("{:.4g} us {}", accepted->measurement.time_us,
+                       name_of(accepted->measurement.provenance));
+  const auto* rejected = std::get_if<Rejected>(&outcome);
+  return rejected == nullptr ? "lost" : rejected->code;
+}
+
 }  // namespace
 
 PageGatherer::Bred PageGatherer::bred_of(const ResultRecord& result, const Accepted& accepted) {
@@ -29,8 +39,12 @@ PageGatherer::Bred PageGatherer::bred_of(const ResultRecord& result, const Accep
 void PageGatherer::take(const SearchEvent& event, const FramedRecord& record) {
   roofline_.take(event);
   const auto* result = std::get_if<ResultRecord>(&event);
-  const auto* accepted =
-      result == nullptr ? nullptr : std::get_if<Accepted>(&result->candidate.outcome);
+  if (result == nullptr) return;
+  const Candidate& candidate = result->candidate;
+  const auto* accepted = std::get_if<Accepted>(&candidate.outcome);
+  if (candidate.source.template_name.empty())
+    written_.add({candidate.id, outcome_text(candidate.outcome), describe(candidate.strategy)},
+                 false);
   if (accepted == nullptr) return;
   places_.insert(result->candidate.strategy_id, record.at);
   const double us = accepted->measurement.time_us;
