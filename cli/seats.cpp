@@ -14,6 +14,14 @@ constexpr int initial = 12, children = 8, lookahead = 4;
 // Whoever answers files is given as many questions at a time as there are.
 constexpr int handoff_lookahead = 12;
 
+// Candidates whose questions are to be open at once; 0: as many as without models.
+int questions_at_once(const std::string& models) {
+  if (models.empty()) return 0;
+  if (is_handoff(models)) return handoff_lookahead;
+  const auto config = models_from_words(models);
+  return config ? config->parallel : 0;
+}
+
 }  // namespace
 
 Result<void> check_unused(const SeatFlags& flags, const std::string& run_dir) {
@@ -72,9 +80,9 @@ Result<void> seat_models(const SeatFlags& flags, ChatClient* client, bool measur
   options.search.steering.alignment = flags.alignment;
   options.search.steering.code_crossover = flags.code_crossover;
   if (!measures) options.search.lookahead = lookahead;
-  if (is_handoff(flags.models)) {
-    if (!measures) options.search.lookahead = handoff_lookahead;
-    options.search.parallel = std::max(options.search.parallel, handoff_lookahead);
+  if (const int at_once = questions_at_once(flags.models); at_once > 0) {
+    if (!measures) options.search.lookahead = std::max(lookahead, at_once);
+    options.search.parallel = std::max(options.search.parallel, at_once);
   }
   options.model_patience = flags.patience;
   if (flags.statement.empty()) return {};

@@ -34,25 +34,42 @@ bool fits(Number limit, Number spent, Number wanted) {
 
 }  // namespace
 
-Result<void> CostBudget::reserve(const std::string& key, const ModelsSpent& amount) {
-  const std::lock_guard hold(mutex_);
-  const auto error = [](const char* what, auto limit, auto spent, auto wanted) {
-    return spent_error(what, static_cast<double>(limit), static_cast<double>(spent),
+std::optional<Error> CostBudget::broken_limit(const ModelsSpent& spent,
+                                              const ModelsSpent& amount) const {
+  const auto error = [](const char* what, auto limit, auto used, auto wanted) {
+    return spent_error(what, static_cast<double>(limit), static_cast<double>(used),
                        static_cast<double>(wanted));
   };
-  if (!fits(budget_.tokens, sum_.tokens, amount.tokens))
-    return error("tokens", budget_.tokens, sum_.tokens, amount.tokens);
-  if (!fits(budget_.calls, sum_.calls, amount.calls))
-    return error("calls", budget_.calls, sum_.calls, amount.calls);
-  if (!fits(budget_.cost, sum_.cost, amount.cost))
-    return error("cost", budget_.cost, sum_.cost, amount.cost);
-  if (!fits(budget_.seconds, sum_.seconds, amount.seconds))
-    return error("seconds", budget_.seconds, sum_.seconds, amount.seconds);
+  if (!fits(budget_.tokens, spent.tokens, amount.tokens))
+    return error("tokens", budget_.tokens, spent.tokens, amount.tokens);
+  if (!fits(budget_.calls, spent.calls, amount.calls))
+    return error("calls", budget_.calls, spent.calls, amount.calls);
+  if (!fits(budget_.cost, spent.cost, amount.cost))
+    return error("cost", budget_.cost, spent.cost, amount.cost);
+  if (!fits(budget_.seconds, spent.seconds, amount.seconds))
+    return error("seconds", budget_.seconds, spent.seconds, amount.seconds);
+  return std::nullopt;
+}
+
+Result<void> CostBudget::reserve(const std::string& key, const ModelsSpent& amount,
+                                 const std::function<bool()>& wanted) {
+  std::unique_lock hold(mutex_);
+  std::optional<Error> broken;
+  settled_.wait(hold, [&] {
+    broken = broken_limit(sum_, amount);
+    if (!broken || open_ == 0) return true;
+    ModelsSpent least = sum_;
+    take_back(least, under_way_);
+    return broken_limit(least, amount).has_value();
+  });
+  if (broken) return *broken;
+  if (wanted && !wanted())
+    return Error{ErrorCode::budget, "the request was given up while it waited for the budget", ""};
   if (keep_) {
     if (auto kept = keep_(key, amount); !kept) return kept;
   }
-  add_spent(sum_, amount);
-  add_spent(bills_[key], amount);
+  ++open_;
+  for (ModelsSpent* one : {&sum_, &under_way_, &bills_[key]}) add_spent(*one, amount);
   return {};
 }
 
@@ -63,12 +80,16 @@ void CostBudget::settle(const std::string& key, const ModelsSpent& reserved,
     take_back(*one, reserved);
     add_spent(*one, spent);
   }
+  // Differences of fractions leave a rest.
+  if (--open_ == 0) under_way_ = {};
+  if (open_ > 0) take_back(under_way_, reserved);
+  settled_.notify_all();
 }
 
 double CostBudget::seconds_left() const {
   const std::lock_guard hold(mutex_);
   return budget_.seconds <= 0 ? std::numeric_limits<double>::infinity()
-                              : budget_.seconds - sum_.seconds;
+                              : budget_.seconds - (sum_.seconds - under_way_.seconds);
 }
 
 ModelsSpent CostBudget::bill(const std::string& key) {

@@ -228,6 +228,23 @@ Result<WireReply> EndpointClient::ask_until_answered(Exchange& exchange) {
   }
 }
 
+// Sets aside what a request may spend at most. Room in the budget may be waited for.
+Result<ModelsSpent> EndpointClient::set_aside(const Exchange& exchange, const ChatUsage& most) {
+  const double whole = model_.seconds * (model_.stream ? streams_last : 1);
+  const auto wanted = [&] { return now() < exchange.end && !is_cancelled(exchange.ask); };
+  for (;;) {
+    if (is_cancelled(exchange.ask)) return error(EndpointFault::cancelled, "", exchange.attempts);
+    const double left = budget_->seconds_left();
+    const double seconds = std::min({exchange.end - now(), whole, left});
+    if (seconds <= 0) return error(EndpointFault::deadline, "", exchange.attempts);
+    const ModelsSpent amount{most.input_tokens + most.output_tokens, 1, cost(most), seconds};
+    auto made = budget_->reserve(exchange.ask.key, amount, wanted);
+    if (made) return amount;
+    // Others may have spent some of the seconds meanwhile: with less it may fit.
+    if (wanted() && budget_->seconds_left() >= left) return made.error();
+  }
+}
+
 Result<EndpointClient::Answer> EndpointClient::ask_once(Exchange& exchange) {
   {
     const std::lock_guard hold(mutex_);
@@ -243,16 +260,11 @@ Result<EndpointClient::Answer> EndpointClient::ask_once(Exchange& exchange) {
       begin, static_cast<double>(most.input_tokens + most.output_tokens), exchange.end - begin);
   if (auto waited = wait(exchange, pause, EndpointFault::rate_limit); !waited)
     return waited.error();
-  const double whole = model_.seconds * (model_.stream ? streams_last : 1);
-  const double seconds = std::min(exchange.end - now(), whole);
-  if (seconds <= 0) return error(EndpointFault::deadline, "", exchange.attempts);
-  if (is_cancelled(exchange.ask)) return error(EndpointFault::cancelled, "", exchange.attempts);
-
-  const ModelsSpent reserved{most.input_tokens + most.output_tokens, 1, cost(most), seconds};
-  if (auto made = budget_->reserve(exchange.ask.key, reserved); !made) return made.error();
+  const auto reserved = set_aside(exchange, most);
+  if (!reserved) return reserved.error();
   ++exchange.attempts;
-  Answer answer = send(exchange, seconds);
-  budget_->settle(exchange.ask.key, reserved, account(exchange, answer, reserved));
+  Answer answer = send(exchange, reserved->seconds);
+  budget_->settle(exchange.ask.key, *reserved, account(exchange, answer, *reserved));
   endpoint_->pace->learn(answer.headers, now(), utc_seconds(host_->utc_now()).value_or(0));
   return answer;
 }

@@ -47,6 +47,7 @@ class EndpointClient : public ChatClient {
   Result<WireReply> ask_whole(Exchange& exchange);
   Result<WireReply> ask_until_answered(Exchange& exchange);
   Result<Answer> ask_once(Exchange& exchange);
+  Result<ModelsSpent> set_aside(const Exchange& exchange, const ChatUsage& most);
   HttpRequest wire_request(const Exchange& exchange, double seconds) const;
   Answer send(const Exchange& exchange, double seconds) const;
   ModelsSpent account(Exchange& exchange, const Answer& answer, const ModelsSpent& reserved) const;

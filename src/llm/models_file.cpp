@@ -14,6 +14,7 @@ namespace cupilot {
 namespace {
 
 constexpr const char* guide = "docs/formats/models.md";
+constexpr int most_parallel = 256;
 
 // Headers that would carry a key past what keeps keys from sight, or break the request.
 bool is_own_header(std::string name) {
@@ -208,6 +209,10 @@ Result<ModelsConfig> read_models(std::string_view json, const std::string& origi
   }
   config.roles = words_from(file, "roles");
   config.budget = budget_from(file);
+  config.parallel = static_cast<int>(
+      std::clamp<std::int64_t>(file.integer("parallel", false, 0), -1, most_parallel + 1));
+  if (config.parallel < 0 || config.parallel > most_parallel)
+    file.fail("parallel", "is no number of questions", fmt::format("0 to {}", most_parallel));
   file.done();
   check_names(file, config);
   if (faults.first()) return *faults.first();

@@ -1,6 +1,10 @@
 #include "llm/open_models.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <set>
 
 #include "llm/endpoint_client.hpp"
@@ -11,14 +15,41 @@
 namespace cupilot {
 namespace {
 
+// Lets at most `most` questions be under way at once; the others wait. 0: lets all.
+class Places {
+ public:
+  explicit Places(int most) : most_(most), free_(most) {}
+  // Waits for a place. False: the question was given up meanwhile.
+  bool enter(const std::atomic<bool>* cancel) {
+    if (most_ <= 0) return true;
+    std::unique_lock hold(mutex_);
+    const auto given_up = [cancel] { return cancel != nullptr && cancel->load(); };
+    while (free_ == 0 && !given_up()) left_.wait_for(hold, std::chrono::milliseconds(20));
+    if (given_up()) return false;
+    --free_;
+    return true;
+  }
+  void leave() {
+    if (most_ <= 0) return;
+    const std::lock_guard hold(mutex_);
+    ++free_;
+    left_.notify_one();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable left_;
+  int most_, free_;
+};
+
 // Sends each question to a model of its agent. Where a role takes turns, a model that does not
 // answer leaves the question to the next one.
 class RoleClient : public ChatClient {
  public:
-  RoleClient(const std::map<std::string, std::string>& roles,
-             std::map<std::string, std::unique_ptr<ChatClient>> models)
-      : models_(std::move(models)) {
-    for (const auto& [agent, names] : roles)
+  RoleClient(const ModelsConfig& config, std::map<std::string, std::unique_ptr<ChatClient>> models,
+             Host& host)
+      : models_(std::move(models)), places_(config.parallel), host_(host) {
+    for (const auto& [agent, names] : config.roles)
       roles_.try_emplace(agent, role_models(names).value_or(RoleModels{}));
   }
 
@@ -28,15 +59,15 @@ class RoleClient : public ChatClient {
       return Error{ErrorCode::usage, "no model is set for \"" + request.agent + "\"",
                    "add it, or \"*\", to roles in the models file"};
     }
-    Result<ChatReply> reply = Error{ErrorCode::usage, "a role without models", ""};
-    for (const std::string& name : role->choose(request)) {
-      reply = models_.at(name)->complete(request);
-      role->answered(request.agent, request.key, name, reply ? &reply->usage : nullptr);
-      if (reply && role->takes_turns()) reply->by = name;
-      const bool stopped = request.cancel != nullptr && request.cancel->load();
-      if (reply || stopped || reply.error().code != ErrorCode::endpoint) break;
-    }
-    return reply;
+    const double came = host_.monotonic_seconds();
+    if (!places_.enter(request.cancel))
+      return Error{ErrorCode::endpoint, "the question was given up before it was asked", ""};
+    const std::shared_ptr<void> place(&places_, [](Places* places) { places->leave(); });
+    ChatRequest timely = request;
+    constexpr double least = 1e-3;  // 0 would be no limit
+    if (request.seconds > 0)
+      timely.seconds = std::max(least, request.seconds - (host_.monotonic_seconds() - came));
+    return ask(*role, timely);
   }
 
   void told(const ChatOutcome& outcome) override {
@@ -51,6 +82,18 @@ class RoleClient : public ChatClient {
   }
 
  private:
+  Result<ChatReply> ask(ModelChoice& role, const ChatRequest& request) {
+    Result<ChatReply> reply = Error{ErrorCode::usage, "a role without models", ""};
+    for (const std::string& name : role.choose(request)) {
+      reply = models_.at(name)->complete(request);
+      role.answered(request.agent, request.key, name, reply ? &reply->usage : nullptr);
+      if (reply && role.takes_turns()) reply->by = name;
+      const bool stopped = request.cancel != nullptr && request.cancel->load();
+      if (reply || stopped || reply.error().code != ErrorCode::endpoint) break;
+    }
+    return reply;
+  }
+
   ModelChoice* role_of(const std::string& agent) {
     auto role = roles_.find(agent);
     if (role == roles_.end()) role = roles_.find("*");
@@ -59,6 +102,8 @@ class RoleClient : public ChatClient {
 
   std::map<std::string, ModelChoice> roles_;
   std::map<std::string, std::unique_ptr<ChatClient>> models_;
+  Places places_;
+  Host& host_;
 };
 
 Result<std::shared_ptr<OpenEndpoint>> open_endpoint(const ModelEndpoint& spec,
@@ -145,7 +190,7 @@ Result<std::unique_ptr<ChatClient>> open_models_by(HttpCarrier carry, const Mode
                    "docs/formats/models.md"};
   }
   note_missing_prices(config, options);
-  auto live = std::make_unique<RoleClient>(config.roles, std::move(clients));
+  auto live = std::make_unique<RoleClient>(config, std::move(clients), host);
   tape->each([&live](const TapeEntry& entry) { live->recall(entry); });
   return std::unique_ptr<ChatClient>(std::make_unique<TapedClient>(
       tape, std::move(live), [budget](const std::string& key) { return budget->bill(key); }));

@@ -68,6 +68,8 @@ TEST_CASE("a models file is read whole or refused with its place", "[llm]") {
   CHECK(good->models[0].price->cached == 3);
   CHECK(good->roles.at("*") == "strong");
   CHECK(good->budget.cost == 2.5);
+  CHECK(good->parallel == 0);
+  CHECK(read_models(with("\"roles\"", "\"parallel\": 8, \"roles\""), "models.json")->parallel == 8);
   struct Bad {
     std::string text;
     const char* says;
@@ -98,6 +100,8 @@ TEST_CASE("a models file is read whole or refused with its place", "[llm]") {
       {with("\"input\": 3,", "\"input\": 1e308,"), "models[0].price.input"},
       {with("\"roles\": {\"strategist\": \"strong\", \"*\": \"strong\"}", "\"roles\": {}"),
        "name a model"},
+      {with("\"roles\"", "\"parallel\": 257, \"roles\""), "parallel"},
+      {with("\"roles\"", "\"parallel\": -1, \"roles\""), "0 to 256"},
   };
   for (const Bad& row : bad) {
     const auto read = read_models(row.text, "models.json");
@@ -195,8 +199,9 @@ TEST_CASE("each limit of a budget holds, and what an earlier process spent count
   }
   CostBudget budget({.tokens = 100}, {}, nullptr);
   REQUIRE(budget.reserve("k", wanted));
-  CHECK_FALSE(budget.reserve("k", wanted));
+  CHECK_FALSE(budget.reserve("k", {101, 1, 0, 0}));
   budget.settle("k", wanted, {10, 1, 0.1, 1});
+  CHECK_FALSE(budget.reserve("k", wanted));
   CHECK(budget.reserve("j", {90, 1, 0, 0}));
   CHECK(budget.bill("k").tokens == 10);
   CHECK(budget.bill("k").tokens == 0);

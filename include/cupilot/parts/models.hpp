@@ -76,6 +76,7 @@ struct ModelsConfig {
   // "a > b": b when a brings no gain; "a | b": by gain per cost.
   std::map<std::string, std::string> roles{};
   ModelBudget budget{};
+  int parallel = 0;  // most questions that are under way at once; 0: as many as are asked
 };
 
 // Error{usage} names the place in the text: unknown fields, roles without model, keys in plain
