@@ -84,9 +84,9 @@ TEST_CASE("a question that waits for its turn is given up when its asker says so
   std::atomic<int> asked{0};
   const auto client = open_models_by(
       [&](const HttpRequest&) {
-        ++asked;
+        const bool first = ++asked == 1;
         first_is_there = true;
-        while (!first_may_go) std::this_thread::yield();
+        while (first && !first_may_go) std::this_thread::yield();
         return hello();
       },
       one_model(1), {});
@@ -98,6 +98,7 @@ TEST_CASE("a question that waits for its turn is given up when its asker says so
     ask.cancel = &cancel;
     CHECK_FALSE((*client)->complete(ask));
   });
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
   cancel = true;
   second.join();
   first_may_go = true;
@@ -158,7 +159,12 @@ TEST_CASE("all questions of a budget that holds them are answered, at once or no
     ModelsConfig config = one_model(parallel);
     config.models[0].output_tokens = 60;
     config.budget.tokens = 16 * 20 + 340;
-    const auto client = open_models_by([](const HttpRequest&) { return hello(); }, config, {});
+    const auto client = open_models_by(
+        [](const HttpRequest&) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(3));
+          return hello();
+        },
+        config, {});
     REQUIRE(client);
     std::atomic<int> answered{0};
     std::vector<std::thread> askers;
