@@ -154,16 +154,6 @@ bool fits(const std::string& anchor, const GraphSite& site) {
   return (anchor == "column_reduction") == (site.form == GraphForm::columns);
 }
 
-// Elements of the largest tensor.
-Expr largest_of(const Task& task) {
-  std::string largest;
-  for (const Tensor& tensor : task.tensors) {
-    const std::string elements = product_of(tensor.shape).text;
-    largest = largest.empty() ? elements : fmt::format("max({}, {})", largest, elements);
-  }
-  return largest;
-}
-
 std::int64_t value_at_time(const Task& task, const Expr& expr) {
   const auto number = evaluate_or_error(expr, task_scope(task, task.time_shapes.front()));
   return number ? *number : 0;
@@ -233,7 +223,8 @@ std::optional<Tunable> in_tiles(const Tunable& tunable, const Task& task) {
   return given_graph(tunable, task, *site, tile_text(task, *site),
                      {{"graph_lane", tiles->lane},
                       {"graph_second", tiles->second},
-                      {"graph_largest", largest_of(task)}});
+                      {"graph_largest", largest_of(task)},
+                      {"graph_counted", counts_wide(task) ? most_wide : most_narrow}});
 }
 
 std::optional<Tunable> over_rows(const Tunable& tunable, const Task& task) {

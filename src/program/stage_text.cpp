@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "task/identifiers.hpp"
+#include "task/rules/apply.hpp"
 
 namespace cupilot {
 namespace {
@@ -25,6 +26,23 @@ constexpr std::array<const char*, 6> combiners = {"Sum", "Prod", "Max", "Min", "
 std::string narrowed(const std::string& text) {
   static const std::regex wide("\\b([0-9]+)ll\\b");
   return std::regex_replace(text, wide, "$1");
+}
+
+Expr largest_of(const Task& task) {
+  std::string largest;
+  for (const Tensor& tensor : task.tensors) {
+    const std::string elements = product_of(tensor.shape).text;
+    largest = largest.empty() ? elements : fmt::format("max({}, {})", largest, elements);
+  }
+  return largest;
+}
+
+bool counts_wide(const Task& task) {
+  const Expr largest = largest_of(task);
+  return std::any_of(task.time_shapes.begin(), task.time_shapes.end(), [&](const Workload& shape) {
+    const auto number = evaluate_or_error(largest, task_scope(task, shape));
+    return number && *number > most_narrow;
+  });
 }
 
 std::vector<int> StageText::outputs(StagePlace place) const {
@@ -187,7 +205,8 @@ std::string StageText::converted(const std::string& tensor, const std::string& e
 }
 
 std::string StageText::index_text(const SiteRead& read) const {
-  std::string index = read.at.empty() ? "0" : "(" + read.at[0] + ")";
+  const char* counted = narrow_ && counts_wide(task_) ? "static_cast<long long>(" : "(";
+  std::string index = read.at.empty() ? "0" : counted + read.at[0] + ")";
   for (std::size_t d = 1; d < read.at.size(); ++d)
     index = fmt::format("({} * {} + ({}))", index, extent_call(read.extents[d].text), read.at[d]);
   return index;

@@ -1,6 +1,7 @@
 // Stages of a reference as text of a kernel's `struct Graph`: what all forms of it share.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,14 @@ namespace cupilot {
 
 // The text with whole numbers of 32 bits.
 std::string narrowed(const std::string& text);
+
+// Elements of the largest tensor.
+Expr largest_of(const Task& task);
+
+// The largest tensor that elements may be counted in by whole numbers of 32 bits; at such a time
+// shape kernels with narrow coordinates count in 64 bits.
+inline constexpr std::int64_t most_narrow = 2147483647, most_wide = std::int64_t{1} << 40;
+bool counts_wide(const Task& task);
 
 class StageText {
  public:

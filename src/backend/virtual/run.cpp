@@ -14,6 +14,7 @@
 #include "backend/virtual/full_size.hpp"
 #include "backend/virtual/metamorphic.hpp"
 #include "backend/virtual/plain_run.hpp"
+#include "backend/virtual/sampled.hpp"
 #include "ptx/syntax/parser.hpp"
 #include "task/content.hpp"
 
@@ -146,11 +147,22 @@ std::optional<Fault> lacks_memory(const ResolvedPlan& plan) {
       "buffers"};
 }
 
+// What a launch may take whatever its task computes: its threads begin, look for work and end.
+std::uint64_t threads_budget(const ResolvedLaunch& launch) {
+  constexpr std::uint64_t of_a_warp = 1024;
+  const auto threads = static_cast<std::uint64_t>(launch.block[0]) *
+                       static_cast<std::uint64_t>(launch.block[1]) *
+                       static_cast<std::uint64_t>(launch.block[2]);
+  return block_count(launch) * ((threads + 31) / 32) * of_a_warp;
+}
+
 Result<bool> PlanRun::launches(VirtualMemory& memory, When when, const LaunchRun& how,
                                CaseReport& report) const {
   for (const ResolvedLaunch& launch : plan.launches) {
     if (launch.when != when) continue;
-    Attempt<ptx::Report> ran = run_launch(context, kernel, programs, memory, launch, how);
+    LaunchRun priced = how;
+    priced.budget += threads_budget(launch);
+    Attempt<ptx::Report> ran = run_launch(context, kernel, programs, memory, launch, priced);
     if (ran.is_error()) return ran.error();
     if (ran.is_rejected()) {
       report.faults.push_back(as_fault(ran.rejected()));
