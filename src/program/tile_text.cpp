@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "program/affine.hpp"
 #include "program/call_text.hpp"
 #include "task/identifiers.hpp"
 #include "task/rules/apply.hpp"
@@ -131,7 +132,6 @@ std::string TileText::loops(std::string& closing) const {
 }
 
 std::string TileText::fold_tile() const {
-  const int number = site_.folds[0];
   std::string out =
       "  // `acc` with the terms of M results along one coordinate by N along the last.\n"
       "  template <int M, int N>\n  __device__ __forceinline__ void fold_tile(const Tile& tile, "
@@ -143,13 +143,17 @@ std::string TileText::fold_tile() const {
   for (std::size_t d = 0; d < free_.size(); ++d) {
     const std::string& name = free_[d].name;
     const int at = static_cast<int>(d);
-    const std::string last = fmt::format("{} - 1", extent_call(free_[d].extent.text));
-    if (at == lane_)
-      inner = fmt::format("      const int {0} = min(tile.{0} + along_, {1});\n", name, last);
-    else if (at == second_)
-      outer = fmt::format("      const int {0} = min(tile.{0} + down_, {1});\n", name, last);
-    else
+    const std::string extent = extent_call(free_[d].extent.text);
+    const char* format = "    const int first_{0} = min(tile.{0}, {1} - {2});\n";
+    if (at == lane_) {
+      out += fmt::format(fmt::runtime(format), name, extent, "N");
+      inner = fmt::format("      const int {0} = first_{0} + along_;\n", name);
+    } else if (at == second_) {
+      out += fmt::format(fmt::runtime(format), name, extent, "M");
+      outer = fmt::format("      const int {0} = first_{0} + down_;\n", name);
+    } else {
       out += fmt::format("    const int {0} = tile.{0};\n", name);
+    }
   }
   ReferenceStage narrow = fold();
   for (auto& [name, value] : narrow.constants) value = narrowed(value);
@@ -159,22 +163,111 @@ std::string TileText::fold_tile() const {
   out += sizes_and_constants(sizes, "", true) + loops(closing);
   out += "#pragma unroll\n    for (int down_ = 0; down_ < M; ++down_) {\n" + outer +
          "#pragma unroll\n    for (int along_ = 0; along_ < N; ++along_) {\n" + inner +
-         sizes_and_constants(constants, "", true) + reads_by_coordinates(number);
-  return out +
-         fmt::format("      acc[down_][along_] = {}::of(acc[down_][along_], {});\n    }}\n    }}\n",
-                     combiner(number), narrowed(fold().term)) +
-         closing + "  }\n";
+         sizes_and_constants(constants, "", true) + added_term() + "    }\n    }\n";
+  return out + closing + "  }\n";
+}
+
+// True if all places of a read are sums of coordinates times sizes: they lie within the tensor for
+// every term, as a weight's do.
+bool TileText::is_whole(const StageRead& read) const {
+  AffineNames names;
+  const auto is_axis = [](const std::vector<StageAxis>& axes, const std::string& name) {
+    return std::any_of(axes.begin(), axes.end(),
+                       [&](const StageAxis& axis) { return axis.name == name; });
+  };
+  names.is_coordinate = [&](const std::string& name) {
+    return is_axis(fold().free, name) || is_axis(fold().over, name);
+  };
+  names.constant = [&](const std::string& name) -> std::string {
+    for (const auto& [constant, value] : fold().constants) {
+      if (constant == name) return value;
+    }
+    return "";
+  };
+  for (const auto& call : calls_of(read.name, fold().term)) {
+    for (const std::string& at : call) {
+      const auto found = affine_of(at, names);
+      if (!found || found->rest != 0) return false;
+      for (const auto& [name, factor] : found->factors) {
+        if (factor && *factor < 0) return false;
+      }
+    }
+  }
+  return true;
+}
+
+// `condition ? part : …` of elements of inputs, where the last part reads nothing: the part's
+// elements may be loaded whatever the condition says, where it fails the first one instead of those
+// that places of a tile move. So one that several results share is loaded once.
+bool TileText::is_guarded() const {
+  const std::string& term = fold().term;
+  const auto question = term.find(" ? "), colon = term.rfind(" : ");
+  if (question == std::string::npos || colon == std::string::npos || colon < question ||
+      !std::all_of(term.begin(), term.begin() + static_cast<std::ptrdiff_t>(question),
+                   is_identifier_character))
+    return false;
+  return std::all_of(fold().reads.begin(), fold().reads.end(), [&](const StageRead& read) {
+    if (!uses(term, read.name)) return true;
+    const Tensor* tensor = find_tensor(task_, read.source);
+    const bool computed =
+        std::any_of(task_.reference.stages.begin(), task_.reference.stages.end(),
+                    [&](const ReferenceStage& one) { return one.name == read.source; });
+    return read.at.empty() && tensor != nullptr && !computed && tensor->role != Role::in_out &&
+           tensor->type <= DType::e5m2 && !uses(term.substr(colon), read.name) &&
+           (moves_in_tile(read) || is_whole(read));
+  });
+}
+
+bool TileText::moves_in_tile(const StageRead& read) const {
+  return depends(read, free_[static_cast<std::size_t>(lane_)].name) ||
+         (second_ >= 0 && depends(read, free_[static_cast<std::size_t>(second_)].name));
+}
+
+// Adds a term to a result.
+std::string TileText::added_term() const {
+  const std::string term = narrowed(fold().term), how = combiner(site_.folds[0]);
+  const char* add = "      acc[down_][along_] = {}::of(acc[down_][along_], {});\n";
+  if (!is_guarded())
+    return reads_by_coordinates(site_.folds[0]) + fmt::format(fmt::runtime(add), how, term);
+  const auto question = term.find(" ? "), colon = term.rfind(" : ");
+  const std::string condition = term.substr(0, question);
+  std::string out;
+  for (const StageRead& read : fold().reads) {
+    if (!uses(term, read.name) || !moves_in_tile(read)) {
+      out += reads_by_coordinates(site_.folds[0], read.name);
+      continue;
+    }
+    SiteRead from{.name = read.name, .source = read.source, .extents = read.extents};
+    std::string list;
+    for (std::size_t d = 0; d < read.extents.size(); ++d) {
+      from.at.push_back(fmt::format("i{}", d));
+      list += fmt::format("{}int i{}", d == 0 ? "" : ", ", d);
+    }
+    out += fmt::format(
+        "      const auto {} = [&]({}) {{ return to_float(this->{}[{} ? {} : 0]); }};\n", read.name,
+        list, read.source, condition, index_text(from));
+  }
+  out += fmt::format("      const float part = {};\n",
+                     trimmed(term.substr(question + 3, colon - question - 3)));
+  return out + fmt::format(fmt::runtime(add), how,
+                           fmt::format("{} ? part{}", condition, term.substr(colon)));
 }
 
 std::string TileText::store_tile() const {
   std::string row = "0ll", inside = "true";
   for (std::size_t d = 0; d < free_.size(); ++d) {
     const int at = static_cast<int>(d);
-    const char* more = at == lane_ ? " + along_" : at == second_ ? " + down_" : "";
-    const std::string place = fmt::format("tile.{}{}", free_[d].name, more);
-    row = fmt::format("({} * {} + {})", row, extent_call(free_[d].extent.text), place);
-    if (*more != '\0')
-      inside += fmt::format(" && {} < {}", place, extent_call(free_[d].extent.text));
+    const std::string& name = free_[d].name;
+    const std::string extent = extent_call(free_[d].extent.text);
+    std::string place = "tile." + name;
+    if (at == lane_ || at == second_) {
+      // The last tile begins earlier than its own first result.
+      const bool lane = at == lane_;
+      place = fmt::format("(min(tile.{0}, {1} - {2}) + {3})", name, extent, lane ? "N" : "M",
+                          lane ? "along_" : "down_");
+      inside += fmt::format(" && {} >= tile.{}", place, name);
+    }
+    row = fmt::format("({} * {} + {})", row, extent, place);
   }
   return fmt::format(
       "  template <int M, int N>\n  __device__ __forceinline__ void store_tile(const Tile& tile, "

@@ -24,6 +24,10 @@ class TileText : public StageText {
   std::string tile_struct() const;
   std::string loops(std::string& closing) const;
   std::string fold_tile() const;
+  bool is_whole(const StageRead& read) const;
+  bool is_guarded() const;
+  bool moves_in_tile(const StageRead& read) const;
+  std::string added_term() const;
   std::string store_tile() const;
 
   std::vector<StageAxis> free_{};  // with more than one place
