@@ -75,6 +75,7 @@ Result<std::unique_ptr<ChatClient>> open_models_of(const std::string& words,
     HandoffOptions options;
     options.folder = words.substr(handoff_prefix.size());
     options.tape = tape_path(run_dir);
+    options.parallel = handoff_parallel;
     options.notice = std::move(notice);
     return open_handoff(options);
   }

@@ -17,6 +17,9 @@ std::string fault_of_models(const std::string& words);
 // True if questions go to files that anybody answers.
 bool is_handoff(const std::string& words);
 
+// Whoever answers files is given as many questions at a time as there are slots in a generation.
+inline constexpr int handoff_parallel = 12;
+
 // The models that `words` name; of handoff:DIR one that stands for whoever answers.
 Result<ModelsConfig> models_from_words(const std::string& words);
 

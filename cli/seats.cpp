@@ -11,15 +11,17 @@ namespace {
 
 // Proposals are dear and see more: small generations, the next one soon.
 constexpr int initial = 12, children = 8, lookahead = 4;
-// Whoever answers files is given as many questions at a time as there are.
-constexpr int handoff_lookahead = 12;
 
 // Candidates whose questions are to be open at once; 0: as many as without models.
-int questions_at_once(const std::string& models) {
-  if (models.empty()) return 0;
-  if (is_handoff(models)) return handoff_lookahead;
-  const auto config = models_from_words(models);
-  return config ? config->parallel : 0;
+int questions_at_once(const SeatFlags& flags) {
+  if (is_handoff(flags.models)) return handoff_parallel;
+  if (!flags.models.empty()) {
+    const auto config = models_from_words(flags.models);
+    return config ? config->parallel : 0;
+  }
+  const auto tape =
+      flags.tape.empty() ? Result<TapeContents>(TapeContents{}) : read_tape(flags.tape);
+  return tape ? tape->parallel : 0;
 }
 
 }  // namespace
@@ -80,7 +82,7 @@ Result<void> seat_models(const SeatFlags& flags, ChatClient* client, bool measur
   options.search.steering.alignment = flags.alignment;
   options.search.steering.code_crossover = flags.code_crossover;
   if (!measures) options.search.lookahead = lookahead;
-  if (const int at_once = questions_at_once(flags.models); at_once > 0) {
+  if (const int at_once = questions_at_once(flags); at_once > 0) {
     if (!measures) options.search.lookahead = std::max(lookahead, at_once);
     options.search.parallel = std::max(options.search.parallel, at_once);
   }

@@ -58,7 +58,8 @@ struct Sum {
   double tokens = 0, cost = 0, seconds = 0;
 };
 
-// Of "cheap, strong", "cheap > strong" and "one | other".
+// Returns the model that a role such as "cheap, strong", "cheap > strong" or "one | other" asks
+// first.
 std::string first_model(const std::string& role) {
   std::string name = role.substr(0, role.find_first_of(",>|"));
   while (name.ends_with(' ')) name.pop_back();

@@ -60,7 +60,7 @@ void add_to_role(const TapeEntry& entry, RoleUse& role) {
   role.seconds += entry.spent.seconds;
 }
 
-// Who was asked in a slot.
+// Names the agents that were asked in a slot.
 struct SlotSeats {
   std::string writer;
   bool planned = false;  // a strategist was asked for it

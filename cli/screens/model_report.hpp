@@ -14,7 +14,7 @@ struct RoleUse {
   std::int64_t questions = 0, again = 0;   // again: repeats of an unreadable answer
   std::int64_t failed = 0, cut = 0;        // cut: part of the failed
   std::int64_t written = 0, accepted = 0;  // kernels of a writer
-  // Of the run's new best kernels those that it wrote, or proposed where a template wrote them.
+  // Counts the run's new best kernels that it wrote, or proposed where a template wrote them.
   std::int64_t improved = 0;
   std::int64_t tokens = 0;
   double cost = 0, seconds = 0;

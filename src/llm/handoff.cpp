@@ -146,7 +146,7 @@ Result<std::unique_ptr<ChatClient>> open_handoff(const HandoffOptions& options) 
   Host& host = options.host != nullptr ? *options.host : real_host();
   if (auto made = host.make_directories(options.folder); !made)
     return std::move(made.error()).while_doing("making the folder of questions");
-  auto opened = Tape::open(host, options.tape);
+  auto opened = Tape::open(host, options.tape, options.parallel);
   if (!opened) return opened.error();
   std::shared_ptr<Tape> tape = std::move(*opened);
   auto live = std::make_unique<HandoffClient>(options, host);

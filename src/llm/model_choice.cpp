@@ -121,7 +121,8 @@ void ModelChoice::answered(const std::string& agent, const std::string& key,
   arm->tokens += static_cast<double>(usage->input_tokens + usage->output_tokens);
 }
 
-// Whoever was asked in the candidate's slot, and the strategist whose answers it came from.
+// Returns the models that were asked in the candidate's slot, and that of the strategist whose
+// answers it came from.
 std::set<std::string> ModelChoice::askers_of(const ChatOutcome& outcome) const {
   const std::int64_t slot = slot_of(outcome.key);
   std::set<std::string> names;

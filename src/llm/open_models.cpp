@@ -156,7 +156,7 @@ Result<std::unique_ptr<ChatClient>> open_models(const ModelsConfig& config,
 Result<std::unique_ptr<ChatClient>> open_models_by(HttpCarrier carry, const ModelsConfig& config,
                                                    const ModelOptions& options) {
   Host& host = options.host != nullptr ? *options.host : real_host();
-  auto opened = Tape::open(host, options.tape);
+  auto opened = Tape::open(host, options.tape, config.parallel);
   if (!opened) return opened.error();
   std::shared_ptr<Tape> tape = std::move(*opened);
   auto budget =

@@ -25,7 +25,7 @@ Error not_on_tape(const ChatRequest& request, bool other_question) {
 
 }  // namespace
 
-Result<std::unique_ptr<Tape>> Tape::open(Host& host, const std::string& path) {
+Result<std::unique_ptr<Tape>> Tape::open(Host& host, const std::string& path, int parallel) {
   if (path.empty()) return in_memory({});
   auto lock = host.lock(path + ".lock");
   if (!lock) return lock.error();
@@ -51,7 +51,8 @@ Result<std::unique_ptr<Tape>> Tape::open(Host& host, const std::string& path) {
   if (!file) return file.error();
   tape->file_ = std::move(*file);
   if (fresh) {
-    if (auto written = tape->append(tape_header_line("")); !written) return written.error();
+    if (auto written = tape->append(tape_header_line("", parallel)); !written)
+      return written.error();
   }
   return tape;
 }
@@ -141,7 +142,7 @@ Result<std::unique_ptr<ChatClient>> open_tape(const std::string& path, Host* hos
 Result<TapeContents> read_tape(const std::string& path, Host* host) {
   auto lines = read_file(host != nullptr ? *host : real_host(), path);
   if (!lines) return lines.error();
-  TapeContents contents{lines->note, {}, lines->spent};
+  TapeContents contents{lines->note, lines->parallel, {}, lines->spent};
   for (TapeQuestion& question : lines->questions)
     contents.entries.push_back(std::move(question.entry));
   return contents;

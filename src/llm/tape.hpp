@@ -19,7 +19,7 @@ class Tape {
  public:
   // For reading and adding; of no path, in memory. A torn last line is copied to PATH.torn-N, then
   // cut off; the file stays locked.
-  static Result<std::unique_ptr<Tape>> open(Host& host, const std::string& path);
+  static Result<std::unique_ptr<Tape>> open(Host& host, const std::string& path, int parallel = 0);
   // What `contents` holds, nothing added. No file stands behind it.
   static std::unique_ptr<Tape> in_memory(TapeLines contents);
 

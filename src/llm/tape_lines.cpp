@@ -124,6 +124,8 @@ struct Reader {
       throw std::invalid_argument(
           fmt::format("format {}, this program reads {}", format, tape_format));
     lines.note = line.value("note", std::string());
+    lines.parallel =
+        static_cast<int>(std::clamp<std::int64_t>(line.value("parallel", std::int64_t{0}), 0, 256));
   }
 
   void reserve(const Json& value) {
@@ -218,9 +220,10 @@ void add_spent(ModelsSpent& sum, const ModelsSpent& more) {
   sum.reserved_cost += more.reserved_cost;
 }
 
-std::string tape_header_line(const std::string& note) {
+std::string tape_header_line(const std::string& note, int parallel) {
   Json line = {{"cupilot_tape", tape_format}};
   if (!note.empty()) line["note"] = note;
+  if (parallel > 0) line["parallel"] = parallel;
   return line.dump() + "\n";
 }
 

@@ -22,6 +22,7 @@ struct TapeQuestion {
 
 struct TapeLines {
   std::string note;
+  int parallel = 0;
   std::vector<TapeQuestion> questions;  // in the order of the file
   std::set<std::string> texts;          // digests of long messages that the file holds
   ModelsSpent spent;
@@ -37,7 +38,7 @@ std::string question_digest(const ChatRequest& request);
 
 void add_spent(ModelsSpent& sum, const ModelsSpent& more);
 
-std::string tape_header_line(const std::string& note);
+std::string tape_header_line(const std::string& note, int parallel = 0);
 std::string reservation_line(const std::string& key, const ModelsSpent& amount);
 // Lines for one ended exchange; a long message is written where its digest is not in `texts`, which
 // learns it.

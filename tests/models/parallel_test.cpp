@@ -155,6 +155,7 @@ TEST_CASE("the order in which answers come changes neither a run nor its replay"
   }
   CHECK(runs[0].size() >= 6);
   CHECK(runs[0] == runs[1]);
+  CHECK(read_tape((folder.path / "run1/tape.jsonl").string())->parallel == 6);
   const auto taped = open_tape((folder.path / "run1/tape.jsonl").string());
   REQUIRE(taped);
   CHECK(run(**taped, (folder.path / "again").string()) == runs[0]);

@@ -37,7 +37,7 @@ struct ModelEndpoint {
   int retries = 4;                 // repeats of a request that failed in a repeatable way
   double requests_per_minute = 0;  // 0: no own limit
   double tokens_per_minute = 0;
-  // How the constant beginning of prompts is marked for keeping: "marks" (cache_control), "key"
+  // Says how the constant beginning of prompts is marked for keeping: "marks" (cache_control), "key"
   // (prompt_cache_key), "none"; default: marks for `messages`, none for others.
   std::string cache{};
 };
@@ -113,6 +113,7 @@ Result<std::unique_ptr<ChatClient>> open_tape(const std::string& path, Host* hos
 struct HandoffOptions {
   std::string folder{};  // created when absent
   std::string tape{};    // as in ModelOptions
+  int parallel = 0;      // questions that the asker keeps open; the tape tells it
   Host* host = nullptr;  // clock and files; null: the real one
   std::function<void(const std::string&)>
       notice{};  // names each question's file; called from any thread
@@ -140,6 +141,7 @@ struct TapeEntry {
 };
 struct TapeContents {
   std::string note{};  // author of the replies, if a person wrote them
+  int parallel = 0;    // of whoever answered, as in ModelsConfig
   std::vector<TapeEntry> entries{};
   ModelsSpent spent{};
 };
