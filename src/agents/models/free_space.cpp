@@ -43,18 +43,23 @@ bool is_of(const OperatorRow& row, std::string_view of) {
   return row.factors > 0 || any(folds);
 }
 
-// True if the task has work of that kind, or may have: a reference text of the user's own says
-// little, and an operator without row nothing.
+// A reference text of the user's own says little: exponentials are named, and softmax takes a
+// largest one from them.
+bool may_have_work(const std::string& text, std::string_view of) {
+  const auto names = [&](const char* word) { return text.find(word) != std::string::npos; };
+  if (text.empty() || (of != "exponentials" && of != "softmax")) return true;
+  return names("exp") && (of == "exponentials" || names("max"));
+}
+
+// True if the task has work of that kind, or may have.
 bool has_work(const Task& task, std::string_view of) {
   if (of.empty()) return true;
   if (of == "products") return is_matmul_like(task);
   const std::string& text = task.reference.text;
-  if (task.operations.empty())
-    return (of != "exponentials" && of != "softmax") || text.empty() ||
-           text.find("exp") != std::string::npos;
+  if (task.operations.empty()) return may_have_work(text, of);
   return std::any_of(task.operations.begin(), task.operations.end(), [&](const Operation& one) {
     const OperatorRow* row = find_operator(one.kind);
-    return row == nullptr || is_of(*row, of);
+    return row == nullptr ? may_have_work(text, of) : is_of(*row, of);
   });
 }
 

@@ -60,12 +60,21 @@ TEST_CASE("a task is offered the techniques of the work that it has", "[agents][
   }
 }
 
-TEST_CASE("of a reference text it is known whether it takes exponentials", "[agents][model]") {
+TEST_CASE("of a reference text it is known whether it takes exponentials, and a largest one",
+          "[agents][model]") {
   Task task;
   CHECK(offered(task).contains("fast_exponential"));
   task.reference.text = "return in.x[index] / sum;";
   CHECK(offered(task).contains("row_per_block"));
   CHECK_FALSE(offered(task).contains("fast_exponential"));
-  task.reference.text = "return expf(in.x[index]) / sum;";
+  task.reference.text = "return in.x[index] / (1 + expf(-in.x[index]));";
+  CHECK(offered(task).contains("fast_exponential"));
+  CHECK_FALSE(offered(task).contains("online_reduction"));
+  task.reference.text = "return expf(in.x[index] - maximum) / sum;";
   CHECK(offered(task).contains("online_reduction"));
+  // An operation of no built-in operator has this text too.
+  task.operations = {{"own", "own", {}, {}, {}}};
+  CHECK(offered(task).contains("online_reduction"));
+  task.reference.text = "return in.x[index] / sum;";
+  CHECK_FALSE(offered(task).contains("online_reduction"));
 }
