@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <future>
 #include <numeric>
 #include <optional>
@@ -16,6 +17,8 @@ namespace cupilot {
 namespace {
 
 constexpr std::size_t cases_of_a_candidate = 6;
+// Interpreting takes what it takes; no further case begins after these.
+constexpr double candidate_seconds = 5, elite_seconds = 20;
 
 // Sizes multiplied: which of a task's shapes is cheaper to interpret.
 double extent(const Case& what) {
@@ -41,23 +44,26 @@ std::vector<Case> telling(const std::vector<Case>& cases, std::size_t count) {
   return chosen;
 }
 
-// Runs cases on several threads, the largest first, each by the next thread that is free; what
-// follows the first case with a fault is dropped, as by one thread.
+// Runs cases on several threads, the largest first, or in turn on one, each by the next thread that
+// is free, until `seconds` are spent; what follows the first case with a fault is dropped, as by
+// one thread.
 Result<TrialReport> run_side_by_side(Backend& screen, const TaskRef& task,
                                      const CompiledKernel& kernel, const std::vector<Case>& cases,
-                                     std::size_t threads) {
+                                     std::size_t threads, double seconds) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   std::vector<std::size_t> order(cases.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return extent(cases[a]) > extent(cases[b]);
-  });
+  if (threads > 1)
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return extent(cases[a]) > extent(cases[b]);
+    });
   std::vector<std::optional<Result<TrialReport>>> reports(cases.size());
   std::atomic<std::size_t> next{0}, faulty{cases.size()};
   const auto work = [&] {
     const PhaseLog log;
     for (std::size_t taken = next++; taken < order.size(); taken = next++) {
       const std::size_t place = order[taken];
-      if (place > faulty) continue;
+      if (place > faulty || std::chrono::steady_clock::now() > until) continue;
       reports[place] = screen.run(task, kernel, {&cases[place], 1});
       const Result<TrialReport>& report = *reports[place];
       if (report && !report->cases.empty() && report->cases.back().faults.empty()) continue;
@@ -73,6 +79,7 @@ Result<TrialReport> run_side_by_side(Backend& screen, const TaskRef& task,
   for (auto& worker : workers) credit(worker.get());
   TrialReport all;
   for (std::size_t place = 0; place < cases.size() && place <= faulty; ++place) {
+    if (!reports[place]) continue;  // no time was left for it
     Result<TrialReport>& report = *reports[place];
     if (!report) return report.error();
     add_coverage(all.coverage, report->coverage);
@@ -130,9 +137,11 @@ Result<Screened> screen(const Pipe& pipe, const CompiledKernel& kernel, ProofLev
   // A candidate's few cases take less than a thread; the many of what may win are waited for.
   const std::size_t threads =
       level == ProofLevel::candidate ? 1 : std::clamp(std::thread::hardware_concurrency(), 2u, 16u);
-  auto report = threads == 1 ? pipe.screen->run(pipe.task, kernel, cases)
-                             : run_side_by_side(*pipe.screen, pipe.task, kernel, cases, threads);
-  if (report) {
+  auto report =
+      run_side_by_side(*pipe.screen, pipe.task, kernel, cases, threads,
+                       level == ProofLevel::candidate ? candidate_seconds : elite_seconds);
+  const std::size_t ran = report ? report->cases.size() : 0;
+  if (report && ran == cases.size()) {
     const auto more = reach_further(*pipe.screen, pipe.task, kernel, level, cases, *report);
     if (!more) report = more.error();
   }
@@ -150,6 +159,9 @@ Result<Screened> screen(const Pipe& pipe, const CompiledKernel& kernel, ProofLev
         "block, "
         "uninitialised reads, barriers",
         pipe.screen->identity(), report->cases.size());
+    if (ran < cases.size())
+      result.unproved = fmt::format("{} of {} cases on {}: too dear to interpret",
+                                    cases.size() - ran, cases.size(), pipe.screen->identity());
     return result;
   }
   if (!beyond_the_screen(concluded.rejected())) {
