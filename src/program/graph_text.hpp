@@ -23,7 +23,8 @@ std::string graph_text(const Task& task, const GraphSite& site);
 // A graph whose one fold finds its terms by coordinates: its results in tiles.
 struct SiteTiles {
   Expr lane = 1;    // extent of the last coordinate of results
-  Expr second = 1;  // extent of another, which some operand does not depend on; 1: there is none
+  Expr second = 1;  // extent of another: of one that some operand does not depend on, else the last
+                    // but one; 1: there is none
 };
 std::optional<SiteTiles> tiles_of(const Task& task, const GraphSite& site);
 

@@ -57,6 +57,8 @@ void TileText::find_axes() {
     }
     if (second_ < 0 && dependent > 0 && dependent < read) second_ = d;
   }
+  // Else windows of neighbouring lines overlap.
+  if (second_ < 0 && lane_ > 0) second_ = lane_ - 1;
 }
 
 std::optional<SiteTiles> TileText::tiles() const {
