@@ -278,7 +278,7 @@ std::string StageText::coordinates(const SiteStage& one, const ReferenceStage& w
                                    bool per_row) const {
   if (per_row && keeps_coordinates_ && &what == &fold()) return kept_coordinates();
   std::string out, rest = !per_row ? "(first + each_)" : down() ? "(at.row + each_)" : "at.row";
-  const bool narrow = per_row && narrow_ && !down();
+  const bool narrow = per_row && narrow_ && !down() && !counts_wide(task_);
   if (narrow) rest = "static_cast<int>(at.row)";
   const char* type = narrow ? "int" : "long long";
   const bool in_rows = site_.form == GraphForm::rows || site_.form == GraphForm::product;
