@@ -75,7 +75,7 @@ TEST_CASE("reductions of rows with operators around them are one kernel", "[hook
 }
 
 TEST_CASE("long rows are shared by the blocks of a cluster", "[hooks][threads]") {
-  // Held in registers, in shared memory too, and read again; blocks without columns.
+  // Held in registers, in shared memory too, and read again; warps without elements.
   const auto long_rows = rows_graph({{"rows", 3}, {"cols", 3000}});
   check_accepted(long_rows, "rows_in_cluster",
                  {{"CLUSTER", 2}, {"THREADS", 128}, {"VECTOR", 4}, {"ITEMS", 3}});
@@ -205,7 +205,6 @@ void check_joined(const Task& task, bool down) {
   check_accepted(task, "rowwise", {{"TEAM", 8}, {"VECTOR", 2}});
   check_accepted(task, "rowwise", {{"TEAM", 64}, {"ITEMS", 2}, {"BLOCKS_PER_SM", 1}});
   check_accepted(task, "rows_in_parts", {{"PARTS", 2}, {"THREADS", 128}});
-  check_accepted(task, "rows_in_cluster", {{"CLUSTER", 2}, {"THREADS", 128}, {"TURNS", 4}});
 }
 
 TEST_CASE("what rows give is folded over all of them in the same kernel", "[hooks][threads]") {

@@ -25,6 +25,7 @@
   },
   "restrict": [
     "dev.cc >= 90",
+    "CLUSTER * THREADS <= 4096",
     "VECTOR * graph_widest <= 16",
     "ITEMS * VECTOR <= 64",
     "MIN_BLOCKS * THREADS <= 2048",
@@ -34,8 +35,7 @@
   "plan": {
     "require": ["graph_run % VECTOR == 0"],
     "let": {
-      "clusters": "TURNS > 0 ? cdiv(graph_rows, TURNS) : min(graph_rows, max(resident.main / CLUSTER, 1))",
-      "join_slots": "clusters * CLUSTER"
+      "clusters": "TURNS > 0 ? cdiv(graph_rows, TURNS) : min(graph_rows, max(resident.main / CLUSTER, 1))"
     },
     "launches": [
       {"name": "main", "entry": "rows_in_cluster", "grid": ["clusters * CLUSTER"], "block": ["THREADS"], "cluster": ["CLUSTER"],
@@ -61,7 +61,7 @@
     "fill": "256 * (slice + max(0, slice - held / CLUSTER) * (graph_passes + (graph_elements > 0) - 1)) * graph_widest / 64",
     "latency": "256 * 900",
     "chain": "256 * (300 + graph_passes * 1000 + max(0, slice - held / CLUSTER) / (THREADS * VECTOR * 4) * graph_passes * 800)",
-    "start": "256 * (3000 + (graph_joins > 0 ? 2500 + cdiv(join_slots, THREADS) * 250 : 0))",
+    "start": "256 * 3000",
     "l2": "graph_bytes + again",
     "dram": "graph_bytes + (model.resident * dev.sms / CLUSTER * graph_cols * graph_widest > dev.l2 / 2 ? again : 0)",
     "traits": {"width": "256 * VECTOR * graph_widest", "idle": "256 * held / graph_cols", "cluster": "256 * CLUSTER"}
@@ -75,7 +75,6 @@
 #include "cupilot/team.cuh"
 #include "cupilot/async_copy.cuh"
 #include "cupilot/barrier.cuh"
-#include "cupilot/joined.cuh"
 
 constexpr int WARPS = THREADS / 32;
 constexpr int STEP = THREADS * VECTOR;
@@ -198,8 +197,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   slice.kept = reinterpret_cast<Values*>(slots) + threadIdx.x;
   slice.first = rank * length + static_cast<int>(threadIdx.x) * VECTOR;
   slice.end = min(columns, (rank + 1) * length);
-  JoinShare share;
-  begin_share(share);
   cluster_wait();  // nobody sends to a block that has not begun
   const bool works = exchange.takes_part(rank, static_cast<int>(threadIdx.x) / 32);
 #pragma unroll 1
@@ -217,13 +214,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
         graph.store<VECTOR>(at, column, values);
       });
     }
-    if (rank == 0 && threadIdx.x == 0) {
-      graph.store_row(at);
-      join_row(graph, at, share);
-    }
-  }
-  if constexpr (JOINS > 0) {
-    __shared__ float shared[WARPS];
-    join_blocks<THREADS>(graph, share, blockIdx.x, gridDim.x, shared);
+    if (rank == 0 && threadIdx.x == 0) graph.store_row(at);
   }
 }
