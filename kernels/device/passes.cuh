@@ -9,11 +9,11 @@ struct PassState {
 // Moments of what two threads have, by the difference of their means.
 __device__ __forceinline__ void merge_moments(const float* a, const float* b, float* out) {
   const float number = a[0] + b[0];
-  const float share = number > 0.0f ? __fdividef(b[0], number) : 0.0f;
+  const float share = __fdividef(b[0], fmaxf(number, 1.0f));
   const float apart = b[2] - a[2];
   out[1] = a[1] + b[1];
-  out[2] = b[0] > 0.0f ? fmaf(apart, share, a[2]) : a[2];
-  out[3] = b[0] > 0.0f ? a[3] + b[3] + apart * apart * (a[0] * share) : a[3];
+  out[3] = fmaf(apart * (a[0] * share), apart, a[3] + b[3]);  // finite where a or b is empty
+  out[2] = fmaf(apart, share, a[2]);
   out[0] = number;
 }
 

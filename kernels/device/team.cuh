@@ -37,12 +37,16 @@ __device__ __forceinline__ typename How::State of_team(typename How::State value
   const int thread = static_cast<int>(threadIdx.x);
 #pragma unroll
   for (int step = (TEAM < 32 ? TEAM : 32) / 2; step > 0; step /= 2) {
-    State other;
-#pragma unroll
-    for (int i = 0; i < State::SIZE; ++i)
-      other.of[i] = __shfl_xor_sync(0xffffffffu, value.of[i], step);
     // The lower thread's comes first, so that all threads have the same bits.
-    value = (thread & step) == 0 ? How::of(value, other) : How::of(other, value);
+    const bool lower = (thread & step) == 0;
+    State first, second;
+#pragma unroll
+    for (int i = 0; i < State::SIZE; ++i) {
+      const float other = __shfl_xor_sync(0xffffffffu, value.of[i], step);
+      first.of[i] = lower ? value.of[i] : other;
+      second.of[i] = lower ? other : value.of[i];
+    }
+    value = How::of(first, second);
   }
   if constexpr (TEAM > 32) {
     constexpr int MEMBERS = TEAM / 32;

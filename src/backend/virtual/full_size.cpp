@@ -1,7 +1,9 @@
 #include "backend/virtual/full_size.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -64,6 +66,26 @@ struct Shares {
   }
 };
 
+// The first of each cluster's: a block brings its whole cluster along, and one that adds to what it
+// read may run only once.
+std::vector<std::uint64_t> one_a_cluster(const ResolvedLaunch& launch,
+                                         const std::vector<std::uint64_t>& blocks) {
+  std::set<std::array<std::uint64_t, 3>> met;
+  std::vector<std::uint64_t> out;
+  for (const std::uint64_t block : blocks) {
+    std::array<std::uint64_t, 3> cluster{};
+    std::uint64_t left = block;
+    for (std::size_t d = 0; d < 3; ++d) {
+      const auto extent = static_cast<std::uint64_t>(launch.grid[d]);
+      cluster[d] =
+          left % extent / static_cast<std::uint64_t>(std::max<std::int64_t>(launch.cluster[d], 1));
+      left /= extent;
+    }
+    if (met.insert(cluster).second) out.push_back(block);
+  }
+  return out;
+}
+
 void say_unwritten(const Task& task, const Workload& workload, double share, CaseReport& report) {
   for (const Tensor& tensor : task.tensors) {
     if (tensor.role != Role::out) continue;
@@ -92,7 +114,8 @@ Result<bool> run_sampled(const PlanRun& run, const Case& what, CaseReport& repor
   Shares shares;
   std::uint64_t spent = 0;
   std::size_t ran = 0;
-  const auto blocks = chosen_blocks(launch->grid, Rng::of(what.content.seed, "full size"));
+  const auto blocks =
+      one_a_cluster(*launch, chosen_blocks(launch->grid, Rng::of(what.content.seed, "full size")));
   const bool ordinary = what.content.kind == ContentKind::ordinary;
   for (const std::uint64_t block : blocks) {
     if (ran > 1 && spent > (ordinary ? ordinary_budget : other_budget)) break;

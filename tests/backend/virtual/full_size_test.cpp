@@ -39,6 +39,7 @@ struct Row {
   const char* body;
   const char* code;
   bool in_place = false;
+  int cluster = 1;
 };
 
 std::string verdict_of_blocks(const Row& row) {
@@ -48,6 +49,7 @@ std::string verdict_of_blocks(const Row& row) {
       row.body);
   if (row.in_place) source.plan.launches[0].args[0].name = "y";
   source.plan.launches[0].grid = {Expr(row.grid)};
+  if (row.cluster > 1) source.plan.launches[0].cluster = {row.cluster};
   const Attempt<CompiledKernel> kernel = virtual_h200().compile(source);
   if (!kernel) return "not compiled";
   std::vector<Case> cases;
@@ -67,6 +69,10 @@ TEST_CASE("blocks of a grid of any size show what goes wrong at its size alone",
   const auto row = GENERATE(values<Row>({
       {"right, 13 GB", 90000, 36000, "rows", by_rows, ""},
       {"right, in place", 90000, 36000, "rows", by_rows, "", true},
+      {"right, in place by clusters, of which several blocks are drawn", 3, 36000, "rows * 2",
+       "{ const size_t row = blockIdx.x / 2; for (int c = blockIdx.x % 2 * 128 + threadIdx.x; c < "
+       "cols; c += 256) y[row * cols + c] = 3.0f - y[row * cols + c]; }",
+       "", true, 2},
       {"the place passes 2^31", 90000, 36000, "rows",
        "{ for (int c = threadIdx.x; c < cols; c += 128) { const int i = blockIdx.x * cols + c; "
        "y[i] = 3.0f - x[i]; } }",

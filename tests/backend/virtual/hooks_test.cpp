@@ -318,6 +318,7 @@ TEST_CASE("normalisations of channels, groups and instances are one kernel", "[h
   REQUIRE(batch);
   check_accepted(*batch, "rowwise", {{"TEAM", 32}, {"VECTOR", 2}, {"ITEMS", 1}});
   check_accepted(*batch, "rows_in_parts", {{"PARTS", 4}, {"THREADS", 128}, {"VECTOR", 1}});
+  check_accepted(*batch, "rows_in_cluster", {{"CLUSTER", 2}, {"THREADS", 128}});
 }
 
 TEST_CASE("folds of a row share a pass where none needs another's result", "[hooks][threads]") {
