@@ -252,6 +252,43 @@ TEST_CASE("a product of reduced axes stays affordable") {
   }
 }
 
+TEST_CASE("a device meets denormals where the contract's own type can hold what is made of them") {
+  struct Row {
+    const char* op;
+    bool denormals;
+  };
+  for (const Row& row : {Row{"sum", true}, {"mean", true}, {"softmax", false}, {"rsqrt", false}}) {
+    Task task;
+    task.name = task.family = "rows";
+    task.axes = {{"rows"}, {"cols", AxisKind::reduced}};
+    const bool folds = row.denormals;
+    task.tensors = {Tensor{"x", Role::in, DType::f32, {"rows", "cols"}, {}, {}, {}},
+                    Tensor{"y",
+                           Role::out,
+                           DType::f32,
+                           folds ? std::vector<Expr>{"rows"} : std::vector<Expr>{"rows", "cols"},
+                           {},
+                           {},
+                           {}}};
+    std::map<std::string, Attribute> given;
+    if (folds) given["dim"] = Attribute(std::vector<std::int64_t>{1});
+    if (std::string(row.op) == "softmax") given["dim"] = Attribute(std::int64_t{1});
+    task.operations = {{"op", row.op, {"x"}, {"y"}, given}};
+    task.time_shapes = {{{{"rows", 64}, {"cols", 64}}}};
+    REQUIRE(complete(task));
+    KernelSource source;
+    source.plan.launches = {{.name = "k", .entry = "k", .grid = {"rows"}, .block = {32}}};
+    INFO(row.op);
+    for (const bool real : {false, true}) {
+      const auto cases = battery(task, source, DeviceSpec{}, ProofLevel::elite, 1, real);
+      const bool met = std::any_of(cases.begin(), cases.end(), [](const Case& run) {
+        return run.content.kind == ContentKind::denormals;
+      });
+      CHECK(met == (row.denormals || !real));
+    }
+  }
+}
+
 TEST_CASE("levels add content, seeds and full size") {
   const Task task = gemm_of(512, 512, 512);
   const auto of = [&](ProofLevel level, bool real) {
