@@ -8,7 +8,7 @@
   "requires": ["cluster_rows"],
   "parameters": {
     "CLUSTER": {"name": "cluster", "technique": "cluster_rows", "domain": [2, 4, 8], "plain": 8},
-    "THREADS": {"name": "slice_threads", "technique": "cluster_rows", "domain": [128, 256, 512, 1024], "plain": 512},
+    "THREADS": {"name": "slice_threads", "technique": "cluster_rows", "domain": [128, 256, 512, 1024], "plain": 256},
     "VECTOR": {"name": "vector", "technique": "vector_load", "domain": [1, 2, 4, 8], "plain": 1},
     "ITEMS": {"name": "items", "technique": "items_per_thread", "domain": [1, 2, 3, 4, 6, 8, 12, 16], "plain": 4},
     "SLOTS": {"name": "slots", "domain": [0, 2, 4, 8, 12, 16, 24, 32, 48], "plain": 0},
@@ -25,7 +25,7 @@
   },
   "restrict": [
     "dev.cc >= 90",
-    "CLUSTER * THREADS <= 4096",
+    "CLUSTER * THREADS <= 2048",
     "VECTOR * graph_widest <= 16",
     "ITEMS * VECTOR <= 64",
     "MIN_BLOCKS * THREADS <= 2048",
