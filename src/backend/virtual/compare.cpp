@@ -116,9 +116,10 @@ struct OracleBlock {
   std::size_t at;
 };
 
-// The largest error of the reference in the contract's own type over the part of element `index`'s
-// line, the last dimension, that lies in the block; elements that are not finite are left out.
-double line_error(const Elements& plain, int type, const TensorShape& shape,
+// The largest error of the runs of the reference in the contract's own type over the part of
+// element `index`'s line, the last dimension, that lies in the block; elements that are not finite
+// are left out.
+double line_error(const std::vector<Elements>& plain, int type, const TensorShape& shape,
                   const OracleValues& oracle, const OracleBlock& block, std::int64_t index) {
   const std::int64_t line =
       std::max<std::int64_t>(1, shape.extents.empty() ? 1 : shape.extents.back());
@@ -127,8 +128,10 @@ double line_error(const Elements& plain, int type, const TensorShape& shape,
   double most = 0;
   for (std::int64_t i = first; i < last; ++i) {
     const double want = oracle.values[block.at + static_cast<std::size_t>(i - block.begin)];
-    const double error = std::fabs(decode(plain.bits(i), type) - want);
-    if (std::isfinite(error)) most = std::max(most, error);
+    for (const Elements& one : plain) {
+      const double error = std::fabs(decode(one.bits(i), type) - want);
+      if (std::isfinite(error)) most = std::max(most, error);
+    }
   }
   return most;
 }
@@ -193,7 +196,8 @@ bool is_graph(const Task& task) { return task.operations.size() > 1; }
 
 Result<OutputReport> compare_output(const Task& task, std::size_t tensor, const Workload& workload,
                                     const Content& content, VirtualMemory& memory,
-                                    const OracleValues& oracle, VirtualMemory* plain) {
+                                    const OracleValues& oracle,
+                                    std::span<VirtualMemory* const> plain) {
   const Tensor& what = task.tensors[tensor];
   auto judge = OutputJudge::of(task, tensor, workload, content, memory);
   if (!judge) return judge.error();
@@ -204,10 +208,9 @@ Result<OutputReport> compare_output(const Task& task, std::size_t tensor, const 
   if (what.role == Role::out && !elements.all_written()) {
     for (std::int64_t i = 0; i < count; ++i) report.never_written += elements.written(i) ? 0 : 1;
   }
-  std::optional<Elements> own;
-  if (plain != nullptr)
-    own.emplace(judge->shape, what.type, plain->device(), plain->tensor(tensor));
-  const Elements* const poorer = own ? &*own : nullptr;
+  std::vector<Elements> poorer;
+  for (VirtualMemory* const ran : plain)
+    poorer.emplace_back(judge->shape, what.type, ran->device(), ran->tensor(tensor));
   std::size_t at = 0;
   for (const std::int64_t block : oracle.blocks) {
     const std::int64_t begin = block * OracleValues::block_elements;
@@ -217,16 +220,16 @@ Result<OutputReport> compare_output(const Task& task, std::size_t tensor, const 
       const double want = oracle.values[at], sum = oracle.sums[at];
       const std::uint64_t bits = elements.bits(i);
       const auto is_excused = [&] {
-        if (strains_types(content.kind) &&
-            fails_too(judge->bound, judge->extreme, *poorer, want, sum, i, overflows(content.kind)))
+        if (strains_types(content.kind) && fails_too(judge->bound, judge->extreme, poorer.front(),
+                                                     want, sum, i, overflows(content.kind)))
           return true;
         const double error = std::fabs(decode(bits, judge->bound.type) - want);
         return is_graph(task) &&
-               error <= granted * line_error(*poorer, judge->bound.type, judge->shape, oracle,
+               error <= granted * line_error(poorer, judge->bound.type, judge->shape, oracle,
                                              {begin, end, at - static_cast<std::size_t>(i - begin)},
                                              i);
       };
-      if (poorer != nullptr && !judge_one(judge->bound, judge->extreme, bits, want, sum, i).ok &&
+      if (!poorer.empty() && !judge_one(judge->bound, judge->extreme, bits, want, sum, i).ok &&
           is_excused()) {
         ++report.compared;
         ++report.excused;

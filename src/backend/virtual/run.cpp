@@ -42,9 +42,18 @@ bool is_written(const Tensor& tensor) {
   return tensor.role == Role::out || tensor.role == Role::in_out;
 }
 
+// The builds of the reference that show what honest arithmetic errs: a graph, which magnifies
+// errors, in each order of sums.
+std::span<const ReferenceBuild> honest_builds(const Task& task) {
+  static constexpr ReferenceBuild builds[] = {ReferenceBuild::plain, ReferenceBuild::in_turn,
+                                              ReferenceBuild::by_eights};
+  return std::span(builds).first(is_graph(task) ? 3 : 1);
+}
+
 Result<void> report_outputs(const VirtualContext& context, const TaskRef& task, const Case& what,
                             VirtualMemory& memory, CaseReport& report) {
-  std::unique_ptr<PlainRun> plain;
+  std::vector<std::unique_ptr<PlainRun>> plain;
+  std::vector<VirtualMemory*> honest;
   for (std::size_t i = 0; i < task->tensors.size(); ++i) {
     if (!is_written(task->tensors[i])) continue;
     auto oracle = context.oracle.values(task, i, what.workload, what.content, what.compare);
@@ -53,13 +62,14 @@ Result<void> report_outputs(const VirtualContext& context, const TaskRef& task, 
         compare_output(task, i, what.workload, what.content, memory, **oracle);
     if (!output) return output.error();
     if (output->failed > 0 && (strains_types(what.content.kind) || is_graph(*task))) {
-      if (plain == nullptr) {
-        auto ran = PlainRun::run(context, task, what);
+      for (const ReferenceBuild build : honest_builds(*task)) {
+        if (plain.size() >= honest_builds(*task).size()) break;
+        auto ran = PlainRun::over(context, task, what, build, {});
         if (!ran) return ran.error();
-        plain = std::move(*ran);
+        plain.push_back(std::move(*ran));
+        if (plain.back()->memory() != nullptr) honest.push_back(plain.back()->memory());
       }
-      output =
-          compare_output(task, i, what.workload, what.content, memory, **oracle, plain->memory());
+      output = compare_output(task, i, what.workload, what.content, memory, **oracle, honest);
       if (!output) return output.error();
     }
     if (what.hash) {

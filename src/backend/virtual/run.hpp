@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -57,12 +58,13 @@ bool strains_types(ContentKind kind);
 bool is_graph(const Task& task);
 
 // Compares output `tensor` in `memory` with `oracle`, counting elements never written apart.
-// `plain`: memory where the reference ran in arithmetic of the contract's own type; elements that
+// `plain`: memories where the reference ran in arithmetic of the contract's own type; elements that
 // fail there too are excused on contents that strain types, where content overflows if what stands
 // there is not finite; of graphs, elements within what honest arithmetic errs on their line.
 Result<OutputReport> compare_output(const Task& task, std::size_t tensor, const Workload& workload,
                                     const Content& content, VirtualMemory& memory,
-                                    const OracleValues& oracle, VirtualMemory* plain = nullptr);
+                                    const OracleValues& oracle,
+                                    std::span<VirtualMemory* const> plain = {});
 
 // Compares those elements of the runs that were written.
 Result<OutputReport> compare_written(const Task& task, std::size_t tensor, const Workload& workload,
