@@ -146,13 +146,15 @@ std::string TileText::fold_tile() const {
     const std::string& name = free_[d].name;
     const int at = static_cast<int>(d);
     const std::string extent = extent_call(free_[d].extent.text);
-    const char* format = "    const int first_{0} = min(tile.{0}, {1} - {2});\n";
+    const char* format = "    const int first_{0} = max(0, min(tile.{0}, {1} - {2}));\n";
+    const char* placed = is_guarded() ? "      const int {0} = first_{0} + {2};\n"
+                                      : "      const int {0} = min(first_{0} + {2}, {1} - 1);\n";
     if (at == lane_) {
       out += fmt::format(fmt::runtime(format), name, extent, "N");
-      inner = fmt::format("      const int {0} = first_{0} + along_;\n", name);
+      inner = fmt::format(fmt::runtime(placed), name, extent, "along_");
     } else if (at == second_) {
       out += fmt::format(fmt::runtime(format), name, extent, "M");
-      outer = fmt::format("      const int {0} = first_{0} + down_;\n", name);
+      outer = fmt::format(fmt::runtime(placed), name, extent, "down_");
     } else {
       out += fmt::format("    const int {0} = tile.{0};\n", name);
     }
@@ -265,9 +267,9 @@ std::string TileText::store_tile() const {
     if (at == lane_ || at == second_) {
       // The last tile begins earlier than its own first result.
       const bool lane = at == lane_;
-      place = fmt::format("(min(tile.{0}, {1} - {2}) + {3})", name, extent, lane ? "N" : "M",
-                          lane ? "along_" : "down_");
-      inside += fmt::format(" && {} >= tile.{}", place, name);
+      place = fmt::format("(max(0, min(tile.{0}, {1} - {2})) + {3})", name, extent,
+                          lane ? "N" : "M", lane ? "along_" : "down_");
+      inside += fmt::format(" && {0} >= tile.{1} && {0} < {2}", place, name, extent);
     }
     row = fmt::format("({} * {} + {})", row, extent, place);
   }

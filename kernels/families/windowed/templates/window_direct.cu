@@ -18,7 +18,7 @@
     "(ACROSS * ALONG + ACROSS + ALONG + 40) * MIN_BLOCKS * THREADS <= dev.registers"
   ],
   "plan": {
-    "require": ["graph_largest <= graph_counted", "ACROSS == 1 || graph_second > 1", "ACROSS <= graph_second && ALONG <= graph_lane"],
+    "require": ["graph_largest <= graph_counted", "ACROSS == 1 || graph_second > 1", "ACROSS < 2 * graph_second && ALONG < 2 * graph_lane"],
     "let": {
       "tiles": "graph_rows / (graph_lane * graph_second) * cdiv(graph_lane, ALONG) * cdiv(graph_second, ACROSS)",
       "groups": "cdiv(tiles, THREADS)"
