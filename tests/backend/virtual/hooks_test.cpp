@@ -82,7 +82,7 @@ TEST_CASE("long rows are shared by the blocks of a cluster", "[hooks][threads]")
   check_accepted(long_rows, "rows_in_cluster",
                  {{"CLUSTER", 4}, {"THREADS", 128}, {"VECTOR", 1}, {"ITEMS", 2}, {"SLOTS", 4}});
   check_accepted(long_rows, "rows_in_cluster",
-                 {{"CLUSTER", 2}, {"THREADS", 128}, {"ITEMS", 2}, {"SLOTS", 2}, {"TURNS", 0}});
+                 {{"CLUSTER", 2}, {"THREADS", 128}, {"ITEMS", 2}, {"SLOTS", 2}, {"TURNS", 2}});
   check_accepted(rows_graph({{"rows", 5}, {"cols", 6}}), "rows_in_cluster",
                  {{"CLUSTER", 8}, {"THREADS", 128}, {"VECTOR", 2}, {"TURNS", 2}});
 }

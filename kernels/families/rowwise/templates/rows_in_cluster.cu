@@ -12,7 +12,7 @@
     "VECTOR": {"name": "vector", "technique": "vector_load", "domain": [1, 2, 4, 8], "plain": 1},
     "ITEMS": {"name": "items", "technique": "items_per_thread", "domain": [1, 2, 3, 4, 6, 8, 12, 16], "plain": 4},
     "SLOTS": {"name": "slots", "domain": [0, 2, 4, 8, 12, 16, 24, 32, 48], "plain": 0},
-    "TURNS": {"name": "turns", "technique": "row_turns", "domain": [0, 1, 2, 4, 8, 16, 32, 64], "plain": 1},
+    "TURNS": {"name": "turns", "domain": [1, 2, 4, 8, 16], "plain": 1},
     "MIN_BLOCKS": {"name": "min_blocks", "technique": "launch_bounds", "domain": [1, 2, 3, 4], "plain": 1},
     "LOAD_HINT": {"name": "cache_hint", "technique": "cache_hint", "domain": [0, 1], "plain": 0},
     "STORE_HINT": {"name": "evict_first_store", "technique": "evict_first_store", "domain": [0, 1], "plain": 0}
@@ -35,7 +35,7 @@
   "plan": {
     "require": ["graph_run % VECTOR == 0"],
     "let": {
-      "clusters": "TURNS > 0 ? cdiv(graph_rows, TURNS) : min(graph_rows, max(resident.main / CLUSTER, 1))"
+      "clusters": "cdiv(graph_rows, TURNS)"
     },
     "launches": [
       {"name": "main", "entry": "rows_in_cluster", "grid": ["clusters * CLUSTER"], "block": ["THREADS"], "cluster": ["CLUSTER"],
@@ -47,14 +47,13 @@
       "again": "graph_rows * max(0, graph_cols - held) * graph_widest * (graph_passes + (graph_elements > 0) - 1)",
       "slice": "cdiv(graph_cols, CLUSTER)",
       "elements": "cdiv(slice, THREADS)",
-      "instructions": "elements * (graph_operations + 4) + graph_passes * 260 + 120",
-      "turns": "TURNS > 0 ? TURNS : cdiv(graph_rows * CLUSTER, model.resident * dev.sms)"
+      "instructions": "elements * (graph_operations + 4) + graph_passes * 260 + 120"
     },
-    "blocks": "cdiv(graph_rows, turns) * CLUSTER",
+    "blocks": "clusters * CLUSTER",
     "threads": "THREADS",
     "registers": "min(36 + ITEMS * each / 4, 65536 / (THREADS * MIN_BLOCKS))",
     "shared_bytes": "kept_bytes + boxes + 512",
-    "rounds": "256 * turns",
+    "rounds": "256 * TURNS",
     "issue": "256 * THREADS / 32 * instructions / 4",
     "math": "256 * THREADS / 32 * elements * graph_operations / 4",
     "shared": "256 * min(slice, SLOTS * THREADS * VECTOR) * each / VECTOR * (graph_passes + (graph_elements > 0)) / 128",
