@@ -5,6 +5,7 @@
 
 #include "task/axes.hpp"
 #include "task/content.hpp"
+#include "task/stage_plan.hpp"
 #include "verify/ratios.hpp"
 #include "verify/shapes.hpp"
 
@@ -25,6 +26,8 @@ double interpreted_budget(ProofLevel level) {
 }
 constexpr double real_budget = 4e9;
 constexpr std::int64_t few_lines = 3;  // lines, where more are too dear
+// So many budgets are beyond a virtual device, for a case that is taken whatever it costs too.
+constexpr double beyond = 2;
 // Taken whatever they cost.
 constexpr std::size_t least_cases = 3;
 // Above this many elements a full-size output is compared by draws.
@@ -142,10 +145,11 @@ class Battery {
   }
 
   // How a shape that is too dear is made cheaper, one after another.
-  enum class Cut { slabs, lines, planes };
+  enum class Cut { slabs, lines, planes, small };
 
   // An axis of a shape cut to: its reduced axes to a slab and a tail; few lines of the free axes
-  // that nothing tiles; few planes of the reduced axes but the last, whose product a plan walks.
+  // that nothing tiles; few planes of the reduced axes but the last, whose product a plan walks;
+  // a few dozen elements of every axis, where the sizes themselves are beyond a device.
   std::int64_t cut_size(const Axis& axis, Cut cut, std::int64_t size) const {
     const bool reduced = axis.kind == AxisKind::reduced;
     switch (cut) {
@@ -155,6 +159,8 @@ class Battery {
         const bool untiled = axis.kind == AxisKind::free && steps_.step(axis.name) <= 1;
         return untiled ? std::min(size, few_lines) : size;
       }
+      case Cut::small:
+        return axis.kind == AxisKind::fixed ? size : std::min(size, alike);
       default: {
         const auto last = std::find_if(task_.axes.rbegin(), task_.axes.rend(), [](const Axis& one) {
           return one.kind == AxisKind::reduced;
@@ -172,8 +178,12 @@ class Battery {
       run.workload = *shape;
       return cost(run) > budget_;
     };
-    for (const Cut cut : {Cut::slabs, Cut::lines, Cut::planes}) {
-      if (!shape || !is_expensive()) break;
+    const auto is_beyond = [&] {
+      return !task_.reference.stages.empty() &&
+             reference_terms(task_, *shape) > beyond * interpreted_budget(level_);
+    };
+    for (const Cut cut : {Cut::slabs, Cut::lines, Cut::planes, Cut::small}) {
+      if (!shape || !is_expensive() || (cut == Cut::small && (real_ || !is_beyond()))) break;
       for (const Axis& axis : task_.axes)
         wanted.sizes[axis.name] = cut_size(axis, cut, wanted.sizes[axis.name]);
       shape = fitting(task_, requirements_, steps_, wanted);

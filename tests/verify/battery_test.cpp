@@ -252,6 +252,31 @@ TEST_CASE("a product of reduced axes stays affordable") {
   }
 }
 
+TEST_CASE("sizes that large steps multiply to stay within a virtual device") {
+  Task task;
+  task.name = task.family = "planes";
+  task.axes = {{"n"}, {"h"}, {"w"}};
+  task.tensors = {Tensor{"x", Role::in, DType::f32, {"n", "h", "w"}, {}, {}, {}},
+                  Tensor{"y", Role::out, DType::f32, {"n", "h", "w"}, {}, {}, {}}};
+  task.operations = {{"op", "relu", {"x"}, {"y"}, {}}};
+  task.time_shapes = {{{{"n", 8192}, {"h", 8192}, {"w", 8192}}}};
+  REQUIRE(complete(task));
+  for (const std::int64_t step : {16, 512, 4096}) {
+    KernelSource source;
+    source.constants = {{"STEP", step}};
+    source.plan.launches = {{.name = "k",
+                             .entry = "k",
+                             .grid = {"cdiv(w,STEP)", "cdiv(h,STEP)", "cdiv(n,STEP)"},
+                             .block = {32}}};
+    for (const Case& run : battery(task, source, DeviceSpec{}, ProofLevel::candidate, 1, false)) {
+      double elements = 1;
+      for (const auto& [axis, size] : run.workload.sizes) elements *= static_cast<double>(size);
+      INFO(step << " a step");
+      CHECK(elements <= 48e6);
+    }
+  }
+}
+
 TEST_CASE("a device meets denormals where the contract's own type can hold what is made of them") {
   struct Row {
     const char* op;
