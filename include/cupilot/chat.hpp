@@ -64,7 +64,7 @@ struct ChatReply {
 
 // Tells what came of a candidate that answers led to.
 struct ChatOutcome {
-  std::string key{};      // what the keys of its questions begin with: "slot 17"
+  std::string key{};      // begins the keys of its questions: "slot 17"
   double log2_gain = 0;   // over the best kernel before it; 0: it is not the best
   bool proposed = false;  // a model proposed its strategy, in answer to this or an earlier question
 };

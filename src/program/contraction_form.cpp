@@ -187,7 +187,8 @@ std::optional<ContractionText::Direct> ContractionText::direct(const std::string
     std::size_t close = 0;
     SiteRead from{.name = read.name, .source = read.source, .extents = read.extents};
     from.at = arguments_at(factor, opening.size() - 1, close);
-    if (tensor == nullptr || tensor->role == Role::in_out || computed || tensor->type > DType::e5m2 || close + 2 != factor.size() ||
+    if (tensor == nullptr || tensor->role == Role::in_out || computed ||
+        tensor->type > DType::e5m2 || close + 2 != factor.size() ||
         from.at.size() != from.extents.size())
       return std::nullopt;
     const AffineNames names = affine_names();

@@ -37,8 +37,8 @@ struct ModelEndpoint {
   int retries = 4;                 // repeats of a request that failed in a repeatable way
   double requests_per_minute = 0;  // 0: no own limit
   double tokens_per_minute = 0;
-  // Says how the constant beginning of prompts is marked for keeping: "marks" (cache_control), "key"
-  // (prompt_cache_key), "none"; default: marks for `messages`, none for others.
+  // Says how the constant beginning of prompts is marked for keeping: "marks" (cache_control),
+  // "key" (prompt_cache_key), "none"; default: marks for `messages`, none for others.
   std::string cache{};
 };
 

@@ -37,17 +37,17 @@ bool is_of(const OperatorRow& row, std::string_view of) {
   const auto folds = [](const OperatorStage& stage) { return stage.kind != StageKind::map; };
   if (of == "windows") return row.group == "window";
   if (of == "exponentials") return any(takes_exponentials);
-  if (of == "softmax")
+  if (of == "normalised_exponentials")
     return any(
         [&](const OperatorStage& stage) { return folds(stage) && takes_exponentials(stage); });
   return row.factors > 0 || any(folds);
 }
 
-// A reference text of the user's own says little: exponentials are named, and softmax takes a
-// largest one from them.
+// A reference text of the user's own says little: exponentials are named, and normalised ones take
+// a largest one from them.
 bool may_have_work(const std::string& text, std::string_view of) {
   const auto names = [&](const char* word) { return text.find(word) != std::string::npos; };
-  if (text.empty() || (of != "exponentials" && of != "softmax")) return true;
+  if (text.empty() || (of != "exponentials" && of != "normalised_exponentials")) return true;
   return names("exp") && (of == "exponentials" || names("max"));
 }
 

@@ -27,7 +27,7 @@ constexpr Rule table[] = {
     {"einsum", einsum},
     {"matmul", matmul},
     {"linear", linear},
-    {"attention", attention},
+    {"queried", queried},
     {"window", window},
     {"transposed_window", transposed_window},
     {"pool", pool},

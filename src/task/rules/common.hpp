@@ -55,7 +55,7 @@ Result<RuleResult> groups(const RuleCall& call);
 Result<RuleResult> einsum(const RuleCall& call);
 Result<RuleResult> matmul(const RuleCall& call);
 Result<RuleResult> linear(const RuleCall& call);
-Result<RuleResult> attention(const RuleCall& call);
+Result<RuleResult> queried(const RuleCall& call);
 Result<RuleResult> window(const RuleCall& call);
 Result<RuleResult> transposed_window(const RuleCall& call);
 Result<RuleResult> pool(const RuleCall& call);

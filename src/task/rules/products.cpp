@@ -125,8 +125,8 @@ Result<RuleResult> linear(const RuleCall& call) {
 
 // Queries m and keys n of d numbers, values of e numbers, batches before them: q(b…, m, d),
 // k(b…, n, d), v(b…, n, e); further inputs are broadcast to b…, m, n.
-Result<RuleResult> attention(const RuleCall& call) {
-  if (call.inputs.size() < 3) return unfit("attention takes queries, keys and values");
+Result<RuleResult> queried(const RuleCall& call) {
+  if (call.inputs.size() < 3) return unfit("the inputs are queries, keys and values");
   std::vector<ExprShape> batches;
   for (std::size_t i = 0; i < 3; ++i) {
     const ExprShape& shape = call.inputs[i].shape;

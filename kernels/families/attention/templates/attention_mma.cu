@@ -93,8 +93,7 @@ constexpr int THREADS = BLOCK_M / WARP_M * WARPS_N * 32;
 constexpr int PITCH_K = BLOCK_K + 4;  // of a tile whose rows run along the terms
 constexpr int PITCH_N = BLOCK_N + 8;  // of one whose rows run along the columns
 constexpr int A_FLOATS = BLOCK_M * PITCH_K;
-constexpr int B_FLOATS =
-    BLOCK_N * PITCH_K > BLOCK_K * PITCH_N ? BLOCK_N * PITCH_K : BLOCK_K * PITCH_N;
+constexpr int B_FLOATS = BLOCK_N * PITCH_K > BLOCK_K* PITCH_N ? BLOCK_N* PITCH_K : BLOCK_K* PITCH_N;
 constexpr int STAGE = A_FLOATS + B_FLOATS;
 constexpr int DOWN = WARP_M / 16, ACROSS = WARP_N / 8;
 
@@ -218,8 +217,7 @@ __device__ __forceinline__ void product(const Matrix& a, const Matrix& b, int to
     wait_copies<STAGES - 2>();  // slab s has landed
     __syncthreads();            // everyone's part of it; and everyone has left slab s - 1
     const int next = s + STAGES - 1;
-    if (next < slabs)
-      start_slab<TURNED>(ring + filling * STAGE, a, b, top, left, next * BLOCK_K);
+    if (next < slabs) start_slab<TURNED>(ring + filling * STAGE, a, b, top, left, next * BLOCK_K);
     commit_copies();
     const float* stage = ring + reading * STAGE;
     multiply_slab<TURNED>(stage, stage + A_FLOATS, warp_top, warp_left, totals);

@@ -96,8 +96,7 @@ struct Slice {
       const long long from = first + ITEMS * STEP;
 #pragma unroll 4
       for (int s = 0; s < SLOTS; ++s) {
-        if (from + s * STEP < end)
-          kept[s * THREADS] = graph.load<VECTOR>(at, from + s * STEP);
+        if (from + s * STEP < end) kept[s * THREADS] = graph.load<VECTOR>(at, from + s * STEP);
       }
     }
   }

@@ -166,8 +166,7 @@ struct Share {
 #pragma unroll
     for (int i = 0; i < PLACES; ++i) places[i] = graph.left_place(batch, top + row_a(i));
 #pragma unroll
-    for (int i = 0; i < EACH_B; ++i)
-      channels[i] = graph.right_place(batch, left_column + row_b(i));
+    for (int i = 0; i < EACH_B; ++i) channels[i] = graph.right_place(batch, left_column + row_b(i));
   }
   __device__ __forceinline__ void fetch(const Terms& terms) {
 #pragma unroll

@@ -103,8 +103,7 @@ struct Share {
   __device__ __forceinline__ void fetch(const Terms& terms) {
 #pragma unroll
     for (int i = 0; i < EACH_A; ++i) {
-      const Graph::Term term =
-          terms.at((static_cast<int>(threadIdx.x) + i * THREADS) / BLOCK_M);
+      const Graph::Term term = terms.at((static_cast<int>(threadIdx.x) + i * THREADS) / BLOCK_M);
       if constexpr (THREADS % BLOCK_M == 0) {
         a[i] = graph.left_factor(first, term);
       } else {
@@ -184,8 +183,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) window_product
     if (!left.present) continue;
 #pragma unroll
     for (int j = 0; j < THREAD_N; ++j) {
-      const Graph::Right right =
-          graph.right_place(batch, left_column + lane_n * THREAD_N + j);
+      const Graph::Right right = graph.right_place(batch, left_column + lane_n * THREAD_N + j);
       if (right.present) graph.store(left, right, sum[i][j]);
     }
   }
