@@ -132,7 +132,7 @@ class GraphText : public StageText {
     return i + 1 < pass.members.size() && pass.members[i + 1].squares;
   }
 
-  // What a thread keeps of each pass, and how that of two threads combines.
+  // Declares what a thread keeps of each pass, and how that of two threads combines.
   std::string passes_text() const {
     if (down() || passes_.empty()) return "";
     std::string out = "#include \"cupilot/passes.cuh\"\ntemplate <int P>\nstruct Pass;\n";
@@ -333,7 +333,7 @@ class GraphText : public StageText {
     return stages_before(whole, -1);
   }
 
-  // What the rows gave, folded over all of them.
+  // Folds what the rows gave over all of them.
   std::string joins() const {
     if (site_.joins.empty()) return "";
     std::string results, terms, finishes;

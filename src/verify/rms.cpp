@@ -36,7 +36,7 @@ class Judge {
     const std::int64_t lines = (least_for_rms + line - 1) / line;
     const std::int64_t group = lines * line;
     for (std::int64_t first = 0; first < count; first += group) {
-      // What is left of a group goes with the one before it.
+      // The rest of a group goes with the one before it.
       const bool last = count - first < 2 * group;
       const std::int64_t size = last ? count - first : group;
       judge(first, size, line_factor, first, true);

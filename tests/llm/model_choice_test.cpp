@@ -102,7 +102,7 @@ TEST_CASE("a strong model follows a cheap one that brings nothing, until a gain"
   for (int slot = 6; slot < 10; ++slot) CHECK(next(slot, 0) == "cheap");
   for (int slot = 10; slot < 20; ++slot) CHECK(next(slot, slot == 19 ? 0.2 : 0) == "strong");
   CHECK(next(20, 0) == "cheap");
-  // What the cheap one answered unreadably goes up at once.
+  // An unreadable answer of the cheap one goes up at once.
   CHECK(models.choose(question(21, "write", 1)).front() == "strong");
   // Candidates that no model of the role had a part in say nothing of it.
   for (int slot = 100; slot < 120; ++slot) models.told({fmt::format("slot {}", slot), 0, false});

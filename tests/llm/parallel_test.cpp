@@ -125,7 +125,7 @@ TEST_CASE("a request waits for room that those under way give back", "[llm][thre
   budget.settle("b", most, used);
   CHECK_FALSE(budget.reserve("c", most, [] { return false; }));
   CHECK(budget.sum().tokens == 20);
-  // What never fits is refused at once, whoever is under way.
+  // A request that never fits is refused at once, whoever is under way.
   REQUIRE(budget.reserve("d", used));
   CHECK_FALSE(budget.reserve("e", {.tokens = 90}));
   budget.settle("d", used, used);

@@ -76,7 +76,7 @@ class SlowEndpoint {
   int most() const { return most_; }
 
  private:
-  // Of the question alone, so that only the order of the answers differs.
+  // Depends on the question alone, so that only the order of the answers differs.
   static std::string plan(const std::string& question) {
     const std::size_t digest = std::hash<std::string>{}(question) % 100'000;
     nlohmann::json all = nlohmann::json::array();

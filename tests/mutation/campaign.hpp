@@ -48,7 +48,7 @@ struct Verdict {
 };
 // A kernel's task by the words of its header; files are named from the repository's root.
 Result<Task> task_of(const std::string& root, const std::vector<std::string>& words);
-// What the whole pipe says of a source as a finalist.
+// Puts a source through the whole pipe as a finalist.
 Verdict judge_source(const Task& task, const KernelSource& source, Backend& backend);
 Verdict judge(const std::string& root, const Mutant& mutant, const KernelSource& original,
               Backend& backend);

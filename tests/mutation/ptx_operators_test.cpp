@@ -1,4 +1,4 @@
-// What each operator makes of a small PTX text.
+// Checks what each operator makes of a small PTX text.
 #include "ptx_operators.hpp"
 
 #include <algorithm>

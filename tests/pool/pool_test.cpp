@@ -100,7 +100,7 @@ TEST_CASE("a pool's file keeps every field of an entry") {
   CHECK(read.tags == kept.tags);
   CHECK(read.kernel == kept.kernel);
   CHECK(read.computes == kept.computes);
-  // The same entry without its kernel.
+  // This entry again, without its kernel.
   PoolEntry bare = kept;
   bare.kernel.clear();
   REQUIRE(pool->add(bare));

@@ -157,7 +157,7 @@ std::optional<Fault> lacks_memory(const ResolvedPlan& plan) {
       "buffers"};
 }
 
-// What a launch may take whatever its task computes: its threads begin, look for work and end.
+// Grants a launch what its threads take to begin, look for work and end, whatever they compute.
 std::uint64_t threads_budget(const ResolvedLaunch& launch) {
   constexpr std::uint64_t of_a_warp = 1024;
   const auto threads = static_cast<std::uint64_t>(launch.block[0]) *

@@ -24,7 +24,7 @@ struct WholeProof {
   int outputs = 0;                   // judged, over all contents
 };
 
-// What a task's outputs should be on one content, and by how much honest executions miss that.
+// Holds a task's outputs on one content, and by how much honest executions miss them.
 struct HonestReference {
   Case what{};
   Storages inputs{};

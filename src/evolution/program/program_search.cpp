@@ -214,7 +214,7 @@ class ProgramSearch {
 
   Error interrupted() const { return {ErrorCode::failure, "interrupted", ""}; }
 
-  // Of the time for parts; before the first program all the time is theirs.
+  // Parts have a share of the time; before the first program all of it is theirs.
   double seconds_left() const {
     const double share = ready_partitions(record_).empty() ? 1.0 : share_of_parts;
     return share * options_.max_seconds - options_.seconds_before -
