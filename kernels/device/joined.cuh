@@ -1,4 +1,4 @@
-// What rows gave, folded over all of them: a thread's share, a block's, and those of all blocks by
+// Folds what rows gave over all of them: a thread's share, a block's, and those of all blocks by
 // the last of them to arrive. Wants: team.cuh, a Graph of rows.
 
 struct JoinShare {

@@ -29,7 +29,7 @@ __device__ __forceinline__ float of_team(float value, float* shared) {
   return value;
 }
 
-// The same of several floats that `How` combines together (passes.cuh). `shared`: How::SIZE values
+// Does so for several floats that `How` combines together (passes.cuh). `shared`: How::SIZE values
 // a warp.
 template <int TEAM, class How>
 __device__ __forceinline__ typename How::State of_team(typename How::State value, float* shared) {

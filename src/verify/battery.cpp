@@ -144,10 +144,10 @@ class Battery {
     return padded_cost(task_, steps_, run.workload) * runs;
   }
 
-  // How a shape that is too dear is made cheaper, one after another.
+  // Makes a shape that is too dear cheaper, one after another.
   enum class Cut { slabs, lines, planes, small };
 
-  // An axis of a shape cut to: its reduced axes to a slab and a tail; few lines of the free axes
+  // Cuts an axis of a shape to: its reduced axes to a slab and a tail; few lines of the free axes
   // that nothing tiles; few planes of the reduced axes but the last, whose product a plan walks;
   // a few dozen elements of every axis, where the sizes themselves are beyond a device.
   std::int64_t cut_size(const Axis& axis, Cut cut, std::int64_t size) const {

@@ -224,7 +224,7 @@ Result<OutputReport> compare_output(const Task& task, std::size_t tensor, const 
                                                      want, sum, i, overflows(content.kind)))
           return true;
         const double error = std::fabs(decode(bits, judge->bound.type) - want);
-        return is_graph(task) &&
+        return is_graph(task) && what.check.kind == CheckKind::within &&
                error <= granted * line_error(poorer, judge->bound.type, judge->shape, oracle,
                                              {begin, end, at - static_cast<std::size_t>(i - begin)},
                                              i);

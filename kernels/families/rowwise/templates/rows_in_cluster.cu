@@ -130,8 +130,8 @@ struct Slice {
   }
 };
 
-// What each warp has, in the shared memory of all blocks. Two halves: a warp sends to one again
-// after the barrier that follows the other, which all reach after reading the first.
+// Holds what each warp has, in the shared memory of all blocks. Two halves: a warp sends to one
+// again after the barrier that follows the other, which all reach after reading the first.
 struct Exchange {
   float (*boxes)[CLUSTER * WARPS * MOST_STATE];
   int rank;

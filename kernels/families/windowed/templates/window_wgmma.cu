@@ -99,8 +99,8 @@ struct Slab {
   uint4 channels[PLANES][BLOCK_N * 8];
 };
 
-// What the tensor core keeps of a value, and what is left. It cuts off bits; three eighths of the
-// last one that it keeps are added before, up to three quarters by the value's size.
+// Splits a value into what the tensor core keeps and the rest. It cuts off bits; three eighths of
+// the last one that it keeps are added before, up to three quarters by the value's size.
 __device__ __forceinline__ unsigned plane_of(float& value) {
   const unsigned out = __float_as_uint(value * (1.0f + 0x3p-13f));
   if constexpr (PLANES > 1) value -= __uint_as_float(out & 0xffffe000u);
