@@ -58,6 +58,9 @@ int list_suite(const std::string& name, bool json) {
         {one.word, std::string(name_of(one.task.precision)), sizes_text(one.task), one.title});
   }
   say(table(rows));
+  if (!suite->beside.empty())
+    say(fmt::format("{} of them in another class too, such as {}", suite->beside.size(),
+                    suite->beside[0].word));
   for (const SuiteGap& gap : suite->skipped)
     say(fmt::format("no row: {} ({}): {}", gap.word, gap.title, gap.reason));
   say(fmt::format("such as: cupilot evolve {} {}", suite->tasks[0].word,

@@ -330,7 +330,9 @@ std::string tasks_json(const Families& families) {
 }
 
 std::string suite_json(const Suite& suite) {
-  Json tasks = Json::array(), skipped = Json::array();
+  Json tasks = Json::array(), beside = Json::array(), skipped = Json::array();
+  for (const SuiteTask& one : suite.beside)
+    beside.push_back({{"task", one.word}, {"precision", name_of(one.task.precision)}});
   for (const SuiteTask& one : suite.tasks) {
     Json axes = Json::array();
     for (const Axis& axis : one.task.axes) axes.push_back(axis.name);
@@ -350,6 +352,7 @@ std::string suite_json(const Suite& suite) {
   return dump({{"suite", suite.name},
                {"source", suite.source},
                {"tasks", std::move(tasks)},
+               {"beside", std::move(beside)},
                {"skipped", std::move(skipped)}});
 }
 

@@ -23,6 +23,7 @@ namespace {
 struct SuiteRow {
   std::string id, title, structure, note, apart;
   const Json* task = nullptr;
+  std::optional<Precision> also{};  // class in which the task is searched too
 };
 struct SuiteFile {
   Json json;
@@ -30,6 +31,16 @@ struct SuiteFile {
   std::vector<SuiteRow> rows;
   std::vector<SuiteGap> skipped;
 };
+
+std::optional<Precision> read_also(JsonObject& object) {
+  const std::string word = object.text("also", false);
+  if (word.empty()) return {};
+  const auto precision = precision_from(word);
+  if (!precision)
+    object.fail("also", fmt::format("'{}' is no known class", word.substr(0, 60)),
+                "write a class of docs/formats/task.md, such as fp32-emulated");
+  return precision;
+}
 
 SuiteRow read_suite_row(JsonFaults& faults, const Json& json, const std::string& where) {
   JsonObject object(faults, json, where);
@@ -39,6 +50,7 @@ SuiteRow read_suite_row(JsonFaults& faults, const Json& json, const std::string&
   row.structure = object.text("structure", false);
   row.note = object.text("note", false);
   row.apart = object.text("apart", false);
+  row.also = read_also(object);
   row.task = object.find_object("task", true);
   object.done();
   return row;
@@ -128,10 +140,13 @@ Error unknown_row(const SuiteFile& suite, const std::string& id) {
           fmt::format("name one, such as {}/{}; {}", suite.name, suite.rows.front().id, list)};
 }
 
-// The row's task with its sizes, neither completed nor validated.
-Result<Task> read_suite_task(const SuiteFile& suite, const SuiteRow& row) {
+// The row's task with its sizes, in `precision` where one is given; neither completed nor
+// validated.
+Result<Task> read_suite_task(const SuiteFile& suite, const SuiteRow& row,
+                             std::optional<Precision> precision = {}) {
   Json json = {{"cupilot_task", 2}};
   json.update(*row.task);
+  if (precision) json["precision"] = name_of(*precision);
   const std::string origin = fmt::format("{}: {}", suite.origin, row.id);
   std::string reference;
   auto task = read_task(json, origin, reference);
@@ -208,12 +223,20 @@ Result<Suite> load_suite(std::string_view name) {
   auto file = find_suite(name);
   if (!file) return file.error();
   Suite suite{.name = file->name, .source = file->source, .skipped = file->skipped};
-  for (const SuiteRow& row : file->rows) {
-    auto task = read_suite_task(*file, row);
+  const auto add = [&](std::vector<SuiteTask>& tasks, const SuiteRow& row, const std::string& word,
+                       std::optional<Precision> precision) -> Result<void> {
+    auto task = read_suite_task(*file, row, precision);
     if (!task) return task.error();
-    const std::string word = file->name + "/" + row.id;
     if (auto done = finish_task(*task); !done) return std::move(done.error()).while_doing(word);
-    suite.tasks.push_back({word, row.title, row.structure, row.note, row.apart, std::move(*task)});
+    tasks.push_back({word, row.title, row.structure, row.note, row.apart, std::move(*task)});
+    return {};
+  };
+  for (const SuiteRow& row : file->rows) {
+    const std::string word = file->name + "/" + row.id;
+    if (auto added = add(suite.tasks, row, word, {}); !added) return added.error();
+    if (!row.also) continue;
+    const std::string too = fmt::format("{}@{}", word, name_of(*row.also));
+    if (auto added = add(suite.beside, row, too, row.also); !added) return added.error();
   }
   return suite;
 }
@@ -223,11 +246,22 @@ Result<Task> task_from_suite(const std::vector<std::string>& words) {
   const std::size_t slash = word.find('/');
   const auto file = find_suite(std::string_view(word).substr(0, slash));
   if (!file) return file.error();
-  const std::string id = slash == std::string::npos ? "" : word.substr(slash + 1);
+  const std::string typed = slash == std::string::npos ? "" : word.substr(slash + 1);
+  const std::size_t at = typed.find('@');
+  const std::string id = typed.substr(0, at);
   const auto row = std::find_if(file->rows.begin(), file->rows.end(),
                                 [&](const SuiteRow& one) { return one.id == id; });
   if (row == file->rows.end()) return unknown_row(*file, id);
-  auto task = read_suite_task(*file, *row);
+  std::optional<Precision> precision;
+  if (at != std::string::npos) {
+    precision = precision_from(typed.substr(at + 1));
+    if (!precision)
+      return Error{ErrorCode::usage,
+                   fmt::format("{}: '{}' is no known class", word.substr(0, slash + 1 + at),
+                               typed.substr(at + 1, 60)),
+                   "write a class of docs/formats/task.md, such as fp32-emulated"};
+  }
+  auto task = read_suite_task(*file, *row, precision);
   if (!task) return task;
   std::set<std::string> given;
   for (std::size_t i = 1; i < words.size(); ++i) {

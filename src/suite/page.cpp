@@ -133,8 +133,8 @@ std::string suite_page(const SuiteReport& report) {
   html += fmt::format(
       "<h1>{}</h1>\n<p class=\"quiet\">{}</p>\n<p>{} of {} tasks solved, {} ended; median share of "
       "the floor {:.1f} %.</p>\n",
-      html_text(report.suite), html_text(report.source), report.solved, report.rows.size(),
-      report.ended, 100 * report.median_floor_share);
+      html_text(report.suite), html_text(report.source), report.solved, report.tasks, report.ended,
+      100 * report.median_floor_share);
   for (const std::string& notice : report.notices) html += "<p>" + html_text(notice) + "</p>\n";
   return html + means_table(report) + rows_table(report, false) + rows_table(report, true) +
          conditions_list(report) + "</body>\n</html>\n";

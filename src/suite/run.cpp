@@ -71,6 +71,23 @@ Result<void> settle(const SuiteOptions& options, const Suite& suite) {
   return {};
 }
 
+// The suite with each row beside another right after it.
+Result<Suite> load_rows(const std::string& name) {
+  auto suite = load_suite(name);
+  if (!suite) return suite;
+  std::vector<SuiteTask> tasks;
+  std::size_t next = 0;
+  for (SuiteTask& task : suite->tasks) {
+    const std::string prefix = task.word + "@";
+    tasks.push_back(std::move(task));
+    while (next < suite->beside.size() && suite->beside[next].word.starts_with(prefix))
+      tasks.push_back(std::move(suite->beside[next++]));
+  }
+  suite->tasks = std::move(tasks);
+  suite->beside.clear();
+  return suite;
+}
+
 Result<std::vector<const SuiteTask*>> chosen(const Suite& suite,
                                              const std::vector<std::string>& only) {
   const std::set<std::string> wanted(only.begin(), only.end());
@@ -219,7 +236,7 @@ Result<SuiteReport> run_suite(const SuiteOptions& options) {
     if (options.devices.empty() || options.run_dir.empty())
       return Error{ErrorCode::usage, "a suite's run needs a device and a directory", ""};
     if (auto known = check_contestants(options.against); !known) return known.error();
-    auto suite = load_suite(options.suite);
+    auto suite = load_rows(options.suite);
     if (!suite) return suite.error();
     auto tasks = chosen(*suite, options.only);
     if (!tasks) return tasks.error();
@@ -248,7 +265,7 @@ Result<SuiteReport> read_suite_run(const std::string& run_dir) {
     const SortedJson settings = SortedJson::parse(*text, nullptr, false);
     if (!settings.is_object() || !settings.contains("suite") || !settings["suite"].is_string())
       return Error{ErrorCode::usage, settings_path(run_dir) + " names no suite", ""};
-    auto suite = load_suite(settings["suite"].get<std::string>());
+    auto suite = load_rows(settings["suite"].get<std::string>());
     if (!suite) return suite.error();
     return report_of(run_dir, *suite, settings);
   });

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
+#include <map>
 
 #include <cupilot/parts/contestants.hpp>
 #include <cupilot/parts/suite_run.hpp>
@@ -13,6 +13,9 @@ namespace {
 constexpr double faster_above = 1.01, slower_below = 0.99;
 constexpr std::size_t largest_left_out = 5;
 constexpr std::string_view best_of_torch = "best of torch", autotune = "torch-max-autotune";
+
+// The id without the class that follows an '@'.
+std::string_view stem(std::string_view id) { return id.substr(0, id.find('@')); }
 
 // The fastest of the contestants that count, without the one that compiles longest.
 const SuiteTime* best_time(const SuiteRow& row) {
@@ -103,21 +106,50 @@ std::vector<std::string> columns_of(const std::vector<SuiteRow>& rows) {
 }
 
 template <class Key>
-void add_groups(SuiteReport& report, std::string_view against, const char* word, Key key) {
-  std::set<std::string> keys;
+void add_groups(SuiteReport& report, const std::vector<const SuiteRow*>& all,
+                std::string_view against, const char* word, Key key) {
+  std::map<std::string, std::vector<const SuiteRow*>> groups;
+  for (const SuiteRow* row : all) {
+    if (!key(*row).empty()) groups[key(*row)].push_back(row);
+  }
+  for (const auto& [name, rows] : groups)
+    report.means.push_back(mean_of(rows, against, std::string(word) + " " + name));
+}
+
+// Each task by the faster of its rows.
+std::vector<const SuiteRow*> faster_rows(const SuiteReport& report) {
+  std::vector<const SuiteRow*> rows;
   for (const SuiteRow& row : report.rows) {
-    if (!key(row).empty()) keys.insert(key(row));
-  }
-  for (const std::string& one : keys) {
-    std::vector<const SuiteRow*> rows;
-    for (const SuiteRow& row : report.rows) {
-      if (key(row) == one) rows.push_back(&row);
+    const bool solved = row.ended && row.error.empty() && row.time_us > 0;
+    if (stands_beside(row).empty()) {
+      rows.push_back(&row);
+    } else if (solved && !rows.empty() && rows.back()->ended &&
+               stands_beside(row) == stem(rows.back()->id) &&
+               (!rows.back()->error.empty() || row.time_us < rows.back()->time_us)) {
+      rows.back() = &row;
     }
-    report.means.push_back(mean_of(rows, against, std::string(word) + " " + one));
   }
+  return rows;
+}
+
+void add_means(SuiteReport& report, const std::vector<const SuiteRow*>& own,
+               const std::vector<const SuiteRow*>& beside, std::string_view against) {
+  report.means.push_back(mean_of(own, against, "all"));
+  add_groups(report, own, against, "class", [](const SuiteRow& row) { return row.proved; });
+  add_groups(report, own, against, "family", [](const SuiteRow& row) { return row.family; });
+  if (std::none_of(beside.begin(), beside.end(), [](const SuiteRow* row) { return row->ended; }))
+    return;
+  add_groups(report, beside, against, "beside in",
+             [](const SuiteRow& row) { return row.precision; });
+  report.means.push_back(mean_of(faster_rows(report), against, "all, the faster class"));
 }
 
 }  // namespace
+
+std::string_view stands_beside(const SuiteRow& row) {
+  const std::string_view id = stem(row.id);
+  return id.size() == row.id.size() ? std::string_view() : id;
+}
 
 double floor_share(const SuiteRow& row) {
   return row.time_us > 0 ? std::min(1.0, row.floor_us / row.time_us) : 0;
@@ -139,11 +171,14 @@ const SuiteTime* time_against(const SuiteRow& row, std::string_view name) {
 
 void summarise(SuiteReport& report) {
   report.means.clear();
-  report.ended = report.solved = 0;
-  std::vector<const SuiteRow*> all;
+  report.tasks = report.ended = report.solved = 0;
+  std::vector<const SuiteRow*> own, beside;
   std::vector<double> shares;
   for (const SuiteRow& row : report.rows) {
-    all.push_back(&row);
+    const bool repeats = !stands_beside(row).empty();
+    (repeats ? beside : own).push_back(&row);
+    if (repeats) continue;
+    ++report.tasks;
     report.ended += row.ended ? 1 : 0;
     if (!row.ended || !row.error.empty()) continue;
     ++report.solved;
@@ -152,11 +187,8 @@ void summarise(SuiteReport& report) {
   std::sort(shares.begin(), shares.end());
   report.median_floor_share =
       shares.empty() ? 0 : (shares[shares.size() / 2] + shares[(shares.size() - 1) / 2]) / 2;
-  for (const std::string& against : columns_of(report.rows)) {
-    report.means.push_back(mean_of(all, against, "all"));
-    add_groups(report, against, "class", [](const SuiteRow& row) { return row.proved; });
-    add_groups(report, against, "family", [](const SuiteRow& row) { return row.family; });
-  }
+  for (const std::string& against : columns_of(report.rows))
+    add_means(report, own, beside, against);
 }
 
 }  // namespace cupilot

@@ -130,7 +130,7 @@ std::string suite_markdown(const SuiteReport& report) {
   const std::vector<std::string> names = names_of_times(report);
   std::string text = fmt::format(
       "{}: {} of {} tasks solved, {} ended; median share of the floor {:.1f} %.\n\n", report.suite,
-      report.solved, report.rows.size(), report.ended, 100 * report.median_floor_share);
+      report.solved, report.tasks, report.ended, 100 * report.median_floor_share);
   text += mean_rows(report) + "\n| task | class | proved | us | of floor |";
   std::string rule = "|---|---|---|---|---|";
   for (const std::string& name : names) {

@@ -46,6 +46,28 @@ TEST_CASE("KernelBench level 1 has a row for each task", "[suites]") {
   }
 }
 
+TEST_CASE("a row that is searched in another class too has a task beside it", "[suites]") {
+  const auto suite = load_suite("kernelbench:1");
+  REQUIRE(suite);
+  REQUIRE_FALSE(suite->beside.empty());
+  for (const SuiteTask& one : suite->beside) {
+    INFO(one.word);
+    CHECK(one.word.ends_with("@fp32-emulated"));
+    CHECK(one.task.precision == Precision::fp32_emulated);
+    const auto own = task_from_words({one.word.substr(0, one.word.find('@'))});
+    REQUIRE(own);
+    CHECK(own->precision == Precision::fp32_strict);
+    CHECK(own->time_shapes[0].sizes == one.task.time_shapes[0].sizes);
+    CHECK(task_id(*own) != task_id(one.task));
+    const auto alone = task_from_words({one.word});
+    REQUIRE(alone);
+    CHECK(task_id(*alone) == task_id(one.task));
+  }
+  const auto unknown = task_from_words({"kernelbench:1/1@fp33"});
+  REQUIRE_FALSE(unknown);
+  CHECK(unknown.error().message == "kernelbench:1/1: 'fp33' is no known class");
+}
+
 TEST_CASE("work and bytes of rows are those counted by hand", "[suites]") {
   struct Row {
     int id;

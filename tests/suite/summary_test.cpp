@@ -57,6 +57,47 @@ TEST_CASE("means are over tasks with a time, and one without a champion counts a
   CHECK(mean(report, "plain").tasks == 2);
 }
 
+TEST_CASE("a row beside another counts in its own groups alone") {
+  SuiteReport report;
+  SuiteRow faster = solved("1@fp32-emulated", {{"torch", 6}});
+  faster.precision = faster.proved = "fp32-emulated";
+  faster.time_us = 5;
+  SuiteRow slower = solved("2@fp32-emulated", {{"torch", 1}});
+  slower.precision = slower.proved = "fp32-emulated";
+  slower.time_us = 20;
+  SuiteRow rescuing = solved("3@fp32-emulated", {{"torch", 5}});
+  rescuing.precision = rescuing.proved = "fp32-emulated";
+  SuiteRow failed = solved("3", {});
+  failed.error = "no champion";
+  SuiteRow waiting;
+  waiting.id = "4";
+  SuiteRow early = solved("4@fp32-emulated", {{"torch", 100}});
+  early.precision = "fp32-emulated";
+  early.ended = false;
+  report.rows = {solved("1", {{"torch", 3}}),
+                 faster,
+                 solved("2", {{"torch", 2}}),
+                 slower,
+                 failed,
+                 rescuing,
+                 waiting,
+                 early};
+  summarise(report);
+  CHECK(report.tasks == 4);
+  CHECK(report.ended == 3);
+  CHECK(report.solved == 2);
+  CHECK(mean(report, "torch").geometric == Approx(std::cbrt(3 * 2 * 1)));
+  CHECK(mean(report, "torch", "class fp32-strict").tasks == 3);
+  const SuiteMean& beside = mean(report, "torch", "beside in fp32-emulated");
+  CHECK(beside.tasks == 3);
+  CHECK(beside.geometric == Approx(std::cbrt(6 * 1 * 5)));
+  const SuiteMean& best = mean(report, "torch", "all, the faster class");
+  CHECK(best.tasks == 3);
+  CHECK(best.geometric == Approx(std::cbrt(6 * 2 * 5)));
+  CHECK(stands_beside(report.rows[0]).empty());
+  CHECK(stands_beside(report.rows[1]) == "1");
+}
+
 TEST_CASE("a task apart counts as one, whatever it gained") {
   SuiteReport report;
   report.rows = {solved("1", {{"torch", 4}}), solved("2", {{"torch", 100}})};

@@ -30,6 +30,8 @@ struct Suite {
   std::string name{};    // "kernelbench:1"
   std::string source{};  // repository, commit and folder
   std::vector<SuiteTask> tasks{};
+  // Tasks once more in another class, "kernelbench:1/1@fp32-emulated", by `also` of their rows.
+  std::vector<SuiteTask> beside{};
   std::vector<SuiteGap> skipped{};
 };
 
@@ -43,8 +45,9 @@ Result<Suite> load_suite(std::string_view name);
 // True for words of the form SUITE:LEVEL or SUITE:LEVEL/ID.
 bool is_suite_word(std::string_view word);
 
-// {"kernelbench:1/23", "AXIS=SIZE", …}: the task with these sizes in its time shapes. Error usage
-// names the word, the reason and what is known.
+// {"kernelbench:1/23", "AXIS=SIZE", …}: the task with these sizes in its time shapes;
+// "kernelbench:1/1@CLASS": in another class. Error usage names the word, the reason and what is
+// known.
 Result<Task> task_from_suite(const std::vector<std::string>& words);
 
 }  // namespace cupilot

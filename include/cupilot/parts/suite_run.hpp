@@ -47,6 +47,9 @@ struct SuiteRow {
   std::string strategy{};
   std::vector<std::string> notices{};
 };
+// Id of the row whose task this one searches in another class: "1" for "1@fp32-emulated"; "": it
+// stands for a task by itself.
+std::string_view stands_beside(const SuiteRow& row);
 // Share of the sustained floor, 0..1.
 double floor_share(const SuiteRow& row);
 // 1 / (1 + (time - floor) / (baseline - floor)) with the datasheet's floor: 0.5 is as fast as the
@@ -57,9 +60,11 @@ double sol_score(const SuiteRow& row, std::string_view baseline);
 const SuiteTime* time_against(const SuiteRow& row, std::string_view name);
 
 // Means over tasks with a time of that contestant. A task without a champion counts as 1, and so
-// does one apart.
+// does one apart. Rows beside others count in no group but those that name them.
 struct SuiteMean {
-  std::string against{}, group{};  // group: "all", "class fp32-strict", "family softmax"
+  // group: "all", "class fp32-strict", "family softmax", "beside in fp32-emulated", "all, the
+  // faster class"
+  std::string against{}, group{};
   int tasks = 0;
   double geometric = 0, low = 0, high = 0;                // low, high: of the ends of the intervals
   double arithmetic = 0, arithmetic_without_largest = 0;  // without the five largest
@@ -72,7 +77,7 @@ struct SuiteReport {
   std::vector<SuiteRow> rows{};  // in the suite's order
   std::vector<SuiteMean> means{};
   double median_floor_share = 0;  // among champions
-  int ended = 0, solved = 0;
+  int tasks = 0, ended = 0, solved = 0;
   std::vector<std::string> notices{};  // devices that were lost
 };
 // Fills in what follows from the rows.
