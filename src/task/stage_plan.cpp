@@ -115,8 +115,17 @@ class Planner {
   bool is_spread(int output, std::int64_t wanted) const {
     const ReferenceStage& what = stage(output);
     if (!is_storable(what) || wanted < elements(output)) return false;
-    return what.kind == StageKind::scan ||
-           (whole(output).free < enough_threads && whole(output).over >= long_fold);
+    return what.kind == StageKind::scan || is_few_and_long(output);
+  }
+
+  // True if a long fold of few values stands behind the output: a thread an element would leave
+  // most of the device idle.
+  bool reads_few_and_long(int output) const {
+    const auto all = needed(output);
+    for (int i = 0; i < static_cast<int>(all.size()); ++i) {
+      if (i != output && all[static_cast<std::size_t>(i)] && is_few_and_long(i)) return true;
+    }
+    return false;
   }
 
   const ReferenceStage& stage(int i) const {
@@ -124,6 +133,10 @@ class Planner {
   }
 
  private:
+  bool is_few_and_long(int stage) const {
+    return is_storable(this->stage(stage)) && whole(stage).free < enough_threads &&
+           whole(stage).over >= long_fold;
+  }
   void mark(int stage, std::vector<bool>& all) const {
     if (all[static_cast<std::size_t>(stage)]) return;
     all[static_cast<std::size_t>(stage)] = true;
@@ -186,8 +199,10 @@ Result<StagePlan> stage_plan(const Task& task, const ReferenceProgram& program,
   const bool spread = planner.is_spread(last, elements);
   const double direct = count * planner.terms(last, false);
   const double stored = planner.stored_terms(last, count, spread);
-  plan.terms = store ? std::min(direct, stored) : direct;
-  if (!store || (direct <= stored && !spread)) return plan;
+  const double worth = planner.reads_few_and_long(last) ? 2 * direct : direct;
+  const bool stores = store && (spread || stored < worth);
+  plan.terms = stores ? stored : direct;
+  if (!stores) return plan;
   const auto needed = planner.needed(last);
   for (std::size_t i = 0; i < program.stages.size(); ++i) {
     const StageEntry& entry = program.stages[i];

@@ -88,6 +88,21 @@ TEST_CASE("a long fold is spread over launches and gives the bits of one thread"
   CHECK(values_of(task, x, "y", 1, true) == values_of(task, x, "y", 1, false));
 }
 
+TEST_CASE("an output that reads long folds of few values waits for no thread of its own") {
+  // The running mean reads a fold of 100000 terms a channel, which a thread would fold alone.
+  const Task task = *task_from_words({"kernelbench:1/33", "n=4", "c=8", "h=100", "w=250"});
+  const ReferenceProgram program = *reference_program(task, ReferenceBuild::tracked);
+  const auto launches = [&](std::int64_t wanted) {
+    return stage_plan(task, program, ReferenceBuild::tracked, task.time_shapes[0], "running_mean",
+                      wanted)
+        ->launches;
+  };
+  REQUIRE(launches(8).size() >= 2);
+  CHECK(launches(8)[0].count == 8 * 196);
+  // Of two values alone, storing all eight folds would be more work.
+  CHECK(launches(2).empty());
+}
+
 TEST_CASE("folds that follow the loop of another one are stored before it") {
   // A loss over 512 rows reads each row's maximum and sum: computed in place, a thread would do it
   // all.
