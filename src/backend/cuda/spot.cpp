@@ -18,6 +18,7 @@
 #include "base/phases.hpp"
 #include "ptx/machine/execute.hpp"
 #include "task/content.hpp"
+#include "task/stage_plan.hpp"
 
 namespace cupilot {
 namespace {
@@ -26,6 +27,9 @@ constexpr std::int64_t runs_kept = 16, run_length = 8, elements_looked_at = 64;
 constexpr std::int64_t most_input_bytes = 512ll << 20;
 constexpr std::int64_t worth_a_thread = 4 << 20;        // bytes of inputs
 constexpr std::uint64_t most_instructions = 4'000'000;  // warp instructions a run
+// Warp instructions of all runs together, where the terms of a run can be told beforehand, and the
+// fewest that a term takes.
+constexpr double most_of_all = 8e6, least_of_a_term = 25;
 
 std::uint64_t drawn_secret() {
   std::random_device device;
@@ -109,6 +113,16 @@ std::int64_t input_bytes(const Task& task, const Workload& workload) {
   return bytes;
 }
 
+// Evenly chosen ones of the runs, as many as the work allows: an element of few long folds is dear.
+std::vector<std::int64_t> affordable(const std::vector<std::int64_t>& runs, double terms) {
+  const double each = std::max(1.0, terms * least_of_a_term);
+  const auto count = static_cast<std::size_t>(
+      std::clamp(most_of_all / each, 0.0, static_cast<double>(runs.size())));
+  std::vector<std::int64_t> chosen;
+  for (std::size_t i = 0; i < count; ++i) chosen.push_back(runs[i * runs.size() / count]);
+  return chosen;
+}
+
 }  // namespace
 
 bool same_reference(double ours, double theirs, double sum) {
@@ -178,6 +192,11 @@ Result<SpotValues> SpotCheck::evaluate(const TaskRef& task, std::size_t tensor, 
   });
   if (entry == entries.end())
     return Error{ErrorCode::usage, "no reference of " + task->tensors[tensor].name, ""};
+  const auto plan = stage_plan(*task, (*reference)->program, ReferenceBuild::tracked, what.workload,
+                               entry->tensor, 1, false);
+  if (!plan) return plan.error();
+  runs = affordable(runs, plan->terms);
+  if (runs.empty()) return SpotValues{};
   // Runs share nothing; one takes some milliseconds where the sums are long.
   const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
   const std::size_t threads =

@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include <cupilot/parts/suite.hpp>
+
 #include "catch.hpp"
 #include "support/gemm.hpp"
 #include "support/kept_images.hpp"
@@ -48,6 +50,34 @@ TEST_CASE("values of a few elements over the parts of inputs they read equal tho
         wrong += same ? 0 : 1;
       }
       CHECK(wrong == 0);
+    }
+  }
+}
+
+TEST_CASE("elements of long folds are few, and none where one is too dear", "[virtual][threads]") {
+  BackendOptions options = testing::kept_images();
+  options.compile_jobs = 1;
+  auto pool = CompilePool::open(options);
+  REQUIRE(pool);
+  SpotCheck spot(**pool, "sm_90a");
+  struct Row {
+    const char* width;
+    std::size_t least, most;  // elements looked at, of runs of eight
+  };
+  for (const Row& row : {Row{"w=10", 24, 128}, Row{"w=3000", 8, 16}, Row{"w=20000", 0, 0}}) {
+    INFO(row.width);
+    const auto task = task_from_words({"kernelbench:1/33", "n=4", "c=16", "h=10", row.width});
+    REQUIRE(task);
+    const TaskRef shared(*task);
+    Case what;
+    what.workload = task->time_shapes.front();
+    what.content = {.seed = 11, .kind = ContentKind::ordinary};
+    for (std::size_t i = 0; i < task->tensors.size(); ++i) {
+      if (task->tensors[i].name != "running_mean") continue;
+      const auto few = spot.values(shared, i, what, {0}, 16);
+      REQUIRE(few);
+      CHECK((*few)->indices.size() >= row.least);
+      CHECK((*few)->indices.size() <= row.most);
     }
   }
 }
