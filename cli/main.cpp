@@ -21,6 +21,7 @@
 #include "nearest.hpp"
 #include "screens/json_out.hpp"
 #include "screens/say.hpp"
+#include "signals.hpp"
 #include "standard_streams.hpp"
 #include "steering.hpp"
 
@@ -565,7 +566,8 @@ int main(int argc, char** argv) {
     return static_cast<int>(cupilot::ErrorCode::usage);
   }
   try {
-    return end_of_output(verbs.chosen());
+    const int code = end_of_output(verbs.chosen());
+    return signal_exit_code() != 0 ? signal_exit_code() : code;
   } catch (const std::exception& error) {
     return fail({cupilot::ErrorCode::failure, error.what(), ""}, asks_json(argc, argv));
   }

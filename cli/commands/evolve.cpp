@@ -29,11 +29,7 @@ int unanswered_exit_code(const std::string& run_dir, const std::string& models) 
 
 int finish(const Result<EvolveReport>& report, const Task& task, bool json,
            const SeatFlags& seats) {
-  if (!report) {
-    const int stopped = signal_exit_code();
-    const int code = fail(report.error(), json);
-    return stopped != 0 ? stopped : code;
-  }
+  if (!report) return fail(report.error(), json);
   if (json) {
     say(report_json(*report, task));
   } else {
@@ -44,8 +40,7 @@ int finish(const Result<EvolveReport>& report, const Task& task, bool json,
     const auto questions = use ? write_questions_page(report->run_dir, *use) : std::nullopt;
     if (questions && *questions) say("questions: " + **questions);
   }
-  const int unanswered = unanswered_exit_code(report->run_dir, seats.models);
-  return unanswered != 0 ? unanswered : signal_exit_code();
+  return unanswered_exit_code(report->run_dir, seats.models);
 }
 
 }  // namespace
@@ -133,7 +128,7 @@ int record_command(const RecordFlags& flags) {
     say(fmt::format("recorded {} strategies in {}; replay: cupilot evolve … --device recorded:{}",
                     *kept, flags.dir, flags.dir));
   }
-  return signal_exit_code();
+  return 0;
 }
 
 }  // namespace cupilot::cli

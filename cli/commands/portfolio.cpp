@@ -53,14 +53,11 @@ int portfolio_command(const EvolveFlags& flags) {
                              task->time_shapes.size(), (*backend)->identity(), path));
   }
   Result<WisdomEntry> entry = evolve_portfolio(*task, **backend, options);
-  if (!entry) {
-    const int code = fail(entry.error(), flags.common.json);
-    return signal_exit_code() != 0 ? signal_exit_code() : code;
-  }
+  if (!entry) return fail(entry.error(), flags.common.json);
   if (auto kept = remember_in(path, *entry); !kept) return fail(kept.error(), flags.common.json);
   say(flags.common.json ? wisdom_summary_json({{*entry}}) : wisdom_screen(*entry));
   if (!flags.common.json) say(fmt::format("next: cupilot wisdom {} --dispatcher DIR", path));
-  return signal_exit_code();
+  return 0;
 }
 
 }  // namespace cupilot::cli

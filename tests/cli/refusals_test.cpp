@@ -1,12 +1,5 @@
 // What a user is told of a kernel of his own that is refused, and a setting of a tunable tried
 // alone.
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <chrono>
-#include <csignal>
-#include <thread>
-
 #include "catch.hpp"
 #include "cli/program.hpp"
 
@@ -132,85 +125,4 @@ TEST_CASE("a run without a plain baseline names none", "[cli]") {
   expect(ran, 0, {"best (#", "time: ", "search"});
   CHECK(ran.out.find("\nplain ") == std::string::npos);
   CHECK(ran.out.find("x plain") == std::string::npos);
-}
-
-namespace {
-
-// The program in the background, its screen in a file.
-class Begun {
- public:
-  Begun(const Scratch& scratch, const std::string& words) : screen_(scratch.path / "screen") {
-    const std::string command = "exec '" CUPILOT_PROGRAM "' " + words + " >screen 2>&1 </dev/null";
-    pid_ = fork();
-    if (pid_ != 0) return;
-    if (chdir(scratch.path.c_str()) != 0) _exit(99);
-    execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
-    _exit(99);
-  }
-  Begun(const Begun&) = delete;
-  ~Begun() {
-    if (pid_ > 0) kill(pid_, SIGKILL);
-    if (pid_ > 0) waitpid(pid_, nullptr, 0);
-  }
-  bool says(const std::string& words, int seconds = 120) const {
-    for (int i = 0; i < 50 * seconds && slurp(screen_).find(words) == std::string::npos; ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    return slurp(screen_).find(words) != std::string::npos;
-  }
-  // Exit code, and how long its end took.
-  std::pair<int, double> end(int signal) {
-    const auto began = std::chrono::steady_clock::now();
-    kill(pid_, signal);
-    int status = 0;
-    waitpid(pid_, &status, 0);
-    pid_ = 0;
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), took.count()};
-  }
-  std::string screen() const { return slurp(screen_); }
-
- private:
-  std::filesystem::path screen_;
-  pid_t pid_ = 0;
-};
-
-}  // namespace
-
-TEST_CASE("a signal ends a run within two seconds, whatever is proved", "[cli][search]") {
-  const Scratch scratch;
-  make_task(scratch);
-  // A reference that takes its time.
-  scratch.file("weighed/reference.cu", R"cu(
-__device__ real reference_y(const Inputs& in, long long index) {
-  real w = in.w(index % in.cols);
-  for (long long i = 1; i < 3000; ++i) w = max_(w, in.w((index + i * in.cols) % in.cols));
-  return in.x(index) * w;
-}
-)cu");
-  struct Row {
-    int signal, exit;
-    const char* at;
-  };
-  int number = 0;
-  for (const Row& row :
-       {Row{SIGTERM, 143, "the plain setting"}, Row{SIGINT, 130, "still to come"}}) {
-    INFO(row.at);
-    const std::string dir = "run" + std::to_string(++number);
-    Begun program(scratch,
-                  "evolve weighed/task.json --tunable weighed/tunable.cu --device "
-                  "virtual:h200 --no-plain --evaluations 1 --run " +
-                      dir);
-    // The journal is made before the plain setting is proved, which nothing else tells so early.
-    const auto begun = [&] { return std::filesystem::exists(scratch.path / dir / "journal"); };
-    for (int i = 0; i < 6000 && !begun(); ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    const bool reached = row.signal == SIGTERM ? begun() : program.says(row.at);
-    INFO(program.screen());
-    REQUIRE(reached);
-    const auto [exit, seconds] = program.end(row.signal);
-    CHECK(exit == row.exit);
-    CHECK(seconds < 2);
-    expect(run("report " + dir, scratch), 0, {"not finished"});
-  }
 }

@@ -8,11 +8,13 @@
 #include <thread>
 
 #include <fmt/core.h>
+#include <poll.h>
 #include <cupilot/parts/rejection.hpp>
 
 #include "backend/compile/cache.hpp"
 #include "backend/compile/protocol.hpp"
 #include "backend/worker/process.hpp"
+#include "base/stop.hpp"
 
 namespace cupilot {
 namespace {
@@ -147,6 +149,18 @@ Attempt<CompileOutput> conclude(CompileAnswer answer, double deadline) {
 
 // One server's answer to a request. `again`: the machine may have caused it (a process killed or
 // stopped from outside, a fork refused), so a fresh server is asked before the source is blamed.
+constexpr int look_ms = 20;  // between looks at the flags that stop a wait
+
+// Waits for the first byte of an answer. False: the work was stopped.
+bool await_answer(int channel, Deadline deadline) {
+  while (!stop_flags().wanted()) {
+    pollfd entry{channel, POLLIN, 0};
+    const int ready = poll(&entry, 1, look_ms);
+    if (ready > 0 || (ready < 0 && errno != EINTR) || Clock::now() >= deadline) return true;
+  }
+  return false;
+}
+
 struct Tried {
   Attempt<CompileOutput> outcome;
   bool again = false;
@@ -188,7 +202,10 @@ struct CompilePool::State {
   // A slot of the pool: an idle server, or a new one.
   Result<Server> acquire(bool fresh) {
     std::unique_lock lock(mutex);
-    free.wait(lock, [&] { return busy < jobs; });
+    const auto is_free = [&] { return busy < jobs; };
+    do {
+      if (stop_flags().wanted()) return stopped_error();
+    } while (!free.wait_for(lock, std::chrono::milliseconds(look_ms), is_free));
     ++busy;
     if (!fresh && !idle.empty()) {
       Server server = std::move(idle.back());
@@ -222,6 +239,7 @@ struct CompilePool::State {
       failure = *failed;
       return std::nullopt;
     }
+    if (!await_answer(server.process.channel(), deadline)) return std::nullopt;
     auto received =
         receive_frame(server.process.channel(), deadline, frame_body_cap, std::move(server.memory));
     if (auto* failed = std::get_if<FrameFailure>(&received)) {
@@ -260,6 +278,7 @@ struct CompilePool::State {
     }
     const Ending ending = server->process.kill();
     release(std::nullopt);
+    if (stop_flags().wanted()) return {stopped_error()};
     if (failure.kind == FrameFailure::Kind::timeout) {
       return {reject("compile.timeout",
                      fmt::format("compiling passed its deadline of {} s twice", seconds)),

@@ -16,6 +16,7 @@
 #include "backend/oracle/memory.hpp"
 #include "backend/oracle/piecewise_input.hpp"
 #include "base/phases.hpp"
+#include "base/stop.hpp"
 #include "ptx/machine/execute.hpp"
 #include "task/content.hpp"
 #include "task/stage_plan.hpp"
@@ -206,7 +207,8 @@ Result<SpotValues> SpotCheck::evaluate(const TaskRef& task, std::size_t tensor, 
   for (std::size_t t = 0; t < threads; ++t) {
     const auto share = std::span(runs).subspan(
         runs.size() * t / threads, runs.size() * (t + 1) / threads - runs.size() * t / threads);
-    const auto evaluate_share = [&, share] {
+    const auto evaluate_share = [&, share, stop = stop_flags()] {
+      const StopScope stopped(stop);
       return evaluate_runs(**reference, entry->entry, task, what, share, elements);
     };
     if (threads == 1) return evaluate_share();
@@ -247,6 +249,7 @@ Result<SpotValues> SpotCheck::evaluate_runs(const ReferenceModule& reference,
   ptx::ExecuteOptions options;
   options.instruction_budget = most_instructions * runs.size();
   options.check_races = options.check_initialised = options.count = false;
+  options.stop = stop_flags();
   ptx::Launch launch;
   launch.grid.y = static_cast<std::uint32_t>(runs.size());
   launch.block.x = static_cast<std::uint32_t>(run_length);
@@ -281,7 +284,8 @@ void CudaTrials::foresee(const TaskRef& task, std::span<const Case> cases) {
     }
   };
   std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
+  const auto work = [&, stop = stop_flags()] {
+    const StopScope stopped(stop);
     for (std::size_t i = next++; i < cases.size(); i = next++) compute(cases[i]);
   };
   const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/phases.hpp"
+#include "base/stop.hpp"
 #include "task/content.hpp"
 
 namespace cupilot {
@@ -13,15 +14,19 @@ namespace {
 
 // Fewer elements (some 30 ms of one core) are not worth a thread.
 constexpr std::int64_t elements_a_thread = 1 << 20;
+constexpr std::int64_t elements_a_look = 1 << 18;  // at the flags that stop the work
 
+// A stopped one leaves elements out.
 void fill_on_all_cores(const FillParams& params, std::span<std::byte> bytes) {
+  const StopFlags stop = stop_flags();
   const std::int64_t cores = std::max(1u, std::thread::hardware_concurrency());
   const std::int64_t parts =
       std::clamp<std::int64_t>(params.elements / elements_a_thread, 1, cores);
   const auto fill_part = [&](std::int64_t part) {
     const std::int64_t begin = params.elements / parts * part;
-    fill(params, bytes, begin,
-         part + 1 == parts ? params.elements - begin : params.elements / parts);
+    const std::int64_t end = part + 1 == parts ? params.elements : begin + params.elements / parts;
+    for (std::int64_t at = begin; at < end && !stop.wanted(); at += elements_a_look)
+      fill(params, bytes, at, std::min(elements_a_look, end - at));
   };
   std::vector<CpuSpent> spent(static_cast<std::size_t>(parts));
   {
@@ -55,6 +60,7 @@ Result<std::shared_ptr<const TensorBytes>> VirtualInputs::get(const TaskRef& tas
     TensorBytes bytes(static_cast<std::size_t>(params->span) *
                       static_cast<std::size_t>(size_of(task->tensors[tensor].type)));
     fill_on_all_cores(*params, bytes);
+    if (stop_flags().wanted()) return stopped_error();
     return bytes;
   };
   return cache_.get(

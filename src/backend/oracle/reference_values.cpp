@@ -44,6 +44,7 @@ ptx::ExecuteOptions trusted_options(std::uint64_t budget) {
   options.check_races = false;
   options.check_initialised = false;
   options.count = false;
+  options.stop = stop_flags();
   return options;
 }
 

@@ -331,6 +331,7 @@ Attempt<ptx::Report> run_launch(const VirtualContext& context, const CompiledKer
   options.max_shared = side(device.shared_per_block);
   options.max_threads = side(device.threads_per_block);
   options.sm_count = side(device.sms);
+  options.stop = stop_flags();
   const CoreShare share;
   options.threads = share.threads();
   Attempt<ptx::Report> report = ptx::execute(**program, memory.device(), order, options);

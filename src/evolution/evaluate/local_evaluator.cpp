@@ -5,6 +5,7 @@
 #include "base/counting_seconds.hpp"
 #include "base/guard.hpp"
 #include "base/phases.hpp"
+#include "base/stop.hpp"
 #include "evolution/evaluate/timing.hpp"
 
 namespace cupilot {
@@ -16,7 +17,10 @@ int capacity_of(const Backend& backend) {
 }
 
 void LocalEvaluator::submit(EvaluationJob job) {
-  workers_.submit([this, job = std::move(job)] { return evaluated(job); });
+  workers_.submit([this, job = std::move(job), stop = stop_flags()] {
+    const StopScope stopped(stop);
+    return evaluated(job);
+  });
 }
 
 Evaluated LocalEvaluator::evaluated(const EvaluationJob& job) const {
@@ -48,6 +52,8 @@ Evaluated LocalEvaluator::evaluated(const EvaluationJob& job) const {
       Candidate{},
       {host_.monotonic_seconds() - began, phases.seconds(), std::move(cpu.own), cpu.as_device}};
   if (!passed) {
+    const std::atomic<bool>* over = stop_flags().over;
+    done.given_up = over != nullptr && over->load();
     done.candidate = std::move(passed.error());
   } else {
     done.given_up = passed->given_up;

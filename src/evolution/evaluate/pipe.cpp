@@ -6,6 +6,7 @@
 #include <cupilot/parts/rejection.hpp>
 
 #include "base/phases.hpp"
+#include "base/stop.hpp"
 #include "evolution/evaluate/count_work.hpp"
 #include "evolution/evaluate/part_prover.hpp"
 #include "evolution/evaluate/pipe.hpp"
@@ -94,7 +95,8 @@ StageAnswer prove(const Pipe& pipe, const EvaluationOptions& rules, ProofLevel l
   CpuSpent looking;
   std::optional<std::future<StageAnswer>> aside;
   if (rules.screened_before) {
-    aside = std::async(std::launch::async, [&] {
+    aside = std::async(std::launch::async, [&, stop = stop_flags()] {
+      const StopScope stopped(stop);
       const PhaseLog log;
       StageAnswer refused = look();
       looking = log.cpu();

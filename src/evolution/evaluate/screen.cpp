@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/phases.hpp"
+#include "base/stop.hpp"
 #include "verify/reach.hpp"
 
 namespace cupilot {
@@ -59,7 +60,8 @@ Result<TrialReport> run_side_by_side(Backend& screen, const TaskRef& task,
     });
   std::vector<std::optional<Result<TrialReport>>> reports(cases.size());
   std::atomic<std::size_t> next{0}, faulty{cases.size()};
-  const auto work = [&] {
+  const auto work = [&, stop = stop_flags()] {
+    const StopScope stopped(stop);
     const PhaseLog log;
     for (std::size_t taken = next++; taken < order.size(); taken = next++) {
       const std::size_t place = order[taken];

@@ -10,6 +10,7 @@
 #include <cupilot/version.hpp>
 
 #include "base/guard.hpp"
+#include "base/stop.hpp"
 #include "evolution/evaluate/local_evaluator.hpp"
 #include "evolution/evaluate/timing.hpp"
 #include "evolution/journal/run_files.hpp"
@@ -359,6 +360,7 @@ std::vector<Evaluated> Driver::next_done(bool more) {
 
 Result<void> Driver::search() {
   search_began_ = host_.monotonic_seconds();
+  const StopScope in_time({options_.cancel, &over_});
   if (options_.evaluator == nullptr)
     local_ = std::make_unique<LocalEvaluator>(pipe_, host_, counting_, places_, width_);
   evaluator_ = local_ != nullptr ? local_.get() : options_.evaluator;
@@ -389,7 +391,8 @@ Result<void> Driver::search() {
       break;
     }
   }
-  if (in_flight_ == 0) local_.reset();  // else what compiles ends beside what follows
+  over_ = true;
+  if (in_flight_ == 0) local_.reset();  // else what was given up ends beside what follows
   if (given_up_ > 0 && stopped_ != time_spent) note(stop(time_spent));
   part_seconds_["search"] += host_.monotonic_seconds() - search_began_;
   // Even after a failure elsewhere, what was told is written if it can be.
@@ -434,10 +437,12 @@ Result<EvolveReport> Driver::run() {
     if (cancelled()) return interrupted();
     if (!*stands) return end_unbegun();
   }
-  if (auto searched = run_search(); !searched) return searched.error();
+  auto searched = run_search();
   if (cancelled()) return interrupted();
+  if (!searched) return searched.error();
   report_generations(true);
   auto concluded = conclude_run();
+  if (!concluded && cancelled()) return interrupted();
   if (!concluded) return explain(std::move(concluded.error()));
   return concluded;
 }

@@ -115,7 +115,10 @@ class Driver {
   double confirm_seconds() const;
   double in_flight_seconds() const;
   double deadline() const;  // the search's; 0: none
-  // Tells candidates in flight until when they may begin on the device.
+  // Until when candidates in flight have time to end, by the host's clock; only with a limit.
+  double last_end() const;
+  // Tells candidates in flight until when they may begin on the device, and stops them at their
+  // end.
   void set_last_call();
   double seconds_left() const;
   void tell_what_is_to_come(std::size_t finalists);
@@ -168,6 +171,7 @@ class Driver {
   PhaseLog phases_;  // the driver's thread's
   int in_flight_ = 0, width_ = 1;
   std::atomic<double> last_call_ = never;  // by the host's clock
+  std::atomic<bool> over_ = false;         // stops the candidates in flight
   DevicePlaces places_;
   std::int64_t given_up_ = 0;               // candidates that the time did not reach for
   std::vector<Proposal> unfinished_;        // proposed in an earlier sitting, not settled

@@ -12,6 +12,7 @@
 #include <cupilot/parts/contestants.hpp>
 
 #include "base/guard.hpp"
+#include "base/stop.hpp"
 #include "evolution/journal/run_files.hpp"
 #include "evolution/journal/tally.hpp"
 #include "evolution/run/driver.hpp"
@@ -266,12 +267,14 @@ EvolveOptions as_recorded(Host& host, const HeaderRecord& header, const EvolveOp
 Result<EvolveReport> evolve_kernel(const Task& task, Backend& backend, const EvolveOptions& options,
                                    const KernelRun& how) {
   if (auto sound = check_numbers(options); !sound) return sound.error();
+  const StopScope stoppable({options.cancel});
   return guarded([&] { return begin_run(task, backend, without_a_pool_named_off(options), how); });
 }
 
 Result<EvolveReport> resume_kernel(const std::string& run_dir, Backend& backend,
                                    const EvolveOptions& options) {
   if (auto sound = check_numbers(options); !sound) return sound.error();
+  const StopScope stoppable({options.cancel});
   return guarded([&] { return continue_run(run_dir, backend, options); });
 }
 

@@ -12,6 +12,7 @@
 #include "base/guard.hpp"
 #include "base/median.hpp"
 #include "base/phases.hpp"
+#include "base/stop.hpp"
 #include "evolution/evaluate/timing.hpp"
 #include "evolution/evaluate/workers.hpp"
 #include "evolution/run/waiting.hpp"
@@ -101,7 +102,8 @@ Attempt<std::vector<CompiledKernel>> compile_finalists(const Pipe& pipe, Host& h
   };
   Workers<Compiled> workers(host, static_cast<int>(finalists.size()));
   for (std::size_t place = 0; place < finalists.size(); ++place) {
-    workers.submit([&pipe, place, &finalist = finalists[place]] {
+    workers.submit([&pipe, place, &finalist = finalists[place], stop = stop_flags()] {
+      const StopScope stopped(stop);
       const PhaseLog log;
       auto kernel = guarded([&] { return compile_anew(pipe, finalist); });
       return Compiled{place, std::move(kernel), log.cpu()};

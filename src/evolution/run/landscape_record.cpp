@@ -9,6 +9,7 @@
 
 #include <cupilot/version.hpp>
 
+#include "base/stop.hpp"
 #include "evolution/journal/run_files.hpp"
 #include "evolution/run/driver.hpp"
 
@@ -166,6 +167,7 @@ Result<Begun> begin_or_go_on(const std::string& dir, const Task& task, const Bac
 
 Result<std::int64_t> record_landscape(const Task& task, Backend& backend, const std::string& dir,
                                       const RecordOptions& wanted) {
+  const StopScope stoppable({wanted.cancel});
   EvolveOptions options = without_selection(wanted, dir);
   TableObserver table(wanted.observer);
   options.observer = &table;

@@ -11,6 +11,7 @@
 
 #include "base/guard.hpp"
 #include "base/phases.hpp"
+#include "base/stop.hpp"
 #include "evolution/evaluate/workers.hpp"
 
 namespace cupilot {
@@ -86,7 +87,8 @@ auto aside(Host& host, Heartbeat& heartbeat, const std::string& doing, Spending&
   };
   const double began = host.monotonic_seconds();
   Workers<Done> worker(host, 1);
-  worker.submit([&host, &work] {
+  worker.submit([&host, &work, stop = stop_flags()] {
+    const StopScope stopped(stop);
     const PhaseLog log([&host] { return host.monotonic_seconds(); },
                        [&host] { return host.thread_cpu_seconds(); });
     auto answer = guarded(work);

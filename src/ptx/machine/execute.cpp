@@ -301,6 +301,7 @@ Attempt<Report> execute(Program& program, DeviceMemory& memory, const Launch& la
     memory.forget_threads();
   }
   const std::vector<Worker> workers = run_blocks(context);
+  if (context.stopped) return stopped_error();
 
   Report report;
   report.faults = std::move(context.faults);

@@ -12,6 +12,7 @@
 #include <cupilot/parts/counts.hpp>
 #include <cupilot/result.hpp>
 
+#include "base/stop.hpp"
 #include "ptx/machine/device_memory.hpp"
 #include "ptx/syntax/module.hpp"
 
@@ -73,6 +74,7 @@ struct ExecuteOptions {
   std::uint32_t max_shared = 232448;  // bytes a block may have, static and dynamic
   std::uint32_t max_threads = 1024;
   std::uint32_t sm_count = 132;  // the value of %nsmid
+  StopFlags stop{};              // looked at between turns of warps; a stopped launch is an Error
 };
 
 struct Fault {

@@ -155,7 +155,8 @@ std::vector<Worker> run_blocks(LaunchContext& context) {
   std::vector<Worker> workers = run_on(context, threads, queue);
   context.memory->watch_readers(false);
   context.program->constants.watch_readers(false);
-  if (!context.conflict && context.faults.empty() && context.budget > 0) return workers;
+  const bool ended_well = !context.conflict && context.faults.empty() && context.budget > 0;
+  if (ended_well || context.stopped) return workers;
   context.memory->restore(kept);
   if (context.options->check_races) {
     context.memory->forget_threads();

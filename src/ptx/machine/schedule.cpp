@@ -88,7 +88,9 @@ void out_of_budget(Cluster& cluster) {
 bool take_turn(Cluster& cluster, Warp& warp) {
   LaunchContext& launch = *cluster.launch;
   const std::int64_t left = launch.budget.load(std::memory_order_relaxed);
-  if (left <= 0) {
+  if (launch.options->stop.wanted()) {
+    launch.stopped = launch.halt = true;
+  } else if (left <= 0) {
     out_of_budget(cluster);
     launch.halt = true;
   } else {

@@ -7,9 +7,12 @@
 #include <fstream>
 #include <thread>
 
+#include <fmt/core.h>
+
 #include "backend/compile/cache.hpp"
 #include "backend/compile/pool.hpp"
 #include "backend/compile/protocol.hpp"
+#include "base/stop.hpp"
 #include "catch.hpp"
 #include "support/reached.hpp"
 
@@ -51,6 +54,28 @@ TEST_CASE("a plain kernel gives PTX, cubin and ptxas's report") {
   CHECK(output->cubin.size() > 1000);
   CHECK(output->log.find("registers") != std::string::npos);
   CHECK(output->compiler.rfind("nvrtc ", 0) == 0);
+}
+
+TEST_CASE("a compile that is stopped says nothing of its source", "[threads]") {
+  // Takes seconds.
+  std::string slow = "extern \"C\" __global__ void f(float* x) { float s = x[0];\n";
+  for (int i = 0; i < 6000; ++i) slow += fmt::format("s = s * x[{}] + x[{}];\n", i, 2 * i);
+  slow += "x[0] = s; }";
+  std::atomic<bool> stop{false};
+  std::jthread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    stop = true;
+  });
+  const StopScope stoppable({&stop});
+  for (int i = 0; i < 3; ++i) {  // the later ones before they begin
+    const auto began = std::chrono::steady_clock::now();
+    const auto output = compile(slow);
+    REQUIRE(output.is_error());
+    CHECK(output.error().message == stopped_error().message);
+    CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(2));
+  }
+  stop = false;
+  CHECK(compile(saxpy));
 }
 
 TEST_CASE("what was compiled is taken from the folder by the next process, but not anew") {

@@ -3,6 +3,7 @@
 #include <cupilot/parts/rejection.hpp>
 #include <thread>
 
+#include "base/stop.hpp"
 #include "catch.hpp"
 #include "evolution/hooked.hpp"
 #include "evolution/support.hpp"
@@ -89,6 +90,53 @@ TEST_CASE("those that wait for a slow device when the time is over are given up"
     const auto more = resume(dir / "run", device, {.max_seconds = 40, .host = &host});
     REQUIRE_OK(more);
     CHECK(more->evaluations > evaluated);
+  }
+}
+
+TEST_CASE("candidates that outlast a run's seconds are stopped, not refused", "[threads]") {
+  struct Row {
+    int runs;  // of kernels before one that does not end
+    bool has_best;
+    double most_seconds;  // the simulated clock takes large steps
+  };
+  // Without a kernel those in flight have the run's seconds again.
+  for (const Row& row : {Row{12, true, 40}, Row{0, false, 80}}) {
+    INFO(row.runs);
+    const TempDir dir;
+    DeviceClock host;
+    Hooked device(fake_device(write_landscape(
+        dir,
+        R"({"cupilot_landscape": 1, "kind": "nk", "variables": 10, "values": 4, "k": 3, "seed": 1})")));
+    std::atomic<int> runs{0};
+    device.on_run = [&](const CompiledKernel&, TrialReport&) {
+      host.spend(0.1);
+      const bool searching = stop_flags().over != nullptr;
+      const bool endless = searching && ++runs > row.runs;
+      while (endless && !stop_flags().wanted() && host.monotonic_seconds() < 2000) host.spend(0.5);
+      device.run_error = endless ? std::optional(stopped_error()) : std::nullopt;
+    };
+    EvolveOptions options = small_run(dir / "run", 1'000'000);
+    options.host = &host;
+    options.max_seconds = 20;
+    const auto report = evolve(Task{}, device, options);
+    CHECK(host.monotonic_seconds() < row.most_seconds);
+    REQUIRE(static_cast<bool>(report) == row.has_best);
+    if (report) {
+      CHECK(report->best);
+      CHECK(report->stopped == "time spent");
+    } else {
+      CHECK(report.error().code == ErrorCode::budget);
+    }
+    const auto kept = read_run(dir / "run");
+    REQUIRE_OK(kept);
+    CHECK(kept->report.rejected.empty());
+    CHECK(kept->report.evaluations < kept->report.proposed);
+    // Whoever goes on does them again.
+    device.on_run = [&](const CompiledKernel&, TrialReport&) { host.spend(0.1); };
+    device.run_error = {};
+    const auto more = resume(dir / "run", device, {.max_seconds = 40, .host = &host});
+    REQUIRE_OK(more);
+    CHECK(more->evaluations > kept->report.evaluations);
   }
 }
 
