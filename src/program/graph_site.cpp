@@ -333,6 +333,8 @@ class Sited {
       out.kind = SiteRead::Kind::row;
     else if (size == cols && !asked.empty() && asked == of_row(stage, all, free, false))
       out.kind = SiteRead::Kind::column;
+    else if (out.stage < 0 && site_.form == GraphForm::rows && is_end(stage, all, asked))
+      out.kind = SiteRead::Kind::cycle;
     if (out.stage < 0) return out;
     const SiteStage* from = nullptr;
     const auto at_stage = static_cast<std::size_t>(out.stage);
@@ -356,6 +358,14 @@ class Sited {
     }
     out.kind = from == nullptr ? SiteRead::Kind::scanned : SiteRead::Kind::other;
     return out;
+  }
+
+  // True if those asked are the last coordinates of a map's elements.
+  bool is_end(const ReferenceStage& stage, const std::vector<StageAxis>& all,
+              const std::vector<StageAxis>& asked) const {
+    return stage.kind == StageKind::map && !whole_ && !asked.empty() && asked.size() < all.size() &&
+           std::equal(asked.rbegin(), asked.rend(), all.rbegin()) &&
+           value(product(all)) == *value(site_.rows) * *value(site_.cols);
   }
 
   // Coordinates that say an element's row, or its place in a row.

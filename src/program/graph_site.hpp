@@ -16,9 +16,9 @@ enum class StagePlace { full, row, whole };
 // A value that a stage's text uses, its calls replaced by names.
 struct SiteRead {
   // element: of the same element; row: of the same row; column: of the same place of every row;
-  // scanned: of the same row's scan, at the last coordinate; whole: of all rows; other: found by
-  // coordinates.
-  enum class Kind { element, row, column, scanned, whole, other };
+  // cycle: of the element's last coordinates, again and again; scanned: of the same row's scan, at
+  // the last coordinate; whole: of all rows; other: found by coordinates.
+  enum class Kind { element, row, column, cycle, scanned, whole, other };
   Kind kind = Kind::other;
   std::string name{};           // in the text
   std::string source{};         // a tensor or a stage

@@ -47,7 +47,8 @@ std::set<std::string> read_by_neighbours(const Task& task, const GraphSite& site
   for (const SiteStage& stage : site.stages) {
     for (const SiteRead& read : stage.reads) {
       if (read.stage < 0 &&
-          (read.kind == SiteRead::Kind::element || read.kind == SiteRead::Kind::column))
+          (read.kind == SiteRead::Kind::element || read.kind == SiteRead::Kind::column ||
+           read.kind == SiteRead::Kind::cycle))
         out.insert(read.source);
     }
   }
@@ -57,6 +58,18 @@ std::set<std::string> read_by_neighbours(const Task& task, const GraphSite& site
     for (const Tensor& tensor : task.tensors) out.insert(tensor.name);
   }
   return out;
+}
+
+// Neighbouring elements that belong together wherever several are taken at once.
+Expr run_of(const GraphSite& site) {
+  Expr run = site.form == GraphForm::rows ? site.cols : site.inner;
+  for (const SiteStage& stage : site.stages) {
+    for (const SiteRead& read : stage.reads) {
+      if (read.kind == SiteRead::Kind::cycle)
+        run = fmt::format("min({}, {})", run.text, product_of(read.extents).text);
+    }
+  }
+  return run;
 }
 
 // Sizes that a template's expressions may use.
@@ -79,7 +92,7 @@ NamedExprs sizes_of(const Task& task, const GraphSite& site) {
     operations += 2 + static_cast<std::int64_t>(stage.term.size() / 12);
   return {{"graph_rows", site.rows},
           {"graph_cols", site.cols},
-          {"graph_run", site.form == GraphForm::rows ? site.cols : site.inner},
+          {"graph_run", run_of(site)},
           {"graph_bytes", bytes},
           {"graph_widest", widest},
           {"graph_inputs", inputs},

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <regex>
-#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -249,6 +249,8 @@ std::string StageText::value(const SiteRead& read) const {
     case Kind::column:
       return converted(read.source, down() ? fmt::format("this->{}[column]", read.source)
                                            : fmt::format("columns_{}.at[each_]", read.source));
+    case Kind::cycle:
+      return converted(read.source, fmt::format("columns_{}.at[each_]", read.source));
     default:
       return by_coordinates(read);
   }
@@ -372,17 +374,21 @@ std::string StageText::called(const SiteRead& read) const {
 }
 
 std::string StageText::columns(const std::vector<int>& order, const char* load) const {
-  std::set<std::string> names;
+  std::map<std::string, std::string> places;
   for (const int number : order) {
     for (const SiteRead& read : sited(number).reads) {
-      if (read.kind == Kind::column && read.stage < 0) names.insert(read.source);
+      if (read.stage >= 0) continue;
+      if (read.kind == Kind::column) places.emplace(read.source, "column");
+      if (read.kind == Kind::cycle)
+        places.emplace(read.source, fmt::format("first % extent_{}()",
+                                                extent_number(product_of(read.extents).text)));
     }
   }
   std::string out;
-  for (const std::string& name : names) {
+  for (const auto& [name, place] : places) {
     if (!down())
-      out += fmt::format("    const auto columns_{0} = {1}<T_{0}, N>(this->{0} + column);\n", name,
-                         load);
+      out += fmt::format("    const auto columns_{0} = {1}<T_{0}, N>(this->{0} + {2});\n", name,
+                         load, place);
   }
   return out;
 }

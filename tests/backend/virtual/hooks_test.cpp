@@ -358,6 +358,15 @@ TEST_CASE("few long rows are shared by blocks", "[hooks][threads]") {
   check_accepted(*loss, "rows_in_parts", {{"PARTS", 8}, {"THREADS", 128}, {"VECTOR", 2}});
   const auto templates = templates_of(builtin_families(), *loss);
   CHECK(named(templates, *loss, "rows_in_parts")->plan.launches.size() == 1);
+  // One row of all elements, of which a factor repeats.
+  const auto hinge =
+      graph_task({input("x", {"a", "b", "cols"}), input("t", {"b", "cols"}), output("y", {1})},
+                 {{"mul", "mul", {"x", "t"}, {"h"}}, {"mean", "mean", {"h"}, {"y"}}},
+                 {{"a", 7}, {"b", 3}, {"cols", 50}});
+  REQUIRE(hinge);
+  check_accepted(*hinge, "rows_in_parts",
+                 {{"PARTS", 4}, {"THREADS", 128}, {"VECTOR", 2}, {"ITEMS", 1}});
+  check_accepted(*hinge, "rowwise", {{"TEAM", 128}, {"VECTOR", 2}});
 }
 
 TEST_CASE("scans of rows are one kernel: extremes, masked, reversed, shifted", "[hooks][threads]") {
