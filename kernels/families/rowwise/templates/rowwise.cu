@@ -37,7 +37,7 @@
   },
   "model": {
     "let": {
-      "passes_more": "graph_cols > held ? graph_passes : 0",
+      "passes_more": "graph_cols > held ? graph_passes + (graph_elements > 0) - 1 : 0",
       "elements": "cdiv(graph_cols, TEAM)",
       "instructions": "elements * (graph_operations + 4) + graph_passes * (24 * log2(TEAM) + 40) + 80"
     },
