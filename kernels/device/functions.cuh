@@ -89,10 +89,14 @@ struct Min {
 struct Maxn {
   static __device__ __forceinline__ float nothing() { return -infinity(); }
   static __device__ __forceinline__ float of(float a, float b) { return maxn_(a, b); }
+  // True where a is more extreme; a NaN is the most extreme.
+  static __device__ __forceinline__ bool beats(float a, float b) { return !(a <= b) && b == b; }
 };
 struct Minn {
   static __device__ __forceinline__ float nothing() { return infinity(); }
   static __device__ __forceinline__ float of(float a, float b) { return minn_(a, b); }
+  // True where a is more extreme; a NaN is the most extreme.
+  static __device__ __forceinline__ bool beats(float a, float b) { return !(a >= b) && b == b; }
 };
 
 // Neighbours that may take more than one instruction of 16 bytes. Wants: vector.cuh.

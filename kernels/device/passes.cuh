@@ -1,5 +1,6 @@
 // Floats that a thread keeps of folds that it computes together. Moments are four of them: number,
-// sum, mean and sum of squares about the mean.
+// sum, mean and sum of squares about the mean. An extreme and the bits of its place, a whole number,
+// are two: a NaN is the most extreme, of equals the first place counts.
 template <int COUNT>
 struct PassState {
   static constexpr int SIZE = COUNT;
@@ -36,4 +37,22 @@ __device__ __forceinline__ void add_moments(float* to, const float (&elements)[N
 __device__ __forceinline__ float squares_about(const float* moments, float center) {
   const float apart = moments[2] - center;
   return fmaf(moments[0] * apart, apart, moments[3]);
+}
+
+// Adds an element at a later place than those before it; the most extreme of none has place 0.
+template <class How>
+__device__ __forceinline__ void add_place(float* to, float element, float place) {
+  if (How::beats(element, to[0])) {
+    to[0] = element;
+    to[1] = place;
+  }
+}
+
+// The more extreme of two, at the first place of equals.
+template <class How>
+__device__ __forceinline__ void merge_places(const float* a, const float* b, float* out) {
+  const bool before = __float_as_uint(b[1]) < __float_as_uint(a[1]);
+  const bool other = How::beats(b[0], a[0]) || (before && !How::beats(a[0], b[0]));
+  out[0] = other ? b[0] : a[0];
+  out[1] = other ? b[1] : a[1];
 }

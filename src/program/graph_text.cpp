@@ -18,6 +18,8 @@ namespace {
 
 // Text of `struct Graph` for one task.
 class GraphText : public StageText {
+  using Form = FoldPass::Form;
+
  public:
   GraphText(const Task& task, const GraphSite& site)
       : StageText(task, site), passes_(passes_of(task, site)) {}
@@ -29,7 +31,7 @@ class GraphText : public StageText {
     out += fmt::format(
         "}};\nconstexpr int FOLDS = {}, PASSES = {}, JOINS = {};\n{}"
         "constexpr bool STORES_ELEMENTS = {};\n",
-        site_.folds.size(), passes_.size(), site_.joins.size(), down() ? "" : most_state(),
+        site_.folds.size(), passes_.size(), site_.joins.size(), most_state(),
         !outputs(StagePlace::full).empty());
     return out + combiners_text();
   }
@@ -43,6 +45,7 @@ class GraphText : public StageText {
   // Declares `Row`: what its elements share. Down: N neighbouring rows.
   std::string row_struct() const {
     std::string out = down() ? "  template <int N>\n  struct Rows {\n    long long row;\n"
+                               "    long long begin;  // place of the first row's first element\n"
                              : "  struct Row {\n    long long row;\n";
     for (const int fold : site_.folds)
       out += fmt::format("    float fold_{}{};\n", stage(fold).name, down() ? "[N]" : "");
@@ -69,11 +72,14 @@ class GraphText : public StageText {
     return out + "  };\n";
   }
 
-  // The index of an element among all.
+  // The index of an element among all; down: of the first of N rows, which know where they begin.
   std::string place() const {
-    std::string text = "row * all_columns() + column";
     if (down())
-      text = "(row / inner_rows() * all_columns() + column) * inner_rows() + row % inner_rows()";
+      return "  template <int N>\n  __device__ __forceinline__ Rows<N> rows_at(long long row) "
+             "const "
+             "{\n    Rows<N> at;\n    at.row = row;\n    at.begin = row / inner_rows() * "
+             "all_columns() * inner_rows() + row % inner_rows();\n    return at;\n  }\n";
+    std::string text = "row * all_columns() + column";
     if (site_.form == GraphForm::parted)
       text = fmt::format(
           "(column / extent_{0}() * all_rows() + row) * extent_{0}() + column % extent_{0}()",
@@ -82,7 +88,10 @@ class GraphText : public StageText {
            "    return " +
            text + ";\n  }\n";
   }
-  static std::string first() { return "    const long long first = place(at.row, column);\n"; }
+  std::string first() const {
+    return down() ? "    const long long first = at.begin + column * inner_rows();\n"
+                  : "    const long long first = place(at.row, column);\n";
+  }
 
   std::string load() const {
     std::string out = fmt::format(
@@ -98,26 +107,7 @@ class GraphText : public StageText {
     return out + "    return values;\n  }\n";
   }
 
-  std::string folds() const {
-    if (site_.folds.empty()) return "";
-    if (!down()) return passes();
-    std::string out = fmt::format(
-        "  // `acc` with N further terms of fold K.\n  template <int K, int N>\n  __device__ "
-        "__forceinline__ void fold(const {}& at, long long column, const Values<N>& values,\n"
-        "                                        float (&sums)[N]) const {{\n{}",
-        row_type(), first());
-    for (std::size_t k = 0; k < site_.folds.size(); ++k) {
-      const int number = site_.folds[k];
-      std::vector<int> order;
-      needed(number, order);
-      out += fmt::format("    if constexpr (K == {}) {{\n", k) + columns(order) +
-             "#pragma unroll\n    for (int each_ = 0; each_ < N; ++each_) {\n" +
-             stages_before(order, number) + computed(number, sited(number).term, "term", false) +
-             fmt::format("    sums[each_] = {}::of(sums[each_], term);\n    }}\n    }}\n",
-                         combiner(number));
-    }
-    return out + "  }\n";
-  }
+  std::string folds() const { return site_.folds.empty() ? "" : passes(); }
 
   std::string most_state() const {
     int most = 1;
@@ -127,29 +117,32 @@ class GraphText : public StageText {
   int fold_of(const FoldPass::Member& member) const {
     return site_.folds[static_cast<std::size_t>(member.number)];
   }
-  // True for a sum whose squares about its mean are the next member.
-  static bool has_squares(const FoldPass& pass, std::size_t i) {
-    return i + 1 < pass.members.size() && pass.members[i + 1].squares;
-  }
 
   // Declares what a thread keeps of each pass, and how that of two threads combines.
   std::string passes_text() const {
-    if (down() || passes_.empty()) return "";
+    if (passes_.empty()) return "";
     std::string out = "#include \"cupilot/passes.cuh\"\ntemplate <int P>\nstruct Pass;\n";
     for (std::size_t p = 0; p < passes_.size(); ++p) {
       const FoldPass& pass = passes_[p];
       std::string nothing, merge;
       for (std::size_t i = 0; i < pass.members.size(); ++i) {
-        const auto& [number, slot, squares] = pass.members[i];
-        if (squares) continue;
+        const auto& [number, slot, form] = pass.members[i];
+        if (form != Form::terms) continue;
         const char* how = combiner(fold_of(pass.members[i]));
-        if (has_squares(pass, i)) {
+        const Form shared = pass.shared_with_next(i);
+        if (shared == Form::squares) {
           nothing += fmt::format("    for (int i = {}; i < {}; ++i) out.of[i] = 0.0f;\n", slot - 1,
                                  slot + 3);
           merge +=
               fmt::format("    merge_moments(a.of + {0}, b.of + {0}, out.of + {0});\n", slot - 1);
+          continue;
+        }
+        nothing += fmt::format("    out.of[{}] = {}::nothing();\n", slot, how);
+        if (shared == Form::place) {
+          nothing += fmt::format("    out.of[{}] = 0.0f;\n", slot + 1);
+          merge += fmt::format("    merge_places<{1}>(a.of + {0}, b.of + {0}, out.of + {0});\n",
+                               slot, how);
         } else {
-          nothing += fmt::format("    out.of[{}] = {}::nothing();\n", slot, how);
           merge += fmt::format("    out.of[{0}] = {1}::of(a.of[{0}], b.of[{0}]);\n", slot, how);
         }
       }
@@ -165,86 +158,97 @@ class GraphText : public StageText {
     return out;
   }
 
+  // The state of a pass as a parameter, and of one row of those that a thread has.
+  std::string state_parameter(const char* kept) const {
+    return fmt::format("{}typename Pass<P>::State{}", kept, down() ? " (&states)[N]" : "& state");
+  }
+  const char* state() const { return down() ? "states[each_]" : "state"; }
+
+  // Adds a member's terms: text within the loop over N elements, and what stands around it.
+  struct PassText {
+    std::string before{}, loop{}, after{};
+    std::vector<int> needed{};
+  };
+  void add_member(const FoldPass& pass, std::size_t i, PassText& out) const {
+    const int number = fold_of(pass.members[i]), slot = pass.members[i].slot;
+    const Form shared = pass.shared_with_next(i);
+    std::vector<int> order;
+    needed(number, order);
+    needed(number, out.needed);
+    out.loop += "    {\n" + stages_before(order, number) +
+                computed(number, sited(number).term, "term", false);
+    if (shared == Form::squares) {
+      out.before += fmt::format("    float terms_{}[N];\n", i);
+      out.loop += fmt::format("    terms_{}[each_] = term;\n", i);
+      out.after += fmt::format("    add_moments<N>(state.of + {}, terms_{});\n", slot - 1, i);
+    } else if (shared == Form::place) {
+      const int next = fold_of(pass.members[i + 1]);
+      out.loop +=
+          computed(next, "__uint_as_float(static_cast<unsigned>(place))", "at_place", false) +
+          fmt::format("    add_place<{2}>({0}.of + {1}, term, at_place);\n", state(), slot,
+                      combiner(number));
+    } else {
+      out.loop += fmt::format("    {0}.of[{1}] = {2}::of({0}.of[{1}], term);\n", state(), slot,
+                              combiner(number));
+    }
+    out.loop += "    }\n";
+  }
+
   std::string passes() const {
-    std::string out =
+    std::string out = fmt::format(
         "  // Adds N further terms of each fold of pass P.\n  template <int P, int N>\n  "
         "__device__ "
-        "__forceinline__ void fold(const Row& at, long long column, const Values<N>& values,\n"
-        "                                        typename Pass<P>::State& state) const {\n" +
-        first();
+        "__forceinline__ void fold(const {}& at, long long column, const Values<N>& values,\n"
+        "                                        {}) const {{\n",
+        row_type(), state_parameter(""));
+    out += first();
     for (std::size_t p = 0; p < passes_.size(); ++p) {
       const FoldPass& pass = passes_[p];
-      std::string loop, before, after;
-      std::vector<int> all;
+      PassText text;
       for (std::size_t i = 0; i < pass.members.size(); ++i) {
-        const int number = fold_of(pass.members[i]), slot = pass.members[i].slot;
-        if (pass.members[i].squares) continue;
-        std::vector<int> order;
-        needed(number, order);
-        needed(number, all);
-        loop += "    {\n" + stages_before(order, number) +
-                computed(number, sited(number).term, "term", false);
-        if (has_squares(pass, i)) {
-          before += fmt::format("    float terms_{}[N];\n", i);
-          loop += fmt::format("    terms_{}[each_] = term;\n", i);
-          after += fmt::format("    add_moments<N>(state.of + {}, terms_{});\n", slot - 1, i);
-        } else {
-          loop += fmt::format("    state.of[{0}] = {1}::of(state.of[{0}], term);\n", slot,
-                              combiner(number));
-        }
-        loop += "    }\n";
+        if (pass.members[i].form == Form::terms) add_member(pass, i, text);
       }
-      out += fmt::format("    if constexpr (P == {}) {{\n", p) + columns(all) + before +
-             "#pragma unroll\n    for (int each_ = 0; each_ < N; ++each_) {\n" + loop + "    }\n" +
-             after + "    }\n";
+      out += fmt::format("    if constexpr (P == {}) {{\n", p) + columns(text.needed) +
+             text.before + "#pragma unroll\n    for (int each_ = 0; each_ < N; ++each_) {\n" +
+             text.loop + "    }\n" + text.after + "    }\n";
     }
     return out + "  }\n";
   }
 
+  // The result of a member as its finish takes it.
+  std::string finished_state(const FoldPass& pass, std::size_t i) const {
+    const auto& [number, slot, form] = pass.members[i];
+    if (form == Form::squares)
+      return fmt::format("squares_about(state.of + {}, at.fold_{})", slot - 3,
+                         stage(fold_of(pass.members[i - 1])).name);
+    const std::string value = fmt::format("{}.of[{}]", state(), slot);
+    return form == Form::place ? fmt::format("static_cast<float>(__float_as_uint({}))", value)
+                               : value;
+  }
+
   // Keeps the results of a pass.
-  std::string finish_passes() const {
-    std::string out =
-        "  template <int P>\n  __device__ __forceinline__ void finish(Row& at, const typename "
-        "Pass<P>::State& state) const {\n";
+  std::string finish() const {
+    if (site_.folds.empty()) return "";
+    std::string out = fmt::format(
+        "  // Keeps the results of pass P.\n  template <int P{}>\n  __device__ __forceinline__ "
+        "void "
+        "finish({}& at, {}) const {{\n{}",
+        down() ? ", int N" : "", row_type(), state_parameter("const "), each_row());
     for (std::size_t p = 0; p < passes_.size(); ++p) {
       out += fmt::format("    if constexpr (P == {}) {{\n", p);
       for (std::size_t i = 0; i < passes_[p].members.size(); ++i) {
         const auto& member = passes_[p].members[i];
         const int number = fold_of(member);
         const std::string& text = sited(number).finish;
-        const std::string acc =
-            member.squares
-                ? fmt::format("squares_about(state.of + {}, at.fold_{})", member.slot - 3,
-                              stage(fold_of(passes_[p].members[i - 1])).name)
-                : fmt::format("state.of[{}]", member.slot);
+        const std::string acc = finished_state(passes_[p], i);
         out += fmt::format("    {{\n    const float acc = {};\n", acc) +
                (text.empty() ? "" : computed(number, text, "finished", true)) +
-               fmt::format("    at.fold_{} = {};\n    }}\n", stage(number).name,
-                           text.empty() ? "acc" : "finished");
+               fmt::format("    at.fold_{}{} = {};\n    }}\n", stage(number).name,
+                           down() ? "[each_]" : "", text.empty() ? "acc" : "finished");
       }
       out += "    }\n";
     }
-    return out + "  }\n";
-  }
-
-  std::string finish() const {
-    if (site_.folds.empty()) return "";
-    if (!down()) return finish_passes();
-    std::string out = fmt::format(
-        "  // Keeps the combined terms of fold K.\n  template <int K, int N>\n  __device__ "
-        "__forceinline__ void finish({}& at, const float (&sums)[N]) const {{\n"
-        "#pragma unroll\n    for (int each_ = 0; each_ < N; ++each_) {{\n    const float acc = "
-        "sums[each_];\n",
-        row_type());
-    for (std::size_t k = 0; k < site_.folds.size(); ++k) {
-      const int number = site_.folds[k];
-      const std::string& text = sited(number).finish;
-      out += fmt::format("    if constexpr (K == {}) {{\n", k);
-      if (!text.empty()) out += computed(number, text, "finished", true);
-      out += fmt::format("    at.fold_{}[each_] = {};\n    }}\n", stage(number).name,
-                         text.empty() ? "acc" : "finished");
-    }
-    return out + "    }\n  }\n";
+    return out + (down() ? "    }\n  }\n" : "  }\n");
   }
 
   // Terms of the scan.

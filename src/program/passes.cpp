@@ -19,10 +19,12 @@ class Passes {
     for (int k = 0; k < static_cast<int>(site_.folds.size()); ++k) {
       std::set<int> needs;
       results_read(site_.folds[static_cast<std::size_t>(k)], needs);
-      const int mean = k - 1;
-      if (is_second_moment(k) && !has_other(needs, mean))
+      const int before = k - 1;
+      if (is_second_moment(k) && !has_other(needs, before))
         add_squares(k);
-      else if (!passes_.empty() && site_.form != GraphForm::columns && !has_other(needs, -1))
+      else if (is_place(k) && !has_other(needs, before))
+        add_place(k);
+      else if (!passes_.empty() && !has_other(needs, -1))
         add(k);
       else
         passes_.emplace_back(), add(k);
@@ -58,26 +60,41 @@ class Passes {
 
   // (A - c) * (A - c), where c is the fold before it, of terms A, alone in its slot.
   bool is_second_moment(int k) const {
-    if (k == 0 || site_.form == GraphForm::columns || passes_.back().members.back().squares)
-      return false;
+    return site_.form != GraphForm::columns &&
+           follows(k, {Combine::sum}, Combine::sum, "({0} - {1}) * ({0} - {1})");
+  }
+
+  // The least place where A is m, where m is the fold before it, of terms A, alone in its slot.
+  bool is_place(int k) const {
+    return follows(k, {Combine::maxn, Combine::minn}, Combine::min,
+                   "{0} == {1} || (isnan_({0}) && isnan_({1})) ? real(double(place)) : "
+                   "real(double(count))") &&
+           sited(site_.folds[static_cast<std::size_t>(k - 1)]).finish.empty();
+  }
+
+  // True if fold k combines by `own`, and its term is `form` of the term and the result of the fold
+  // before it, which combines by one of `ways`.
+  bool follows(int k, const std::vector<Combine>& ways, Combine own, const char* form) const {
+    if (k == 0 || passes_.back().members.back().form != FoldPass::Form::terms) return false;
     const int number = site_.folds[static_cast<std::size_t>(k)];
     const int before = site_.folds[static_cast<std::size_t>(k - 1)];
     const auto& stages = task_.reference.stages;
-    if (stages[static_cast<std::size_t>(number)].combine != Combine::sum ||
-        stages[static_cast<std::size_t>(before)].combine != Combine::sum)
+    if (stages[static_cast<std::size_t>(number)].combine != own ||
+        std::find(ways.begin(), ways.end(), stages[static_cast<std::size_t>(before)].combine) ==
+            ways.end())
       return false;
-    const SiteStage &squares = sited(number), &sum = sited(before);
-    const auto center = std::find_if(squares.reads.begin(), squares.reads.end(),
+    const SiteStage &last = sited(number), &first = sited(before);
+    const auto result = std::find_if(last.reads.begin(), last.reads.end(),
                                      [&](const SiteRead& read) { return read.stage == before; });
-    if (center == squares.reads.end() || center->kind != SiteRead::Kind::row) return false;
-    if (squares.term != fmt::format("({0} - {1}) * ({0} - {1})", sum.term, center->name) ||
-        !sum.called.empty() || squares.coordinates != sum.coordinates ||
-        !same_names(sum.term, stages[static_cast<std::size_t>(before)],
+    if (result == last.reads.end() || result->kind != SiteRead::Kind::row) return false;
+    if (last.term != fmt::format(fmt::runtime(form), first.term, result->name) ||
+        !first.called.empty() || last.coordinates != first.coordinates ||
+        !same_names(first.term, stages[static_cast<std::size_t>(before)],
                     stages[static_cast<std::size_t>(number)]))
       return false;
-    return std::all_of(sum.reads.begin(), sum.reads.end(), [&](const SiteRead& read) {
-      if (!uses(sum.term, read.name)) return true;
-      return std::any_of(squares.reads.begin(), squares.reads.end(), [&](const SiteRead& other) {
+    return std::all_of(first.reads.begin(), first.reads.end(), [&](const SiteRead& read) {
+      if (!uses(first.term, read.name)) return true;
+      return std::any_of(last.reads.begin(), last.reads.end(), [&](const SiteRead& other) {
         return other.name == read.name && other.source == read.source && other.kind == read.kind &&
                other.at == read.at;
       });
@@ -101,13 +118,16 @@ class Passes {
 
   void add(int k) {
     FoldPass& last = passes_.back();
-    last.members.push_back({k, last.size++, false});
+    last.members.push_back({k, last.size++, FoldPass::Form::terms});
+  }
+  void add_place(int k) {
+    passes_.back().members.push_back({k, passes_.back().size++, FoldPass::Form::place});
   }
   void add_squares(int k) {
     FoldPass& last = passes_.back();
     const int first = last.members.back().slot;
     last.members.back().slot = first + 1;
-    last.members.push_back({k, first + 3, true});
+    last.members.push_back({k, first + 3, FoldPass::Form::squares});
     last.size = first + 4;
   }
 

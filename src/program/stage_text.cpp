@@ -276,6 +276,15 @@ const std::vector<StageAxis>& StageText::axes_of(const SiteStage& one, const Ref
   return per_row && one.place != StagePlace::whole ? what.free : one.coordinates;
 }
 
+bool StageText::runs_down(const ReferenceStage& fold, const std::vector<StageAxis>& axes,
+                          std::size_t d) const {
+  if (fold.kind != StageKind::fold || axes[d].extent != site_.cols) return false;
+  ExprShape after;
+  for (std::size_t i = d + 1; i < axes.size(); ++i) after.push_back(axes[i].extent);
+  return product_of(after) == site_.inner &&
+         std::find(fold.over.begin(), fold.over.end(), axes[d]) != fold.over.end();
+}
+
 std::string StageText::coordinates(const SiteStage& one, const ReferenceStage& what,
                                    bool per_row) const {
   if (per_row && keeps_coordinates_ && &what == &fold()) return kept_coordinates();
@@ -298,6 +307,11 @@ std::string StageText::coordinates(const SiteStage& one, const ReferenceStage& w
       continue;
     }
     const std::string size = fmt::format("size_of_{}_{}", axes[d].name, d);
+    if (!per_row && down() && runs_down(what, axes, d)) {
+      out += fmt::format("      const long long {} = column;\n", axes[d].name);
+      if (d > 0) rest = fmt::format("({} / extent_{}())", rest, extent_number(extent));
+      continue;
+    }
     out += fmt::format("      const {} {} = {}extent_{}();\n", type, size, narrow ? "narrow_" : "",
                        extent_number(extent));
     out += fmt::format("      const {} {} = {}{};\n", type, axes[d].name, rest,

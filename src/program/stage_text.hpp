@@ -66,6 +66,9 @@ class StageText {
                                                bool per_row);
   // Coordinates of element `first + i`, or of the row where the stage has one value a row.
   std::string coordinates(const SiteStage& one, const ReferenceStage& what, bool per_row) const;
+  // True if coordinate d of a fold's elements is their place in a row, of columns.
+  bool runs_down(const ReferenceStage& fold, const std::vector<StageAxis>& axes,
+                 std::size_t d) const;
   std::string kept_coordinates() const;  // of the fold's row, from its members
   const char* whole() const;             // type of coordinates
   std::string extent_call(const std::string& extent) const;

@@ -280,9 +280,15 @@ TEST_CASE("reductions over an inner dimension are one kernel", "[hooks][threads]
                  {{"LANES", 32}, {"DEPTH", 4}, {"ITEMS", 2}, {"VECTOR", 4}});
   check_accepted(along(1, "argmax", {{"a", 2}, {"b", 37}, {"c", 70}}), "columnwise",
                  {{"LANES", 64}, {"DEPTH", 1}, {"ITEMS", 1}});
+  check_accepted(along(1, "argmin", {{"a", 2}, {"b", 67}, {"c", 10}}), "columnwise",
+                 {{"LANES", 8}, {"DEPTH", 8}, {"ITEMS", 2}, {"VECTOR", 2}});
   check_accepted(along(0, "mean", {{"a", 33}, {"b", 5}, {"c", 6}}), "columnwise",
                  {{"LANES", 8}, {"DEPTH", 8}, {"ITEMS", 8}, {"VECTOR", 2}});
   check_accepted(along(2, "amax", {{"a", 3}, {"b", 4}, {"c", 50}}), "rowwise", {{"TEAM", 16}});
+  const auto places = along(2, "argmax", {{"a", 3}, {"b", 4}, {"c", 300}});
+  check_accepted(places, "rowwise", {{"TEAM", 64}, {"VECTOR", 2}});
+  check_accepted(places, "rows_in_parts", {{"PARTS", 4}, {"THREADS", 128}});
+  check_accepted(places, "rows_in_cluster", {{"CLUSTER", 2}, {"THREADS", 128}});
   const auto softmax = graph_task({input("x", {"a", "b", "c"}), output("y", {"a", "b", "c"})},
                                   {{"sm", "softmax", {"x"}, {"y"}, {{"dim", std::int64_t{1}}}}},
                                   {{"a", 2}, {"b", 21}, {"c", 10}});

@@ -23,9 +23,9 @@
     "ITEMS * VECTOR <= 64",
     "threads >= 64 && threads <= 1024",
     "MIN_BLOCKS * threads <= 2048",
-    "DEPTH == 1 || threads * VECTOR * 4 * MIN_BLOCKS <= dev.shared",
-    "threads * VECTOR * 4 <= 32768",
-    "(ITEMS * VECTOR * graph_inputs * graph_widest / 4 + VECTOR * (graph_folds + 1) + 36) * MIN_BLOCKS * threads <= dev.registers"
+    "DEPTH == 1 || threads * VECTOR * graph_state * 4 * MIN_BLOCKS <= dev.shared",
+    "threads * VECTOR * graph_state * 4 <= 32768",
+    "(ITEMS * VECTOR * graph_inputs * graph_widest / 4 + VECTOR * (graph_folds + graph_state) + 36) * MIN_BLOCKS * threads <= dev.registers"
   ],
   "plan": {
     "require": ["graph_run % VECTOR == 0"],
@@ -39,20 +39,20 @@
   },
   "model": {
     "let": {
-      "passes_more": "graph_cols > held ? graph_folds : 0",
+      "passes_more": "graph_cols > held ? graph_passes + (graph_elements > 0) - 1 : 0",
       "elements": "cdiv(graph_cols, DEPTH) * VECTOR",
-      "instructions": "elements * (graph_operations + 2) + cdiv(graph_cols, DEPTH) * 6 + graph_folds * VECTOR * (3 * DEPTH + 20) + 80",
+      "instructions": "elements * (graph_operations + 2) + cdiv(graph_cols, DEPTH) * 6 + graph_passes * VECTOR * graph_state * (3 * DEPTH + 20) + 80",
       "again": "passes_more * graph_rows * max(0, graph_cols - held) * graph_widest"
     },
     "blocks": "groups",
     "threads": "threads",
-    "registers": "min(36 + VECTOR * (graph_folds + 1) + ITEMS * VECTOR * graph_inputs * graph_widest / 4, 65536 / (threads * MIN_BLOCKS))",
-    "shared_bytes": "threads * VECTOR * 4",
+    "registers": "min(36 + VECTOR * (graph_folds + graph_state) + ITEMS * VECTOR * graph_inputs * graph_widest / 4, 65536 / (threads * MIN_BLOCKS))",
+    "shared_bytes": "threads * VECTOR * graph_state * 4",
     "issue": "256 * threads / 32 * instructions / 4",
     "math": "256 * threads / 32 * elements * graph_operations / 4",
     "fill": "256 * LANES * VECTOR * graph_cols * graph_widest / 64",
     "latency": "256 * 800",
-    "chain": "256 * (200 + graph_folds * (8 * DEPTH + 100) + cdiv(graph_cols, held) * (1 + passes_more) * 700)",
+    "chain": "256 * (200 + graph_passes * (8 * DEPTH + 100) + cdiv(graph_cols, held) * (1 + passes_more) * 700)",
     "start": "256 * (2000 + (graph_joins > 0 ? 2500 + cdiv(groups, threads) * 250 : 0))",
     "l2": "graph_bytes + again",
     "dram": "graph_bytes + again",
@@ -71,13 +71,24 @@ constexpr int WIDTH = LANES * VECTOR;  // rows of a block
 
 using Held = Graph::Values<VECTOR>[ITEMS];
 
-// The next ITEMS terms of a thread's share; the first is `column`.
+// The next ITEMS terms of a thread's share; the first is `column`. CHECKED: some may be past the end.
+template <bool CHECKED>
 __device__ __forceinline__ void load_items(const Graph& graph, const Graph::Rows<VECTOR>& at,
                                            long long column, Held& to) {
 #pragma unroll
   for (int k = 0; k < ITEMS; ++k) {
-    if (column + k * DEPTH < graph.all_columns())
+    if (!CHECKED || column + k * DEPTH < graph.all_columns())
       to[k] = graph.load<VECTOR>(at, column + k * DEPTH);
+  }
+}
+
+// Calls `each(column, values)` for them.
+template <bool CHECKED, class Each>
+__device__ __forceinline__ void for_items(const Graph& graph, long long column, const Held& items,
+                                          Each each) {
+#pragma unroll
+  for (int k = 0; k < ITEMS; ++k) {
+    if (!CHECKED || column + k * DEPTH < graph.all_columns()) each(column + k * DEPTH, items[k]);
   }
 }
 
@@ -85,70 +96,75 @@ __device__ __forceinline__ void load_items(const Graph& graph, const Graph::Rows
 template <class Each>
 __device__ __forceinline__ void for_share(const Graph& graph, const Graph::Rows<VECTOR>& at,
                                           int depth, const Held& held, Each each) {
-#pragma unroll
-  for (int k = 0; k < ITEMS; ++k) {
-    if (depth + k * DEPTH < graph.all_columns()) each(depth + k * DEPTH, held[k]);
-  }
+  for_items<true>(graph, depth, held, each);
+  long long column = ITEMS * DEPTH + depth;
 #pragma unroll 1
-  for (long long column = ITEMS * DEPTH + depth; column < graph.all_columns();
-       column += ITEMS * DEPTH) {
+  for (; column + (ITEMS - 1) * DEPTH < graph.all_columns(); column += ITEMS * DEPTH) {
     Held more;
-    load_items(graph, at, column, more);
-#pragma unroll
-    for (int k = 0; k < ITEMS; ++k) {
-      if (column + k * DEPTH < graph.all_columns()) each(column + k * DEPTH, more[k]);
-    }
+    load_items<false>(graph, at, column, more);
+    for_items<false>(graph, column, more, each);
+  }
+  if (column < graph.all_columns()) {
+    Held more;
+    load_items<true>(graph, at, column, more);
+    for_items<true>(graph, column, more, each);
   }
 }
 
 // Combines what the DEPTH threads of each row have, in an order that does not depend on timing.
 template <class How>
-__device__ __forceinline__ void combine_depth(float (&sums)[VECTOR], int lane, int depth,
-                                              float* shared) {
+__device__ __forceinline__ void combine_depth(typename How::State (&states)[VECTOR], int lane,
+                                              int depth, float* shared) {
   if constexpr (DEPTH > 1) {
+    constexpr int SIZE = How::SIZE;
 #pragma unroll
-    for (int i = 0; i < VECTOR; ++i) shared[depth * WIDTH + i * LANES + lane] = sums[i];
+    for (int i = 0; i < VECTOR * SIZE; ++i)
+      shared[(depth * VECTOR * SIZE + i) * LANES + lane] = states[i / SIZE].of[i % SIZE];
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < VECTOR; ++i) {
-      sums[i] = shared[i * LANES + lane];
 #pragma unroll
-      for (int other = 1; other < DEPTH; ++other)
-        sums[i] = How::of(sums[i], shared[other * WIDTH + i * LANES + lane]);
+      for (int other = 0; other < DEPTH; ++other) {
+        typename How::State more;
+#pragma unroll
+        for (int j = 0; j < SIZE; ++j)
+          more.of[j] = shared[((other * VECTOR + i) * SIZE + j) * LANES + lane];
+        states[i] = other == 0 ? more : How::of(states[i], more);
+      }
     }
     __syncthreads();
   }
 }
 
-// Fold K and those after it.
-template <int K>
+// Pass P and those after it.
+template <int P>
 __device__ __forceinline__ void fold_all(const Graph& graph, Graph::Rows<VECTOR>& at, int lane,
                                          int depth, const Held& held, float* shared) {
-  if constexpr (K < FOLDS) {
-    using How = typename Combiner<K>::type;
-    float sums[VECTOR];
+  if constexpr (P < PASSES) {
+    using How = Pass<P>;
+    typename How::State states[VECTOR];
 #pragma unroll
-    for (int i = 0; i < VECTOR; ++i) sums[i] = How::nothing();
+    for (int i = 0; i < VECTOR; ++i) states[i] = How::nothing();
     for_share(graph, at, depth, held, [&](long long column, const Graph::Values<VECTOR>& values) {
-      graph.fold<K, VECTOR>(at, column, values, sums);
+      graph.fold<P, VECTOR>(at, column, values, states);
     });
-    combine_depth<How>(sums, lane, depth, shared);
-    graph.finish<K, VECTOR>(at, sums);
-    fold_all<K + 1>(graph, at, lane, depth, held, shared);
+    combine_depth<How>(states, lane, depth, shared);
+    graph.finish<P, VECTOR>(at, states);
+    fold_all<P + 1>(graph, at, lane, depth, held, shared);
   }
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK, MIN_BLOCKS) columnwise(GRAPH_PARAMETERS) {
-  __shared__ float shared[DEPTH > 1 ? BLOCK * VECTOR : 1];
+  __shared__ float shared[DEPTH > 1 ? BLOCK * VECTOR * MOST_STATE : 1];
   const Graph graph{GRAPH_ARGUMENTS};
   const int lane = static_cast<int>(threadIdx.x) % LANES;
   const int depth = static_cast<int>(threadIdx.x) / LANES;
   const long long row = static_cast<long long>(blockIdx.x) * WIDTH + lane * VECTOR;
   // A thread without rows works on the last ones and keeps its results to itself.
   const bool valid = row < graph.all_rows();
-  Graph::Rows<VECTOR> at = {valid ? row : graph.all_rows() - VECTOR};
+  auto at = graph.rows_at<VECTOR>(valid ? row : graph.all_rows() - VECTOR);
   Held held;
-  load_items(graph, at, depth, held);
+  load_items<true>(graph, at, depth, held);
   fold_all<0>(graph, at, lane, depth, held, shared);
   if constexpr (STORES_ELEMENTS) {
     if (valid)

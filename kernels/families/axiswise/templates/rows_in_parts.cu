@@ -71,24 +71,32 @@
 
 constexpr int WARPS = THREADS / 32;
 
+constexpr int STEP = THREADS * VECTOR;
+
+// ITEMS terms of a thread's share, the first at `top`. CHECKED: some may be past the end.
+template <bool CHECKED, class Each>
+__device__ __forceinline__ void for_items(const Graph& graph, const Graph::Row& at, long long top,
+                                          long long end, Each each) {
+  Graph::Values<VECTOR> values[ITEMS];
+#pragma unroll
+  for (int k = 0; k < ITEMS; ++k) {
+    if (!CHECKED || top + k * STEP < end) values[k] = graph.load<VECTOR>(at, top + k * STEP);
+  }
+#pragma unroll
+  for (int k = 0; k < ITEMS; ++k) {
+    if (!CHECKED || top + k * STEP < end) each(top + k * STEP, values[k]);
+  }
+}
+
 // Calls `each(column, values)` for every term of a thread's share, ITEMS loads at a time.
 template <class Each>
 __device__ __forceinline__ void for_share(const Graph& graph, const Graph::Row& at, long long begin,
                                           long long end, Each each) {
-  constexpr int STEP = THREADS * VECTOR;
+  long long top = begin + static_cast<int>(threadIdx.x) * VECTOR;
 #pragma unroll 1
-  for (long long top = begin + static_cast<int>(threadIdx.x) * VECTOR; top < end;
-       top += ITEMS * STEP) {
-    Graph::Values<VECTOR> values[ITEMS];
-#pragma unroll
-    for (int k = 0; k < ITEMS; ++k) {
-      if (top + k * STEP < end) values[k] = graph.load<VECTOR>(at, top + k * STEP);
-    }
-#pragma unroll
-    for (int k = 0; k < ITEMS; ++k) {
-      if (top + k * STEP < end) each(top + k * STEP, values[k]);
-    }
-  }
+  for (; top + (ITEMS - 1) * STEP < end; top += ITEMS * STEP)
+    for_items<false>(graph, at, top, end, each);
+  if (top < end) for_items<true>(graph, at, top, end, each);
 }
 
 // Results of folds before K.
