@@ -104,7 +104,19 @@ class GraphText : public StageText {
           "                           : load_vector<T_{0}, N>(this->{0} + first);\n",
           name);
     }
-    return out + "    return values;\n  }\n";
+    return out + "    return values;\n  }\n" + sources();
+  }
+
+  // Tells of each tensor that load() reads where its elements lie.
+  std::string sources() const {
+    std::string out = fmt::format(
+        "  // Calls `each(to, from)` for every tensor that load() reads.\n  template <int N, class "
+        "Each>\n  __device__ __forceinline__ void each_source(const {}& at, long long column, "
+        "Values<N>& to,\n                                               Each each) const {{\n{}",
+        row_type(), first());
+    for (const std::string& name : held())
+      out += fmt::format("    each(to.{0}, this->{0} + first);\n", name);
+    return out + "  }\n";
   }
 
   std::string folds() const { return site_.folds.empty() ? "" : passes(); }

@@ -44,17 +44,18 @@
     "let": {
       "passes": "graph_passes + (graph_elements > 0)",
       "elements": "cdiv(chunk, THREADS)",
-      "instructions": "elements * (graph_operations + 4) + 400"
+      "operations": "graph_operations / passes",
+      "instructions": "elements * (operations + 4) + 400"
     },
     "blocks": "parts_used * graph_rows",
     "threads": "THREADS",
     "registers": "min(36 + ITEMS * VECTOR * graph_inputs * graph_widest / 4, 65536 / (THREADS * MIN_BLOCKS))",
     "rounds": "256 * passes",
     "issue": "256 * THREADS / 32 * instructions / 4",
-    "math": "256 * THREADS / 32 * elements * graph_operations / 4",
+    "math": "256 * THREADS / 32 * elements * operations / 4",
     "fill": "256 * chunk * graph_widest / 64",
     "latency": "256 * 800",
-    "chain": "256 * (900 + cdiv(chunk, THREADS * VECTOR * ITEMS) * 700 + PARTS)",
+    "chain": "256 * (3500 + cdiv(chunk, THREADS * VECTOR * ITEMS) * 1200 + PARTS)",
     "start": "256 * (1500 + (graph_joins > 0 ? 2500 + cdiv(graph_rows, THREADS) * 250 : 0))",
     "launches": "passes",
     "l2": "graph_bytes + (passes - 1) * graph_rows * graph_cols * graph_widest",
@@ -180,8 +181,9 @@ template <int>
 __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     store_part(GRAPH_PARAMETERS, const float* folded, long long chunk, int parts) {
   const Graph graph{GRAPH_ARGUMENTS};
-  Graph::Row at = {static_cast<long long>(blockIdx.x) / parts};
-  const int own = static_cast<int>(blockIdx.x % parts);
+  const unsigned block = gridDim.x - 1 - blockIdx.x;  // L2 has what the folds read last
+  Graph::Row at = {static_cast<long long>(block) / parts};
+  const int own = static_cast<int>(block % parts);
   read_folds<0, FOLDS>(graph, at, folded);
   const long long begin = own * chunk;
   for_share(graph, at, begin, min(begin + chunk, graph.all_columns()),

@@ -44,8 +44,11 @@
   },
   "model": {
     "let": {
-      "again": "graph_rows * max(0, graph_cols - held) * graph_widest * (graph_passes + (graph_elements > 0) - 1)",
       "slice": "cdiv(graph_cols, CLUSTER)",
+      "beyond": "max(0, slice - held / CLUSTER)",
+      "walks": "graph_passes + (graph_elements > 0)",
+      "again": "graph_rows * CLUSTER * beyond * graph_widest * (walks - 1)",
+      "transfers": "(slice * (graph_inputs + graph_elements) + beyond * (walks - 1)) * graph_widest / 20",
       "elements": "cdiv(slice, THREADS)",
       "instructions": "elements * (graph_operations + 4) + graph_passes * 260 + 120"
     },
@@ -56,10 +59,10 @@
     "rounds": "256 * TURNS",
     "issue": "256 * THREADS / 32 * instructions / 4",
     "math": "256 * THREADS / 32 * elements * graph_operations / 4",
-    "shared": "256 * min(slice, SLOTS * THREADS * VECTOR) * each / VECTOR * (graph_passes + (graph_elements > 0)) / 128",
-    "fill": "256 * (slice + max(0, slice - held / CLUSTER) * (graph_passes + (graph_elements > 0) - 1)) * graph_widest / 64",
+    "shared": "256 * min(slice, SLOTS * THREADS * VECTOR) * each / VECTOR * walks / 128",
+    "fill": "256 * (slice + beyond * (walks - 1)) * graph_widest / 64",
     "latency": "256 * 900",
-    "chain": "256 * (300 + graph_passes * 1000 + max(0, slice - held / CLUSTER) / (THREADS * VECTOR * 4) * graph_passes * 800)",
+    "chain": "256 * (300 + graph_passes * 1000 + beyond / (THREADS * VECTOR * 4) * walks * 2300 + transfers)",
     "start": "256 * 3000",
     "l2": "graph_bytes + again",
     "dram": "graph_bytes + (model.resident * dev.sms / CLUSTER * graph_cols * graph_widest > dev.l2 / 2 ? again : 0)",
@@ -81,51 +84,92 @@ constexpr int TOGETHER = 4;  // loads under way of what is not kept
 
 using Values = Graph::Values<VECTOR>;
 
+// Copies neighbours to shared memory; those of less than a word pass through registers.
+struct Copy {
+  template <class T>
+  __device__ __forceinline__ void operator()(Vector<T, VECTOR>& to, const T* from) const {
+    constexpr int BYTES = sizeof(to);
+    if constexpr (BYTES >= 4)
+      copy_async<BYTES, LOAD_HINT != 0>(shared_address(&to), from);
+    else
+      to = load_vector<T, VECTOR>(from);
+  }
+};
+
 // A block's part of a row: what a thread keeps of it, and where it lies.
 struct Slice {
   Values held[ITEMS];
   Values* kept;  // this thread's first one
   long long first, end;
 
+  // Begins to copy what shared memory keeps, so that all of it is under way, and loads the rest.
   __device__ __forceinline__ void load(const Graph& graph, const Graph::Row& at) {
-#pragma unroll
-    for (int k = 0; k < ITEMS; ++k) {
-      if (first + k * STEP < end) held[k] = graph.load<VECTOR>(at, first + k * STEP);
-    }
     if constexpr (SLOTS > 0) {
       const long long from = first + ITEMS * STEP;
 #pragma unroll 4
       for (int s = 0; s < SLOTS; ++s) {
-        if (from + s * STEP < end) kept[s * THREADS] = graph.load<VECTOR>(at, from + s * STEP);
+        if (from + s * STEP < end)
+          graph.each_source<VECTOR>(at, from + s * STEP, kept[s * THREADS], Copy());
       }
+      commit_copies();
+    }
+#pragma unroll
+    for (int k = 0; k < ITEMS; ++k) {
+      if (first + k * STEP < end) held[k] = graph.load<VECTOR>(at, first + k * STEP);
     }
   }
   // Calls `each(column, values)` for all of a thread's share.
   template <class Each>
   __device__ __forceinline__ void for_all(const Graph& graph, const Graph::Row& at,
                                           Each each) const {
+    for_kept(each);
+#pragma unroll 1
+    for (long long top = beyond(); top < end; top += TOGETHER * STEP)
+      for_others(graph, at, top, each);
+  }
+  // Does so from the end, of which L2 may still have something.
+  template <class Each>
+  __device__ __forceinline__ void for_all_from_end(const Graph& graph, const Graph::Row& at,
+                                                   Each each) const {
+    if (beyond() < end) {
+      const long long batches = (end - beyond() - 1) / (TOGETHER * STEP);
+#pragma unroll 1
+      for (long long top = beyond() + batches * TOGETHER * STEP; top >= beyond();
+           top -= TOGETHER * STEP)
+        for_others(graph, at, top, each);
+    }
+    for_kept(each);
+  }
+
+ private:
+  // The first element that a thread does not keep.
+  __device__ __forceinline__ long long beyond() const { return first + (ITEMS + SLOTS) * STEP; }
+  template <class Each>
+  __device__ __forceinline__ void for_kept(Each each) const {
 #pragma unroll
     for (int k = 0; k < ITEMS; ++k) {
       if (first + k * STEP < end) each(first + k * STEP, held[k]);
     }
     if constexpr (SLOTS > 0) {
+      wait_copies<0>();  // a thread reads its own alone
       const long long from = first + ITEMS * STEP;
 #pragma unroll 4
       for (int s = 0; s < SLOTS; ++s) {
         if (from + s * STEP < end) each(from + s * STEP, kept[s * THREADS]);
       }
     }
-#pragma unroll 1
-    for (long long top = first + (ITEMS + SLOTS) * STEP; top < end; top += TOGETHER * STEP) {
-      Values values[TOGETHER];
+  }
+  template <class Each>
+  __device__ __forceinline__ void for_others(const Graph& graph, const Graph::Row& at,
+                                             long long top, Each each) const {
+    Values values[TOGETHER];
 #pragma unroll
-      for (int k = 0; k < TOGETHER; ++k) {
-        if (top + k * STEP < end) values[k] = graph.load<VECTOR>(at, top + k * STEP);
-      }
+    for (int k = 0; k < TOGETHER; ++k) {
+      if (top + k * STEP < end) values[k] = graph.load<VECTOR>(at, top + k * STEP);
+    }
 #pragma unroll
-      for (int k = 0; k < TOGETHER; ++k) {
-        if (top + k * STEP < end) each(top + k * STEP, values[k]);
-      }
+    for (int k = 0; k < TOGETHER; ++k) {
+      if (top + k * STEP < end) each(top + k * STEP, values[k]);
     }
   }
 };
@@ -208,7 +252,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     slice.load(graph, at);
     fold_all<0>(graph, at, slice, exchange);
     if constexpr (STORES_ELEMENTS) {
-      slice.for_all(graph, at, [&](long long column, const Values& values) {
+      slice.for_all_from_end(graph, at, [&](long long column, const Values& values) {
         graph.store<VECTOR>(at, column, values);
       });
     }

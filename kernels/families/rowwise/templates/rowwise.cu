@@ -37,7 +37,9 @@
   },
   "model": {
     "let": {
-      "passes_more": "graph_cols > held ? graph_passes + (graph_elements > 0) - 1 : 0",
+      "walks": "graph_passes + (graph_elements > 0)",
+      "beyond": "max(0, graph_cols - held)",
+      "again": "graph_rows * beyond * graph_widest * (walks - 1)",
       "elements": "cdiv(graph_cols, TEAM)",
       "instructions": "elements * (graph_operations + 4) + graph_passes * (24 * log2(TEAM) + 40) + 80"
     },
@@ -48,10 +50,10 @@
     "math": "256 * threads / 32 * elements * graph_operations / 4",
     "fill": "256 * threads / TEAM * graph_cols * graph_widest / 64",
     "latency": "256 * 800",
-    "chain": "256 * (200 + graph_passes * (60 * log2(TEAM) + 100) + ITEMS * 16)",
+    "chain": "256 * (200 + graph_passes * (60 * log2(TEAM) + 100) + ITEMS * 16 + beyond / (TEAM * VECTOR) * walks * 1000)",
     "start": "256 * (2000 + (graph_joins > 0 ? 2500 + cdiv(join_slots, threads) * 250 : 0))",
-    "l2": "graph_bytes + passes_more * graph_rows * max(0, graph_cols - held) * graph_widest",
-    "dram": "graph_bytes + passes_more * graph_rows * max(0, graph_cols - held) * graph_widest",
+    "l2": "graph_bytes + again",
+    "dram": "graph_bytes + again",
     "traits": {"width": "256 * VECTOR * graph_widest", "idle": "256 * held / graph_cols"}
   }
 }
