@@ -113,8 +113,12 @@ class Dispatcher {
     for (const Launch& launch : prepared.plan.launches) {
       if (!launch.setup) continue;
       each_value(launch.arguments, [&](const Argument& argument) {
-        if (argument.kind == Argument::tensor)
-          read.push_back(tensors[static_cast<std::size_t>(argument.index)]);
+        int tensor = argument.kind == Argument::tensor ? argument.index : -1;
+        if (argument.kind == Argument::map) {
+          const Map& map = prepared.plan.maps[static_cast<std::size_t>(argument.index)];
+          if (!map.of_buffer) tensor = map.index;
+        }
+        if (tensor >= 0) read.push_back(tensors[static_cast<std::size_t>(tensor)]);
       });
     }
     if (prepared.set_up && prepared.set_up_for == read) return {};

@@ -85,6 +85,7 @@ class Resolver {
   void check_compiled(const ResolvedLaunch& launch, const std::string& where);
   ResolvedArgument argument(const PlanLaunch& launch, const PlanArgument& argument,
                             const std::string& where);
+  void check_of_setup(std::string_view name, const std::string& where);
   ResolvedArgument named(const PlanLaunch& launch, const std::string& name,
                          const std::string& where);
   ResolvedArgument record(const PlanLaunch& launch, const PlanArgument& argument,
@@ -367,6 +368,23 @@ ResolvedArgument Resolver::record(const PlanLaunch& launch, const PlanArgument& 
   return out;
 }
 
+// A setup launch knows what stays for all runs of a shape: tables, its own restored buffers and
+// constant tensors.
+void Resolver::check_of_setup(std::string_view name, const std::string& where) {
+  if (const int at = index_of(plan_.buffers, name); at >= 0) {
+    const BufferContent content = plan_.buffers[static_cast<std::size_t>(at)].content;
+    if (content != BufferContent::table && content != BufferContent::restored) {
+      limit(
+          fmt::format("a setup launch takes buffer {}, which is neither table nor restored", name),
+          where);
+    }
+  } else if (const int tensor = index_of(task_.tensors, name);
+             tensor >= 0 &&
+             task_.tensors[static_cast<std::size_t>(tensor)].role != Role::constant) {
+    limit(fmt::format("a setup launch takes tensor {}, which is no constant", name), where);
+  }
+}
+
 ResolvedArgument Resolver::named(const PlanLaunch& launch, const std::string& name,
                                  const std::string& where) {
   std::string_view bare = name;
@@ -376,18 +394,13 @@ ResolvedArgument Resolver::named(const PlanLaunch& launch, const std::string& na
   ResolvedArgument out;
   if ((out.index = index_of(plan_.buffers, bare)) >= 0) {
     out.kind = ResolvedArgument::Kind::buffer;
-    if (setup &&
-        plan_.buffers[static_cast<std::size_t>(out.index)].content != BufferContent::table) {
-      limit(fmt::format("a setup launch takes buffer {}, which is no table", bare), where);
-    }
+    if (setup) check_of_setup(bare, where);
   } else if ((out.index = index_of(plan_.maps, bare)) >= 0) {
     out.kind = ResolvedArgument::Kind::map;
-    if (setup) limit(fmt::format("a setup launch takes map {}", bare), where);
+    if (setup) check_of_setup(plan_.maps[static_cast<std::size_t>(out.index)].of, where);
   } else if ((out.index = index_of(task_.tensors, bare)) >= 0) {
     out.kind = ResolvedArgument::Kind::tensor;
-    if (setup && task_.tensors[static_cast<std::size_t>(out.index)].role != Role::constant) {
-      limit(fmt::format("a setup launch takes tensor {}, which is no constant", bare), where);
-    }
+    if (setup) check_of_setup(bare, where);
   } else if (const int at = index_of(task_.scalars, bare); at >= 0) {
     if (setup) limit(fmt::format("a setup launch takes scalar {}", bare), where);
     return scalar(task_.scalars[static_cast<std::size_t>(at)], where);

@@ -112,10 +112,14 @@ class Joiner {
       : program_(program), parts_(parts) {}
 
   Result<KernelSource> run() {
-    for (std::size_t i = 0; i < parts_.size(); ++i) note_lifetimes(i);
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      prepared_.push_back(is_prepared(i));
+      note_lifetimes(i);
+    }
     buffers_ = share_buffers(std::move(lifetimes_));
     out_.plan.let = std::move(sizes_);
     out_.plan.buffers = buffers_.buffers;
+    out_.plan.buffers.insert(out_.plan.buffers.end(), kept_.begin(), kept_.end());
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       if (auto added = add_plan(i); !added) return added.error();
     }
@@ -127,7 +131,26 @@ class Joiner {
  private:
   std::string edge_buffer(const std::string& edge) const {
     if (find_edge(program_, edge) == nullptr) return edge;
-    return buffers_.buffer_of.at("edge_" + edge);
+    const std::string name = "edge_" + edge;
+    return tables_.contains(edge) ? name : buffers_.buffer_of.at(name);
+  }
+
+  // True if the part's launches can run as setup: it reads constant tensors and tables of earlier
+  // parts, and writes edges alone.
+  bool is_prepared(std::size_t part) const {
+    const PartKernel& kernel = parts_[part];
+    const auto& buffers = kernel.source.plan.buffers;
+    if (std::any_of(buffers.begin(), buffers.end(), [](const PlanBuffer& buffer) {
+          return buffer.content == BufferContent::zeroed;
+        }))
+      return false;
+    const auto& tensors = kernel.form.task.tensors;
+    return std::all_of(tensors.begin(), tensors.end(), [&](const Tensor& own) {
+      const std::string& name = kernel.form.tensors.at(own.name);
+      const Tensor* known = find_tensor(program_, name);
+      if (own.role == Role::out) return known == nullptr;
+      return tables_.contains(name) || (known != nullptr && known->role == Role::constant);
+    });
   }
 
   // Edges live from the part that writes them to the last that reads them, scratch of a part during
@@ -137,7 +160,7 @@ class Joiner {
     for (const Tensor& tensor : kernel.form.task.tensors) {
       const std::string& name = kernel.form.tensors.at(tensor.name);
       const Edge* edge = find_edge(program_, name);
-      if (edge == nullptr) continue;
+      if (edge == nullptr || tables_.contains(name)) continue;
       const auto known =
           std::find_if(lifetimes_.begin(), lifetimes_.end(),
                        [&](const Lifetime& one) { return one.name == "edge_" + name; });
@@ -147,10 +170,15 @@ class Joiner {
       }
       const std::string size = fmt::format("edge_{}_bytes", name);
       sizes_.emplace_back(size, product_of(with(edge->shape, size_of(tensor.type))));
+      if (prepared_[part]) {
+        tables_.insert(name);
+        kept_.push_back({"edge_" + name, size, BufferContent::table});
+        continue;
+      }
       lifetimes_.push_back({"edge_" + name, size, part, part});
     }
     for (const PlanBuffer& buffer : kernel.source.plan.buffers) {
-      if (buffer.content != BufferContent::scratch) continue;
+      if (buffer.content != BufferContent::scratch || prepared_[part]) continue;
       const std::string name = part_prefix(part) + buffer.name;
       sizes_.emplace_back(name + "_bytes", here(part, buffer.bytes));
       lifetimes_.push_back({name, name + "_bytes", part, part});
@@ -249,7 +277,9 @@ class Joiner {
     const auto called = [&](const auto& one) { return one.name == name; };
     const auto buffer = std::find_if(plan.buffers.begin(), plan.buffers.end(), called);
     if (buffer != plan.buffers.end())
-      return buffer->content == BufferContent::scratch ? buffers_.buffer_of.at(own) : own;
+      return buffer->content == BufferContent::scratch && !prepared_[part]
+                 ? buffers_.buffer_of.at(own)
+                 : own;
     return std::any_of(plan.maps.begin(), plan.maps.end(), called) ? own : "";
   }
 
@@ -288,8 +318,10 @@ class Joiner {
     for (const Expr& one : here(part, plan.require)) all.require.push_back(one);
     for (const auto& [name, expr] : plan.let) all.let.emplace_back(prefix + name, here(part, expr));
     for (const PlanBuffer& buffer : plan.buffers) {
-      if (buffer.content != BufferContent::scratch)
-        all.buffers.push_back({prefix + buffer.name, here(part, buffer.bytes), buffer.content});
+      const bool scratch = buffer.content == BufferContent::scratch;
+      if (scratch && !prepared_[part]) continue;
+      all.buffers.push_back({prefix + buffer.name, here(part, buffer.bytes),
+                             scratch ? BufferContent::table : buffer.content});
     }
     for (PlanTensorMap map : plan.maps) {
       const auto tensor = kernel.form.tensors.find(map.of);
@@ -316,6 +348,7 @@ class Joiner {
     launch.block = here(part, launch.block);
     launch.cluster = here(part, launch.cluster);
     launch.shared = here(part, launch.shared);
+    if (prepared_[part]) launch.when = When::setup;
     for (PlanArgument& argument : launch.args) {
       auto mapped = argument_here(part, argument);
       if (!mapped) return mapped.error();
@@ -342,7 +375,8 @@ class Joiner {
     std::string text = fmt::format("// {}, class {}: a program of {} parts, one after another\n",
                                    program_.name, name_of(program_.precision), parts_.size());
     for (std::size_t i = 0; i < parts_.size(); ++i) {
-      text += fmt::format("//  {}: {}\n", i + 1, parts_[i].form.name);
+      text += fmt::format("//  {}: {}{}\n", i + 1, parts_[i].form.name,
+                          prepared_[i] ? ", once before, of constants alone" : "");
     }
     for (const PlanBuffer& buffer : buffers_.buffers) {
       std::string held;
@@ -373,6 +407,9 @@ class Joiner {
   std::vector<Lifetime> lifetimes_;
   std::vector<std::pair<std::string, Expr>> sizes_;
   SharedBuffers buffers_;
+  std::vector<bool> prepared_;    // a part: its launches are setup
+  std::set<std::string> tables_;  // edges that prepared parts write
+  std::vector<PlanBuffer> kept_;  // of these edges
   KernelSource out_;
 };
 

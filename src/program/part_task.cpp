@@ -10,6 +10,7 @@
 #include "program/renaming.hpp"
 #include "task/identifiers.hpp"
 #include "task/operators.hpp"
+#include "task/prepared.hpp"
 #include "task/rules/apply.hpp"
 
 namespace cupilot {
@@ -406,6 +407,9 @@ Result<Task> exposed_task(const Task& program, const std::set<std::string>& edge
   }
   out.edges.clear();
   out.reference = {};
+  const std::vector<bool> prepared = prepared_operations(program);
+  // Here they run each time.
+  if (std::find(prepared.begin(), prepared.end(), true) != prepared.end()) out.work.flops = 0;
   if (auto completed = complete(out); !completed) return completed.error();
   if (auto valid = validate(out); !valid) return valid.error();
   return out;

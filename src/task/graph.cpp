@@ -10,6 +10,7 @@
 
 #include "task/identifiers.hpp"
 #include "task/operators.hpp"
+#include "task/prepared.hpp"
 #include "task/rules/apply.hpp"
 
 namespace cupilot {
@@ -460,14 +461,15 @@ Result<void> complete(Task& task) {
     if (tensor.role != Role::out) shapes[tensor.name] = tensor.shape;
   }
   std::string flops;
-  for (const Operation& operation : task.operations) {
-    Composer composer(made, operation, shapes);
+  const std::vector<bool> prepared = prepared_operations(task);
+  for (std::size_t i = 0; i < task.operations.size(); ++i) {
+    Composer composer(made, task.operations[i], shapes);
     if (auto composed = composer.run(); !composed) {
       // The task's own reference says what operations without rows do.
       if (given) return {};
       return composed;
     }
-    flops += (flops.empty() ? "" : " + ") + composer.flops();
+    if (!prepared[i]) flops += (flops.empty() ? "" : " + ") + composer.flops();
   }
   task.edges = std::move(made.edges);
   if (given) return {};

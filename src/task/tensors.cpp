@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <vector>
 
 #include <cupilot/task.hpp>
 
 #include "task/axes.hpp"
 #include "task/borrowed_scope.hpp"
+#include "task/prepared.hpp"
 
 namespace cupilot {
 namespace {
@@ -159,11 +162,34 @@ Result<std::int64_t> elements_read(const Task& task, const Workload& workload, c
   return read;
 }
 
+// Constant tensors that prepared operations alone read. What these make may be smaller.
+std::set<std::string> read_before(const Task& task) {
+  std::set<std::string> before;
+  if (task.operations.empty()) return before;
+  const std::vector<bool> prepared = prepared_operations(task);
+  for (const bool early : {true, false}) {
+    for (std::size_t i = 0; i < prepared.size(); ++i) {
+      if (prepared[i] != early) continue;
+      for (const std::string& name : task.operations[i].inputs) {
+        const Tensor* tensor = find_tensor(task, name);
+        if (tensor == nullptr) continue;
+        if (early)
+          before.insert(name);
+        else
+          before.erase(name);
+      }
+    }
+  }
+  return before;
+}
+
 }  // namespace
 
 Result<std::int64_t> compulsory_bytes(const Task& task, const Workload& workload) {
   std::int64_t bytes = 0;
+  const std::set<std::string> before = read_before(task);
   for (const Tensor& tensor : task.tensors) {
+    if (before.contains(tensor.name)) continue;
     const auto shape = shape_of(task, tensor, workload);
     if (!shape) return shape.error();
     const auto read = elements_read(task, workload, tensor, *shape);

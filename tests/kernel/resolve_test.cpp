@@ -5,6 +5,7 @@
 #include <cupilot/parts/kernel_source.hpp>
 #include <cupilot/parts/resolved_plan.hpp>
 
+#include "kernel/plan_sentences.hpp"
 #include "kernel/support.hpp"
 #include "support/reached.hpp"
 
@@ -248,6 +249,10 @@ TEST_CASE("a plan past a limit or with a wrong name is rejected", "[kernel]") {
        "plan.limit", "tensor A, which is no constant"},
       {R"({"launches":[{"entry":"k","when":"setup","grid":[1],"block":[32],"args":["alpha"]}]})",
        "plan.limit", "scalar alpha"},
+      {R"({"buffers":[{"name":"p","bytes":4}],"launches":[{"entry":"k","when":"setup","grid":[1],"block":[32],"args":["p"]}]})",
+       "plan.limit", "buffer p, which is neither table nor restored"},
+      {R"({"maps":[{"name":"a","of":"A","type":"bf16","dims":[64],"box":[64]}],"launches":[{"entry":"k","when":"setup","grid":[1],"block":[32],"args":["a"]}]})",
+       "plan.limit", "tensor A, which is no constant"},
       {R"({"maps":[{"name":"a","of":"Q","type":"bf16","dims":[64],"box":[64]}])" + with,
        "plan.name", "map a is of Q"},
       {R"({"maps":[{"name":"a","of":"A","type":"bf16","dims":[64,64],"pitch":[8],"box":[64,64]}])" +
@@ -272,6 +277,32 @@ TEST_CASE("a plan past a limit or with a wrong name is rejected", "[kernel]") {
     testing::expect_code(attempt.rejected(), row.code);
     CHECK(attempt.rejected().message.find(row.says) != std::string::npos);
   }
+}
+
+TEST_CASE("a setup launch takes what stays for all runs", "[kernel]") {
+  const KernelSource source = from_json(
+      R"({"buffers":[{"name":"t","bytes":64,"content":"table"},{"name":"c","bytes":4,"content":"restored"}],
+          "maps":[{"name":"a","of":"A","type":"bf16","dims":[64],"box":[64]},
+                  {"name":"b","of":"t","type":"u8","dims":[64],"box":[64]}],
+          "launches":[{"entry":"k","when":"setup","grid":[1],"block":[32],"args":["A","t","c","a","b",{"i32":"m"}]},
+                      {"entry":"r","grid":[1],"block":[32],"args":["t"]}]})");
+  Task task = matmul_task();
+  for (Tensor& tensor : task.tensors) {
+    if (tensor.name == "A") tensor.role = Role::constant;
+  }
+  const ResolvedPlan plan = numbers(source, task, {{"m", 64}});
+  CHECK(plan.launches[0].when == When::setup);
+  CHECK(plan.launches[0].args[3].kind == ResolvedArgument::Kind::map);
+  const auto said = sentences_of(plan);
+  REQUIRE(said.size() == 1);
+  CHECK(said[0] ==
+        "not timed: setup launches, once for a shape and its constant tensors (k); 64 bytes of "
+        "tables");
+  CHECK(
+      sentences_of(
+          numbers(from_json(R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":["A"]}]})"),
+                  matmul_task(), {{"m", 64}}))
+          .empty());
 }
 
 TEST_CASE("clusters and tensor maps need a device that has them", "[kernel]") {

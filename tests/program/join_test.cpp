@@ -181,6 +181,49 @@ TEST_CASE("names of parts stay apart in text and plan") {
   CHECK(exposed->plan.launches[0].args[1].name == "z");
 }
 
+TEST_CASE("a part of constants alone becomes setup launches with tables of its own") {
+  struct Row {
+    const char* name;
+    Role role;
+    BufferContent count;
+    bool exposed, prepared;
+  };
+  const Row row = GENERATE(values<Row>({
+      {"a constant", Role::constant, BufferContent::restored, false, true},
+      {"an input", Role::in, BufferContent::restored, false, false},
+      {"a buffer that is cleared each time", Role::constant, BufferContent::zeroed, false, false},
+      {"an edge that is looked at", Role::constant, BufferContent::restored, true, false},
+  }));
+  INFO(row.name);
+  Task task = chain_task();
+  for (Tensor& one : task.tensors) {
+    if (one.role == Role::in && one.name != "v") one.role = row.role;
+  }
+  auto parts = two_parts(task);
+  parts[0].form = *graph_part(task, {0, 1});
+  parts[0].source.plan.buffers[1].content = row.count;
+  parts[0].source.plan.launches[0].args[0].name = "x";
+  const Task joined_of = row.exposed ? *exposed_task(task, {"z"}) : task;
+  const auto joined = join_parts(joined_of, parts);
+  if (!joined) FAIL(joined.error().message);
+  const LaunchPlan& plan = joined->plan;
+  REQUIRE(plan.launches.size() == 2);
+  CHECK((plan.launches[0].when == When::setup) == row.prepared);
+  // What act makes of z is of constants too.
+  CHECK((plan.launches[1].when == When::setup) == row.prepared);
+  const auto content = [&](const std::string& name) {
+    const auto found = std::find_if(plan.buffers.begin(), plan.buffers.end(),
+                                    [&](const PlanBuffer& one) { return one.name == name; });
+    return found == plan.buffers.end() ? BufferContent::zeroed : found->content;
+  };
+  if (!row.prepared) return;
+  CHECK(content("edge_z") == BufferContent::table);
+  CHECK(content("edge_a") == BufferContent::table);
+  CHECK(content("p1_part") == BufferContent::table);
+  CHECK(content("p1_count") == BufferContent::restored);
+  CHECK_THAT(joined->text, Catch::Contains("once before, of constants alone"));
+}
+
 TEST_CASE("a part that cannot be joined is named") {
   const Task task = chain_task();
   auto parts = two_parts(task);

@@ -3,6 +3,7 @@
 
 #include "catch.hpp"
 #include "task/operators.hpp"
+#include "task/prepared.hpp"
 #include "task/rules/apply.hpp"
 
 namespace cupilot {
@@ -168,6 +169,44 @@ TEST_CASE("of what is looked up only what can be read counts") {
   Task task = task_of(10, 1000, true);
   task.axes[1].kind = AxisKind::reduced;  // all of it is summed
   CHECK(bytes(task) == 1000 * 64 + 10 + 10 * 64);
+}
+
+TEST_CASE("what constants alone give is prepared, and is no work of the timed region") {
+  struct Row {
+    const char* name;
+    Role weight;
+    bool edge;
+    std::vector<bool> prepared;
+    std::int64_t flops, elements;
+  };
+  const Row row = GENERATE(values<Row>({
+      {"an input", Role::in, true, {false, false, false}, 12 + 2 * 5 * 4 * 3 + 20, 15 + 12 + 20},
+      {"a constant", Role::constant, true, {true, false, false}, 2 * 5 * 4 * 3 + 20, 15 + 20},
+      {"its result is an output",
+       Role::constant,
+       false,
+       {false, false, false},
+       12 + 2 * 5 * 4 * 3 + 20,
+       15 + 12 + 12 + 20},
+  }));
+  INFO(row.name);
+  Task task;
+  task.name = "prepared";
+  task.axes = {{"rows"}, {"k", AxisKind::reduced}, {"n"}};
+  const auto tensor = [](const char* name, Role role, std::vector<Expr> shape) {
+    return Tensor{.name = name, .role = role, .shape = std::move(shape)};
+  };
+  task.tensors = {tensor("x", Role::in, {"rows", "k"}), tensor("w", row.weight, {"n", "k"}),
+                  tensor("y", Role::out, {"rows", "n"})};
+  if (!row.edge) task.tensors.push_back(tensor("r", Role::out, {"n", "k"}));
+  task.operations = {{"act", "relu", {"w"}, {"r"}, {}},
+                     {"product", "linear", {"x", "r"}, {"h"}, {}},
+                     {"last", "relu", {"h"}, {"y"}, {}}};
+  task.time_shapes = {{{{"rows", 5}, {"k", 3}, {"n", 4}}}};
+  REQUIRE(complete(task));
+  CHECK(prepared_operations(task) == row.prepared);
+  CHECK(*textbook_flops(task, task.time_shapes[0]) == row.flops);
+  CHECK(*compulsory_bytes(task, task.time_shapes[0]) == 4 * row.elements);
 }
 
 }  // namespace

@@ -43,7 +43,8 @@ class CudaDevice : public TrialDevice {
                        std::int64_t odd = 0) override;
   void release_all() override;
   bool crowded() const override { return slot_bytes_ > hello_.memory_free / 2; }
-  void seal(const Region& region) override;
+  void seal(const Region& region) override { set_sealed(region, true); }
+  void unseal(const Region& region) override { set_sealed(region, false); }
   void let_inputs_be_written(bool writable) override;
   bool inputs_writable() const override { return inputs_writable_; }
 
@@ -139,6 +140,7 @@ class CudaDevice : public TrialDevice {
   Result<Slot*> make_slot(std::int64_t size, bool writable);
   Result<void> rehearse_sharing();
   Result<void> map_in_runner(Slot& slot);
+  void set_sealed(const Region& region, bool sealed);
   Result<void> ready_runner();
   void trim_slots();
   void forget_slots();

@@ -28,6 +28,7 @@ class InProcessDevice : public TrialDevice {
   void release_all() override;
   bool crowded() const override { return slot_bytes_ > hello_.memory_free / 2; }
   void seal(const Region&) override {}
+  void unseal(const Region&) override {}
   void let_inputs_be_written(bool writable) override { inputs_writable_ = writable; }
   bool inputs_writable() const override { return inputs_writable_; }
   Result<std::vector<std::string>> judge_all(std::span<const DeviceOrder> orders) override;

@@ -16,6 +16,7 @@
 #include "backend/cuda/trials.hpp"
 #include "backend/oracle/timed_output.hpp"
 #include "base/median.hpp"
+#include "kernel/plan_sentences.hpp"
 
 namespace cupilot {
 namespace {
@@ -48,6 +49,8 @@ struct Entrant {
   int launches = 1;             // a visit
   double warm_us = 0;           // a timed launch before the rounds
   double host_us = 0;
+  std::vector<std::string> says;      // of its plan
+  std::optional<Content> set_up_for;  // content that setup launches have read
   std::vector<double> samples;
   std::vector<int> rounds;  // of each sample
   std::vector<CaseReport> proofs;
@@ -156,24 +159,17 @@ class MeasuredRounds {
         entrant.out = placed.rejected();
       } else {
         entrant.kernel = std::move(*placed);
+        entrant.says = sentences_of(std::get<ResolvedPlan>(*resolution));
       }
     }
     return {};
   }
 
-  // Setup launches, a first launch and, unless that was long, a second, then the controller's
+  // A first launch and, unless that was long, a second, then the controller's
   // clock: finds faults, fills caches, says how many launches a visit takes.
   Result<void> warm_up(Entrant& entrant) {
     if (entrant.out) return {};
     const Case what = case_of(0, 0);
-    if (entrant.kernel) {
-      auto faulted = trials_.run_setup(trial_of(entrant, what));
-      if (!faulted) return faulted.error();
-      if (*faulted) {
-        entrant.out = rejection_of(**faulted);
-        return {};
-      }
-    }
     auto time = entrant.kernel ? timed_launch(entrant, what, Looks::if_long)
                                : timed_launch(entrant, what, Looks::closely);
     if (time && *time && entrant.kernel && **time < long_us)
@@ -314,6 +310,22 @@ class MeasuredRounds {
       entrant.out = reject(proof.faults[0].code, proof.faults[0].message, proof.faults[0].where);
   }
 
+  // Runs setup launches, untimed, where they have not read this content: once where the task has no
+  // constant tensors.
+  Result<void> set_up(Entrant& entrant, const CudaTrials::Trial& trial) {
+    if (!entrant.kernel || entrant.kernel->setup.launches.empty()) return {};
+    const bool constants =
+        std::any_of(task_->tensors.begin(), task_->tensors.end(),
+                    [](const Tensor& tensor) { return tensor.role == Role::constant; });
+    const Content& content = trial.what.content;
+    if (entrant.set_up_for && (!constants || *entrant.set_up_for == content)) return {};
+    auto faulted = trials_.run_setup(trial);
+    if (!faulted) return faulted.error();
+    entrant.set_up_for = content;
+    if (*faulted && !entrant.out) entrant.out = rejection_of(**faulted);
+    return {};
+  }
+
   CudaTrials::Trial trial_of(const Entrant& entrant, const Case& what) const {
     return {task_, what, placement_, entrant.kernel ? &*entrant.kernel : nullptr};
   }
@@ -322,6 +334,8 @@ class MeasuredRounds {
   // found to have done.
   Result<std::optional<DeviceRun>> order(Entrant& entrant, CudaTrials::Trial& trial,
                                          const VisitTiming& timing) {
+    if (auto ready = set_up(entrant, trial); !ready) return ready.error();
+    if (entrant.out) return std::optional<DeviceRun>();
     if (auto prepared = trials_.prepare(trial); !prepared) return prepared.error();
     if (entrant.out) return std::optional<DeviceRun>();
     if (entrant.library) return visit_library(entrant, timing);
@@ -402,6 +416,8 @@ class MeasuredRounds {
         Measurement measured = measurement_of(entrant.samples, options_.cold, entrant.host_us,
                                               trials_.device_.empty_launch_us());
         measured.conditions.insert(measured.conditions.end(), conditions.begin(), conditions.end());
+        measured.conditions.insert(measured.conditions.end(), entrant.says.begin(),
+                                   entrant.says.end());
         if (!entrant.doubt.empty()) measured.conditions.push_back(entrant.doubt);
         report.measurement = std::move(measured);
         report.ratio = ratios(entrant);

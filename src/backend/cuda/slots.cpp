@@ -136,11 +136,11 @@ Result<void> CudaDevice::rehearse_sharing() {
   return mapped;
 }
 
-void CudaDevice::seal(const Region& region) {
+void CudaDevice::set_sealed(const Region& region, bool sealed) {
   if (hello_.sharing == Sharing::ipc) return;  // cannot be mapped read-only
   for (Slot& slot : slots_) {
-    if (slot.number != region.slot) continue;
-    slot.sealed = true;
+    if (slot.number != region.slot || slot.sealed == sealed) continue;
+    slot.sealed = sealed;
     slot.mapped = false;
   }
 }

@@ -68,6 +68,8 @@ class TrialDevice {
   // From the next run on until release_all() the runner may not write this region's slot, where
   // memory can be sealed.
   virtual void seal(const Region& region) = 0;
+  // From the next run on it may write it again.
+  virtual void unseal(const Region& region) = 0;
   // From the next run on the runner may write inputs too, or no more.
   virtual void let_inputs_be_written(bool writable) = 0;
   virtual bool inputs_writable() const = 0;

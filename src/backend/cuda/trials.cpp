@@ -111,22 +111,30 @@ double CudaTrials::run_seconds(const Task& task, const Workload& workload) const
   return std::min(2.0 + work, trial_seconds_);
 }
 
+Result<PrepareItem> CudaTrials::input_item(const Trial& trial, std::size_t tensor) const {
+  auto recipe = layout_of(trial.task, tensor, trial.what.workload, trial.what.content);
+  if (!recipe) return recipe.error();
+  PrepareItem item;
+  item.region = trial.placement.tensors[tensor];
+  item.fill = true;
+  item.recipe = *recipe;
+  item.sealed = device_.hello().sharing == Sharing::vmm && !device_.inputs_writable() &&
+                trial.task->tensors[tensor].role != Role::in_out;
+  return item;
+}
+
 Result<std::vector<PrepareItem>> CudaTrials::initialising(const Trial& trial,
                                                           FillState poison) const {
-  const bool sealed = device_.hello().sharing == Sharing::vmm;
   std::vector<PrepareItem> items;
   for (std::size_t i = 0; i < trial.task->tensors.size(); ++i) {
     PrepareItem item;
     item.region = trial.placement.tensors[i];
-    item.inside = poison;
     if (is_input(trial.task->tensors[i])) {
-      auto recipe = layout_of(trial.task, i, trial.what.workload, trial.what.content);
-      if (!recipe) return recipe.error();
-      item.fill = true;
-      item.recipe = *recipe;
-      item.sealed =
-          sealed && !device_.inputs_writable() && trial.task->tensors[i].role != Role::in_out;
+      auto input = input_item(trial, i);
+      if (!input) return input.error();
+      item = *input;
     }
+    item.inside = poison;
     items.push_back(item);
   }
   for (std::size_t b = 0; trial.kernel != nullptr && b < trial.kernel->buffers.size(); ++b) {
@@ -168,24 +176,37 @@ Result<void> CudaTrials::prepare(Trial& trial) {
 }
 
 Result<std::optional<RunnerFault>> CudaTrials::run_setup(const Trial& trial) {
-  if (trial.kernel->setup.launches.empty()) return std::optional<RunnerFault>();
+  const PlacedKernel& kernel = *trial.kernel;
+  if (kernel.setup.launches.empty()) return std::optional<RunnerFault>();
   PrepareOrder order;
-  for (const Region& region : trial.placement.tensors)
-    order.items.push_back({false, FillState::poison, false, region, {}});
-  for (const Region& region : trial.kernel->buffers)
-    order.items.push_back({false, FillState::poison, false, region, {}});
+  for (std::size_t i = 0; i < trial.placement.tensors.size(); ++i) {
+    PrepareItem item{false, FillState::poison, false, trial.placement.tensors[i], {}};
+    if (trial.task->tensors[i].role == Role::constant) {
+      auto input = input_item(trial, i);
+      if (!input) return input.error();
+      item = *input;
+    }
+    order.items.push_back(item);
+  }
+  for (std::size_t b = 0; b < kernel.buffers.size(); ++b) {
+    const bool zeros = kernel.contents[b] == BufferContent::restored;
+    const FillState inside = zeros ? FillState::zeros : FillState::poison;
+    order.items.push_back({false, inside, false, kernel.buffers[b], {}});
+    // Of an earlier content's setup.
+    if (kernel.contents[b] == BufferContent::table) device_.unseal(kernel.buffers[b]);
+  }
   orders_.later(DeviceMessage::prepare, pack(order),
                 [](const std::string&) { return Result<void>(); });
   if (auto prepared = orders_.tell(); !prepared) return prepared.error();
-  auto ran = device_.run(*trial.kernel->image, trial.kernel->setup, std::min(2.0, trial_seconds_));
+  auto ran = device_.run(*kernel.image, kernel.setup, std::min(2.0, trial_seconds_));
   if (!ran) return ran.error();
   if (auto* fault = std::get_if<RunnerFault>(&*ran)) {
     fault->where = "setup launch";
     return std::optional<RunnerFault>(std::move(*fault));
   }
   // Buffers written by setup stay: later launches may only read them.
-  for (std::size_t b = 0; b < trial.kernel->buffers.size(); ++b) {
-    if (trial.kernel->contents[b] == BufferContent::table) device_.seal(trial.kernel->buffers[b]);
+  for (std::size_t b = 0; b < kernel.buffers.size(); ++b) {
+    if (kernel.contents[b] == BufferContent::table) device_.seal(kernel.buffers[b]);
   }
   return std::optional<RunnerFault>();
 }

@@ -153,12 +153,15 @@ class CudaTrials {
   std::shared_ptr<const NamedImage> image_of(const CompiledKernel& kernel);
   Result<PlacedKernel> place_plain(const TaskRef& task, const Workload& workload,
                                    const TaskPlacement& placement);
+  // Returns the content of one input.
+  Result<PrepareItem> input_item(const Trial& trial, std::size_t tensor) const;
   // Returns the contents of inputs, outputs and buffers before a launch.
   Result<std::vector<PrepareItem>> initialising(const Trial& trial, FillState poison) const;
   // Which reference values each output of a case is compared with.
   Result<std::vector<OracleOrder>> oracles_of(const Trial& trial);
   // Inputs, poison and reference values for one run. What was put off is answered before.
   Result<void> prepare(Trial& trial);
+  // Runs setup launches, while constant tensors hold the case's content and all else poison.
   Result<std::optional<RunnerFault>> run_setup(const Trial& trial);
   // Prepares and runs.
   Result<Ran> launch(Trial& trial, const RunOrder& order, double seconds);

@@ -116,7 +116,11 @@ Result<VirtualMemory> VirtualMemory::make(const TaskRef& task, const Case& what,
         add_buffer(made.memory_, buffer.name, buffer.bytes, ptx::Access::read_write, 0);
     if (!index) return index.error();
     made.buffers_.push_back(*index);
-    if (*index != no_buffer) made.memory_.mark_unwritten(*index);
+    if (*index == no_buffer) continue;
+    if (buffer.content == BufferContent::restored)
+      made.clear(*index);
+    else
+      made.memory_.mark_unwritten(*index);
   }
   return made;
 }
@@ -204,6 +208,12 @@ Result<void> VirtualMemory::copy_content(std::size_t tensor, VirtualInputs& inpu
   return {};
 }
 
+void VirtualMemory::clear(std::size_t buffer) {
+  const auto data = memory_.data(buffer);
+  std::fill(data.begin(), data.end(), std::uint8_t{0});
+  memory_.mark_written(buffer);
+}
+
 Result<void> VirtualMemory::fill_tensors(VirtualInputs& inputs, Poison poison) {
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     const Role role = task_->tensors[i].role;
@@ -222,11 +232,7 @@ Result<void> VirtualMemory::fill_tensors(VirtualInputs& inputs, Poison poison) {
     const BufferContent content = plan_->buffers[i].content;
     if (content == BufferContent::table) memory_.set_access(buffers_[i], ptx::Access::read_only);
     if (content == BufferContent::scratch) memory_.mark_unwritten(buffers_[i], byte_of(poison));
-    if (content == BufferContent::zeroed || content == BufferContent::restored) {
-      const auto data = memory_.data(buffers_[i]);
-      std::fill(data.begin(), data.end(), std::uint8_t{0});
-      memory_.mark_written(buffers_[i]);
-    }
+    if (content == BufferContent::zeroed || content == BufferContent::restored) clear(buffers_[i]);
   }
   return {};
 }

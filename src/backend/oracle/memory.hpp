@@ -70,6 +70,8 @@ class VirtualMemory {
   Result<bool> add_sparse_tensor(std::size_t tensor);
   void name_elements(std::size_t tensor, std::size_t buffer, TensorShape shape);
   Result<void> copy_content(std::size_t tensor, VirtualInputs& inputs);
+  // Zeroes a buffer.
+  void clear(std::size_t buffer);
   // Bytes of an argument as the kernel gets it.
   std::vector<std::uint8_t> value_of(const ResolvedArgument& argument) const;
   std::vector<std::uint8_t> encoded_map(std::size_t index) const;

@@ -11,6 +11,7 @@
 #include "backend/compile/log.hpp"
 #include "backend/oracle/plain_plan.hpp"
 #include "backend/virtual/counts.hpp"
+#include "kernel/plan_sentences.hpp"
 #include "predict/kernel_residual.hpp"
 #include "ptx/gate/facts.hpp"
 #include "ptx/syntax/parser.hpp"
@@ -114,6 +115,8 @@ Attempt<Measurement> VirtualMeasurer::candidate(const TaskRef& task, const Compi
   if (const auto textbook = textbook_flops(*task, workload))
     flag_little_work(measurement, counted_operations(measurement.counts, is_matmul_like(*task)),
                      static_cast<double>(*textbook));
+  for (std::string& sentence : sentences_of(*plan))
+    measurement.conditions.push_back(std::move(sentence));
   return measurement;
 }
 

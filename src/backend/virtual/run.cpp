@@ -192,10 +192,15 @@ Result<bool> PlanRun::launches(VirtualMemory& memory, When when, const LaunchRun
 }
 
 Result<bool> PlanRun::set_up(VirtualMemory& memory, const Case& what, CaseReport& report) const {
+  constexpr std::uint64_t untimed = 8;  // times the budget of a run
   LaunchRun how;
-  how.budget = instruction_budget(task, what.workload);
+  how.budget = untimed * instruction_budget(task, what.workload);
   how.seed = launch_seed(what, 0);
-  return launches(memory, When::setup, how, report);
+  Result<bool> ran = launches(memory, When::setup, how, report);
+  if (!ran || !*ran) return ran;
+  const std::vector<Fault> changed = memory.changed_state();
+  report.faults.insert(report.faults.end(), changed.begin(), changed.end());
+  return changed.empty();
 }
 
 Result<bool> PlanRun::once(VirtualMemory& memory, const Case& what, int repeat,

@@ -84,20 +84,25 @@ std::string part_line(const ProgramRecord& record, const std::vector<PartStandin
     return fmt::format("part {}: no kernel after {} evaluations: {}", name, one.evaluations,
                        last == record.slots.rend() ? "" : last->refused);
   }
-  return fmt::format("part {}: {:.4g} us after {} evaluations, floor {:.4g} us", name, one.time_us,
-                     one.evaluations, one.floor_us);
+  return fmt::format("part {}: {:.4g} us after {} evaluations, floor {:.4g} us{}", name,
+                     one.time_us, one.evaluations, one.floor_us,
+                     one.prepared ? "; of constants alone: run once before and not timed" : "");
 }
 
 }  // namespace
 
 double PartStanding::expected_us() const {
   if (refused) return std::numeric_limits<double>::infinity();
+  if (prepared) return 0;
   return time_us > 0 ? time_us : floor_us;
 }
 
 std::vector<PartStanding> standings(const ProgramRecord& record) {
   std::vector<PartStanding> all(record.parts.size());
-  for (std::size_t i = 0; i < all.size(); ++i) all[i].floor_us = record.parts[i].floor_us;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i].floor_us = record.parts[i].floor_us;
+    all[i].prepared = record.parts[i].prepared;
+  }
   for (std::size_t i = 0; i < record.slots.size(); ++i) {
     const ProgramSlotRecord& slot = record.slots[i];
     PartStanding& part = all[slot.part];
@@ -126,8 +131,10 @@ std::string program_path(const std::string& run_dir) { return run_dir + "/progra
 
 std::string to_json(const ProgramRecord& record) {
   Json part_list = Json::array(), slot_list = Json::array();
-  for (const ProgramPartRecord& part : record.parts)
+  for (const ProgramPartRecord& part : record.parts) {
     part_list.push_back({{"on", part.on}, {"task_id", part.task_id}, {"floor_us", part.floor_us}});
+    if (part.prepared) part_list.back()["prepared"] = true;
+  }
   for (const ProgramSlotRecord& slot : record.slots) slot_list.push_back(json_of(slot));
   const Json json = {{"cupilot_program", format},
                      {"max_evaluations", record.max_evaluations},
@@ -155,7 +162,7 @@ Result<ProgramRecord> program_record_from(std::string_view text, const std::stri
     for (const Json& part : json.at("parts")) {
       record.parts.push_back({part.at("on").get<std::vector<std::string>>(),
                               part.at("task_id").get<std::string>(),
-                              part.at("floor_us").get<double>()});
+                              part.at("floor_us").get<double>(), part.value("prepared", false)});
     }
     json.at("partitions").get_to(record.partitions);
     for (const Json& slot : json.at("slots")) record.slots.push_back(slot_of(slot));

@@ -18,7 +18,8 @@ namespace cupilot {
 struct ProgramPartRecord {
   std::vector<std::string> on{};  // its operations
   std::string task_id{};
-  double floor_us = 0;  // no kernel of the part is faster
+  double floor_us = 0;    // no kernel of the part is faster
+  bool prepared = false;  // of constant tensors alone: the program runs it once, untimed
 };
 
 // A slot: one part's search went on until it had this many evaluations.
@@ -48,7 +49,8 @@ struct PartStanding {
   double last_gain = 0;       // by which the last slot made it faster: 0.1 is 10 %
   std::size_t best_slot = 0;  // the slot of its best kernel
   bool refused = false;       // slots enough, and no kernel
-  // Its kernel's time, the floor before there is one.
+  bool prepared = false;
+  // Its kernel's time, the floor before there is one; none of a part that is prepared.
   double expected_us() const;
 };
 std::vector<PartStanding> standings(const ProgramRecord& record);

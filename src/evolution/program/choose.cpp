@@ -57,7 +57,7 @@ std::optional<std::size_t> next_part(const ProgramRecord& record) {
       if (!unsearched || one.floor_us > parts[*unsearched].floor_us) unsearched = part;
       continue;
     }
-    const double worth = expected_gain(one) * one.time_us;
+    const double worth = expected_gain(one) * one.expected_us();
     if (worth <= best) continue;
     best = worth;
     promising = part;

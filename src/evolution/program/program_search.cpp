@@ -16,6 +16,7 @@
 #include "evolution/program/writer.hpp"
 #include "evolution/run/kept_families.hpp"
 #include "evolution/run/kernel_run.hpp"
+#include "task/prepared.hpp"
 
 namespace cupilot {
 namespace {
@@ -66,14 +67,16 @@ class ProgramSearch {
         options_(options),
         host_(host_of(options)),
         families_(known_families(options)),
+        prepared_(prepared_operations(task)),
         began_(host_.monotonic_seconds()) {}
 
   // Cuts the graph. Error usage: no partition is legal; it names the operations without a template.
   Result<void> cut() {
     fills_ = edge_fills(task_, backend_);
     const OperationGraph graph = operation_graph(task_);
-    const auto all = partitions(graph, {[&](const Part& part) { return form_of(part) != nullptr; },
-                                        [&](const Part& part) { return floor_of(part); }});
+    const auto all = partitions(
+        graph, {[&](const Part& part) { return form_of(part) != nullptr; },
+                [&](const Part& part) { return is_prepared(part) ? 0.0 : floor_of(part); }});
     record_.listed = all.listed;
     if (all.all.empty()) return unserved();
     std::map<Part, std::size_t> numbers;
@@ -188,9 +191,17 @@ class ProgramSearch {
     return (floor ? *floor : 0) + 1e6 * device.launch_seconds / 2;
   }
 
+  bool is_prepared(const Part& part) const {
+    return std::all_of(part.begin(), part.end(),
+                       [&](int i) { return prepared_[static_cast<std::size_t>(i)]; });
+  }
+
   void add_part(const Part& part) {
     const PartTask& form = *form_of(part);
-    ProgramPartRecord record{.on = {}, .task_id = task_id(form.task), .floor_us = floor_of(part)};
+    ProgramPartRecord record{.on = {},
+                             .task_id = task_id(form.task),
+                             .floor_us = floor_of(part),
+                             .prepared = is_prepared(part)};
     for (const int i : part)
       record.on.push_back(task_.operations[static_cast<std::size_t>(i)].name);
     record_.parts.push_back(std::move(record));
@@ -330,6 +341,7 @@ class ProgramSearch {
   const EvolveOptions& options_;
   Host& host_;
   Families families_;
+  std::vector<bool> prepared_;  // an operation: it depends on constants alone
   double began_;
   EdgeFills fills_;
   std::map<Part, std::optional<PartTask>> forms_;
@@ -393,7 +405,10 @@ bool needs_program(const Task& task, const Backend& backend, const EvolveOptions
   if (others_write || task.operations.empty() || task.reference.stages.empty() ||
       !backend.traits().techniques.empty() || !backend.traits().runs)
     return false;
-  return !is_served(known_families(options), task);
+  const std::vector<bool> prepared = prepared_operations(task);
+  // One kernel would compute each time what can be prepared.
+  const bool prepares = std::find(prepared.begin(), prepared.end(), true) != prepared.end();
+  return prepares || !is_served(known_families(options), task);
 }
 
 Result<EvolveReport> evolve_program(const Task& task, Backend& backend,

@@ -13,7 +13,8 @@ namespace {
 // The part that does not depend on the kernel; tables follow it.
 constexpr std::string_view prologue =
     R"(// Compiles kernel.cu with NVRTC, launches it as it was timed and prints the median time. Floating-point inputs are
-// random numbers, others 0. Needs the CUDA toolkit alone: make && ./launch [LAUNCHES]; with 1 it suits compute-sanitizer.
+// random numbers, others 0. Setup launches run once, before the clock starts.
+// Needs the CUDA toolkit alone: make && ./launch [LAUNCHES]; with 1 it suits compute-sanitizer.
 #include <cuda.h>
 #include <nvrtc.h>
 

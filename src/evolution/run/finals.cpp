@@ -173,8 +173,12 @@ Result<FinalRecord> confirm_finalist(const Pipe& pipe, const Finalist& finalist,
         reject("confirm.failed", rejected->code + ": " + rejected->message, rejected->where);
     return record;
   }
-  if (auto* accepted = std::get_if<Accepted>(&record.candidate.outcome))
+  if (auto* accepted = std::get_if<Accepted>(&record.candidate.outcome)) {
     accepted->verification.processes = 2;
+    for (const std::string& condition : accepted->measurement.conditions) {
+      if (condition.starts_with("not timed")) record.notices.push_back(condition);
+    }
+  }
   for (const SubjectReport& report : passed->others) {
     const bool foreign = is_contestant(report.name);
     if (report.measurement) record.baselines.push_back(baseline_from(report, baselines));

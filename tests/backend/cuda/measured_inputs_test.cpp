@@ -3,6 +3,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "backend/cuda/trials.hpp"
@@ -26,6 +27,8 @@ class Notebook : public TrialDevice {
   int compared = 0, mistaken = 0, launched = 0, checks = 0;
   int wrong_check = 0, launched_then = 0;  // the check that finds a wrong output, from 1 on
   double launch_us = 5000;
+  int setups = 0, stale = 0;  // stale: launches whose setup read another content
+  FillParams read_at_setup{};
 
   const DeviceHello& hello() const override { return hello_; }
   double empty_launch_us() const override { return 1; }
@@ -34,7 +37,9 @@ class Notebook : public TrialDevice {
   }
   void release_all() override {}
   bool crowded() const override { return false; }
-  void seal(const Region&) override {}
+  std::set<int> sealed;
+  void seal(const Region& region) override { sealed.insert(region.slot); }
+  void unseal(const Region& region) override { sealed.erase(region.slot); }
   void let_inputs_be_written(bool) override {}
   bool inputs_writable() const override { return true; }
   Result<std::vector<std::string>> judge_all(std::span<const DeviceOrder> orders) override {
@@ -45,6 +50,20 @@ class Notebook : public TrialDevice {
   Result<void> load_in_judge(const NamedImage&) override { return {}; }
   Result<std::variant<DeviceRun, RunnerFault>> run(const NamedImage&, const RunOrder& order,
                                                    double) override {
+    if (!order.launches.empty() && order.launches[0].name == "prepare") {
+      ++setups;
+      const auto& args = order.launches[0].args;
+      read_at_setup = filled_[args[0].region.slot];
+      const bool open = sealed.count(args[1].region.slot) == 0;
+      mistaken += open && order.timing.mode == VisitTiming::Mode::once ? 0 : 1;
+      return std::variant<DeviceRun, RunnerFault>(DeviceRun{});
+    }
+    if (setups > 0) {
+      const auto& args = order.launches[0].args;
+      const FillParams& now = filled_[args[0].region.slot];
+      stale += std::memcmp(&now, &read_at_setup, sizeof now) == 0 ? 0 : 1;
+      mistaken += sealed.count(args[1].region.slot) == 1 ? 0 : 1;
+    }
     launched += order.timing.mode == VisitTiming::Mode::timed ? 1 : order.timing.replays;
     const std::vector<double> times(order.timing.mode == VisitTiming::Mode::timed ? 1 : 0,
                                     launch_us);
@@ -192,6 +211,42 @@ TEST_CASE("a long first launch counts where few rounds are asked for") {
   CHECK(on.device.launched == c.launches);
   CHECK(report.measurement->samples_us.size() == static_cast<std::size_t>(c.rounds));
   CHECK(report.proofs.size() == static_cast<std::size_t>(c.rounds));
+}
+
+TEST_CASE("setup launches read the constants of each timed launch, untimed") {
+  for (const Role role : {Role::constant, Role::in}) {
+    CAPTURE(static_cast<int>(role));
+    Trials on;
+    on.task.tensors[0].role = role;
+    const bool constant = role == Role::constant;
+    CompiledKernel kernel;
+    kernel.source.text = "candidate";
+    kernel.source.plan.buffers = {{"kept", 64, BufferContent::table}};
+    const std::string read = constant ? "A" : "kept";
+    kernel.source.plan.launches = {{.name = "prepare",
+                                    .entry = "prepare",
+                                    .when = When::setup,
+                                    .block = {"32"},
+                                    .args = {{.name = read}, {.name = "kept"}}},
+                                   {.name = "main",
+                                    .entry = "main",
+                                    .block = {"32"},
+                                    .args = {{.name = read}, {.name = "kept"}}}};
+    for (const char* name : {"prepare", "main"})
+      kernel.entries.push_back({.name = name, .source_name = name, .parameter_bytes = {8, 8}});
+    const SubjectReport report =
+        on.measure({Subject::Kind::candidate, "candidate", &kernel}, {5, 2.0, true, 1});
+    CHECK(on.device.mistaken == 0);
+    CHECK(on.device.stale == 0);
+    // Sizes alone stay what they were.
+    CHECK((on.device.setups > 3) == constant);
+    CHECK(on.device.setups >= 1);
+    const auto& conditions = report.measurement->conditions;
+    CHECK(std::any_of(conditions.begin(), conditions.end(), [](const std::string& one) {
+      return one.starts_with("not timed: setup launches") &&
+             one.ends_with("(prepare); 64 bytes of tables");
+    }));
+  }
 }
 
 namespace {

@@ -170,6 +170,64 @@ TEST_CASE("A table holds what setup wrote, and a plan's memory has an end", "[th
   testing::expect_code(verdict(source("rows", Expr("rows*4294967296")), task), "run.unsupported");
 }
 
+TEST_CASE("Setup launches read constant tensors of each case and leave restored buffers zero",
+          "[threads]") {
+  Task task = row_sum_task(9, 150);
+  task.tensors[0].role = Role::constant;
+  const auto source = [&](const std::string& left) {
+    KernelSource made = row_sum_source(
+        "extern \"C\" __global__ void sums(const float* x, float* kept, int* count, int rows, int "
+        "cols) {\n  float a = 0;\n  for (int c = 0; c < cols; ++c) a += x[threadIdx.x * cols + "
+        "c];\n"
+        "  kept[threadIdx.x] = a;\n  if (threadIdx.x == 0) count[0] += " +
+        left +
+        ";\n}\n"
+        "extern \"C\" __global__ void k(const float* kept, float* y, int rows, int cols) {\n"
+        "  if (threadIdx.x == 0) y[blockIdx.x] = kept[blockIdx.x];\n}");
+    PlanLaunch& run = made.plan.launches[0];
+    PlanLaunch sums = run;
+    sums.name = sums.entry = "sums";
+    sums.when = When::setup;
+    sums.grid = {1};
+    sums.block = {"rows"};
+    const auto named = [](const char* name) {
+      return PlanArgument{PlanArgument::Kind::name, name, 0};
+    };
+    sums.args = {run.args[0], named("kept"), named("count"), run.args[2], run.args[3]};
+    run.args[0] = named("kept");
+    made.plan.buffers = {{"kept", "rows*4", BufferContent::table},
+                         {"count", 4, BufferContent::restored}};
+    made.plan.launches.insert(made.plan.launches.begin(), sums);
+    return made;
+  };
+  CHECK(verdict(source("0"), task).empty());
+  testing::expect_code(verdict(source("1"), task), "run.state");
+  // Contents that differ give sums that differ: each case sets up anew.
+  const auto kernel = virtual_h200().compile(source("0"));
+  REQUIRE(kernel);
+  std::vector<Case> cases(3);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    cases[i].workload = task.time_shapes[0];
+    cases[i].content.seed = 5 + i;
+    cases[i].hash = true;
+    cases[i].repeats = 1;
+  }
+  const auto report = virtual_h200().run(TaskRef(task), *kernel, cases);
+  REQUIRE(report);
+  REQUIRE(report->cases.size() == 3);
+  for (const CaseReport& one : report->cases) {
+    CHECK(one.faults.empty());
+    CHECK(one.outputs[0].failed == 0);
+    CHECK(one.outputs[0].repeat_differs == 0);
+  }
+  CHECK(report->cases[0].outputs[0].bits_hash != report->cases[1].outputs[0].bits_hash);
+  const Subject subject{Subject::Kind::candidate, "candidate", &*kernel};
+  const auto times = virtual_h200().measure(TaskRef(task), task.time_shapes[0], {&subject, 1}, {});
+  REQUIRE(times);
+  REQUIRE((*times)[0].measurement);
+  CHECK_THAT((*times)[0].measurement->conditions.back(), Catch::StartsWith("not timed: setup"));
+}
+
 TEST_CASE("A trial ends at the first faulty case, and drawn elements suffice to compare",
           "[threads]") {
   const Task task = row_sum_task(1000, 64);

@@ -54,6 +54,24 @@ TEST_CASE("the next part follows from completed slots alone") {
   }
 }
 
+TEST_CASE("a part that is prepared costs its partition nothing and is searched once") {
+  ProgramRecord record = record_of({found(1, 10, 9), found(2, 10, 10), found(0, 10, 40)});
+  CHECK(ready_partitions(record).front() == std::vector<std::size_t>{2});
+  record.parts[0].prepared = true;
+  CHECK(ready_partitions(record).front() == std::vector<std::size_t>{0, 1});
+  CHECK(next_part(record) == std::optional<std::size_t>(1));
+  const auto back = program_record_from(to_json(record), "program.json");
+  if (!back) FAIL(back.error().message);
+  CHECK(back->parts[0].prepared);
+  CHECK_FALSE(back->parts[1].prepared);
+  CHECK(program_lines(*back)[1] ==
+        "part a: 40 us after 10 evaluations, floor 4 us; of constants alone: run once before and "
+        "not timed");
+  // Without a kernel it refuses its partition all the same.
+  record.slots = {nothing(0, 10), nothing(0, 20), found(2, 10, 10), found(1, 10, 9)};
+  CHECK(ready_partitions(record) == std::vector<std::vector<std::size_t>>{{2}});
+}
+
 TEST_CASE("partitions are ready when all parts have kernels, the fastest first") {
   const auto record = record_of({found(1, 10, 9), found(2, 10, 16), found(0, 10, 4)});
   const auto ready = ready_partitions(record);

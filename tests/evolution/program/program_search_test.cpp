@@ -98,6 +98,55 @@ TEST_CASE("a graph that no template serves is evolved as a program", "[search][t
   CHECK(resumed->best->candidate.kernel_id == best.kernel_id);
 }
 
+// linear(x, transpose(w)) where w is a constant or an input.
+Task turned_weight(Role role) {
+  Task task;
+  task.name = "turned_weight";
+  task.axes = {{"rows"}, {"k", AxisKind::reduced}, {"n"}};
+  task.tensors = {Tensor{.name = "x", .role = Role::in, .shape = {"rows", "k"}},
+                  Tensor{.name = "w", .role = role, .shape = {"k", "n"}},
+                  Tensor{.name = "y", .role = Role::out, .shape = {"rows", "n"}}};
+  task.operations = {{"turned", "transpose", {"w"}, {"t"}, {}},
+                     {"product", "linear", {"x", "t"}, {"y"}, {}}};
+  task.time_shapes = {{{{"rows", 64}, {"k", 48}, {"n", 40}}}};
+  task.check_shapes = {{{{"rows", 3}, {"k", 17}, {"n", 5}}}};
+  REQUIRE_OK(complete(task));
+  return task;
+}
+
+TEST_CASE("what constants alone give is computed once, before the clock", "[search][threads]") {
+  const Task task = turned_weight(Role::constant);
+  const TempDir dir;
+  const auto report = evolve(task, device(), options_in(dir / "run"));
+  REQUIRE_OK(report);
+  REQUIRE(report->best);
+  const Candidate& best = report->best->candidate;
+  REQUIRE(parts_of(best.strategy).parts.size() == 2);
+  const auto& launches = best.source.plan.launches;
+  CHECK(launches.front().when == When::setup);
+  CHECK(launches.back().when == When::run);
+  const auto& conditions = std::get<Accepted>(best.outcome).measurement.conditions;
+  const auto is_said = [](const std::string& one) { return one.starts_with("not timed: setup"); };
+  CHECK(std::any_of(conditions.begin(), conditions.end(), is_said));
+  const auto summary = read_run(dir / "run");
+  REQUIRE_OK(summary);
+  const auto& notices = summary->report.notices;
+  CHECK(std::any_of(report->notices.begin(), report->notices.end(), is_said));
+  CHECK(std::any_of(notices.begin(), notices.end(), [](const std::string& one) {
+    return one.ends_with("of constants alone: run once before and not timed");
+  }));
+  const std::string launcher = text_of(dir / "run/best/main.cpp");
+  CHECK_THAT(launcher, Catch::Contains("Setup launches run once, before the clock starts"));
+  CHECK_THAT(text_of(dir / "run/best/launch.json"), Catch::Contains("\"setup\""));
+
+  // Of an input nothing is prepared.
+  const auto other = evolve(turned_weight(Role::in), device(), options_in(dir / "input"));
+  REQUIRE_OK(other);
+  REQUIRE(other->best);
+  for (const PlanLaunch& launch : other->best->candidate.source.plan.launches)
+    CHECK(launch.when == When::run);
+}
+
 TEST_CASE("a graph with an operator that nothing serves is refused by name", "[threads]") {
   Task task = two_reductions();
   // No template scans over another dimension than the last.
