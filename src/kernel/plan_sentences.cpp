@@ -19,4 +19,12 @@ std::vector<std::string> sentences_of(const ResolvedPlan& plan) {
                   names, bytes)};
 }
 
+std::string launched_sentence(std::size_t launches, Launched how) {
+  if (how == Launched::apart)
+    return fmt::format(
+        "timed as {} launches one after another: the device captures no graph of them", launches);
+  return fmt::format("{} as one captured graph of {} launches",
+                     how == Launched::modelled ? "modelled" : "timed", launches);
+}
+
 }  // namespace cupilot

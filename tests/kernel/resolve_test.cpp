@@ -293,6 +293,7 @@ TEST_CASE("a setup launch takes what stays for all runs", "[kernel]") {
   const ResolvedPlan plan = numbers(source, task, {{"m", 64}});
   CHECK(plan.launches[0].when == When::setup);
   CHECK(plan.launches[0].args[3].kind == ResolvedArgument::Kind::map);
+  CHECK(launched_sentence(3, Launched::modelled) == "modelled as one captured graph of 3 launches");
   const auto said = sentences_of(plan);
   REQUIRE(said.size() == 1);
   CHECK(said[0] ==

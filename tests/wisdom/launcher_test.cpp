@@ -32,6 +32,7 @@ TEST_CASE("launchers of kernels compile and hold their resolved plans") {
     REQUIRE(text);
     CHECK(text->find(assignments(plan_cpp(std::get<ResolvedPlan>(*resolution)))) !=
           std::string::npos);
+    CHECK(text->find("const CUgraphExec graph = captured(stream);") != std::string::npos);
     // An entry that is extern "C" may stand in a namespace, where no expression names it.
     CHECK(text->find("unmangled = {\"" + source.plan.launches.front().entry + "\"") !=
           std::string::npos);

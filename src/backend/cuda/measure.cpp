@@ -50,6 +50,7 @@ struct Entrant {
   double warm_us = 0;           // a timed launch before the rounds
   double host_us = 0;
   std::vector<std::string> says;      // of its plan
+  bool apart = false;                 // its launches could not be captured
   std::optional<Content> set_up_for;  // content that setup launches have read
   std::vector<double> samples;
   std::vector<int> rounds;  // of each sample
@@ -282,6 +283,7 @@ class MeasuredRounds {
       entrant.out = reject("measure.failed", why);
       return std::optional<double>();
     }
+    entrant.apart = (*ran)->answer.apart;
     const double us = (*ran)->answer.event_us[0];
     if (looks == Looks::if_long && us < long_us) return std::optional(us);
     const auto proof = std::make_shared<CaseReport>();
@@ -418,6 +420,10 @@ class MeasuredRounds {
         measured.conditions.insert(measured.conditions.end(), conditions.begin(), conditions.end());
         measured.conditions.insert(measured.conditions.end(), entrant.says.begin(),
                                    entrant.says.end());
+        if (entrant.kernel && entrant.kernel->run.launches.size() > 1)
+          measured.conditions.push_back(
+              launched_sentence(entrant.kernel->run.launches.size(),
+                                entrant.apart ? Launched::apart : Launched::captured));
         if (!entrant.doubt.empty()) measured.conditions.push_back(entrant.doubt);
         report.measurement = std::move(measured);
         report.ratio = ratios(entrant);

@@ -117,6 +117,8 @@ Attempt<Measurement> VirtualMeasurer::candidate(const TaskRef& task, const Compi
                      static_cast<double>(*textbook));
   for (std::string& sentence : sentences_of(*plan))
     measurement.conditions.push_back(std::move(sentence));
+  if (inputs->size() > 1)
+    measurement.conditions.push_back(launched_sentence(inputs->size(), Launched::modelled));
   return measurement;
 }
 

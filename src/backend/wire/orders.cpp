@@ -138,7 +138,7 @@ constexpr auto walk_run = [](auto& io, auto& o) {
   io.value(o.timing);
 };
 constexpr auto walk_run_answer = [](auto& io, auto& a) {
-  io.plain(a.event_us), io.value(a.wall_us);
+  io.plain(a.event_us), io.value(a.wall_us), io.value(a.apart);
 };
 constexpr auto walk_count = [](auto& io, auto& o) { walk_run(io, o.run), io.value(o.counters); };
 constexpr auto walk_count_answer = [](auto& io, auto& a) {

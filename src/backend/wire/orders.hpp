@@ -259,6 +259,7 @@ std::optional<RunOrder> unpack_run(std::string_view body);
 struct RunAnswer {
   std::vector<double> event_us;  // per replay of a timed visit
   double wall_us = 0;            // host clock around all of it
+  bool apart = false;            // launches went one after another: no graph could be captured
 };
 std::string pack(const RunAnswer& answer);
 std::optional<RunAnswer> unpack_run_answer(std::string_view body);

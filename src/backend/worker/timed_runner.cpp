@@ -6,28 +6,60 @@
 namespace cupilot {
 namespace {
 
-// A captured and instantiated graph, given back at scope's end.
-struct Captured {
-  CUgraph graph = nullptr;
-  CUgraphExec executable = nullptr;
-  ~Captured() {
-    if (executable != nullptr) driver().cuGraphExecDestroy(executable);
-    if (graph != nullptr) driver().cuGraphDestroy(graph);
-  }
-};
-
-void capture(CudaSession& session, const std::function<void()>& enqueue, Captured& into) {
-  check(driver().cuStreamBeginCapture(session.stream(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
-        "capturing a graph");
-  try {
-    enqueue();
-  } catch (...) {
-    driver().cuStreamEndCapture(session.stream(), &into.graph);
-    throw;
-  }
-  check(driver().cuStreamEndCapture(session.stream(), &into.graph), "ending the capture");
-  check(driver().cuGraphInstantiate(&into.executable, into.graph, 0), "instantiating the graph");
+// True for the answers of a device or driver that captures no such work.
+bool is_uncapturable(CUresult code) {
+  return code == CUDA_ERROR_NOT_SUPPORTED || code == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED ||
+         code == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
 }
+
+// Work captured as one graph, given back at scope's end; where it cannot be captured, the work
+// itself.
+class Replay {
+ public:
+  Replay(CudaSession& session, const std::function<void()>& enqueue)
+      : session_(session), enqueue_(enqueue) {
+    try {
+      capture();
+    } catch (const CudaFailure& failure) {
+      give_back();
+      if (!is_uncapturable(failure.code)) throw;
+    }
+  }
+  Replay(const Replay&) = delete;
+  Replay& operator=(const Replay&) = delete;
+  ~Replay() { give_back(); }
+
+  bool captured() const { return executable_ != nullptr; }
+  void launch() const {
+    if (!captured()) return enqueue_();
+    check(driver().cuGraphLaunch(executable_, session_.stream()), "launching the graph");
+  }
+
+ private:
+  void capture() {
+    check(driver().cuStreamBeginCapture(session_.stream(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+          "capturing a graph");
+    try {
+      enqueue_();
+    } catch (...) {
+      driver().cuStreamEndCapture(session_.stream(), &graph_);
+      throw;
+    }
+    check(driver().cuStreamEndCapture(session_.stream(), &graph_), "ending the capture");
+    check(driver().cuGraphInstantiate(&executable_, graph_, 0), "instantiating the graph");
+  }
+  void give_back() {
+    if (executable_ != nullptr) driver().cuGraphExecDestroy(executable_);
+    if (graph_ != nullptr) driver().cuGraphDestroy(graph_);
+    executable_ = nullptr;
+    graph_ = nullptr;
+  }
+
+  CudaSession& session_;
+  const std::function<void()>& enqueue_;
+  CUgraph graph_ = nullptr;
+  CUgraphExec executable_ = nullptr;
+};
 
 constexpr unsigned hold_nanoseconds = 40'000;
 constexpr int probe_launches = 5;
@@ -96,7 +128,7 @@ void TimedRunner::scrub_l2() {
   session_.launch(trusted_image, "release_l2", flush_bytes_ / 128, buffer, flush_bytes_);
 }
 
-RunAnswer TimedRunner::time(CUgraphExec graph, const std::vector<Region>& poison,
+RunAnswer TimedRunner::time(const std::function<void()>& launch, const std::vector<Region>& poison,
                             const VisitTiming& timing) {
   const auto replays = static_cast<std::size_t>(timing.replays);
   event(2 * replays);
@@ -110,7 +142,7 @@ RunAnswer TimedRunner::time(CUgraphExec graph, const std::vector<Region>& poison
     if (timing.cold) scrub_l2();
     if (!timing.cold) session_.launch(trusted_image, "hold_back", 1, hold_nanoseconds);
     check(driver().cuEventRecord(event(2 * i), session_.stream()), "recording an event");
-    check(driver().cuGraphLaunch(graph, session_.stream()), "launching the graph");
+    launch();
     check(driver().cuEventRecord(event(2 * i + 1), session_.stream()), "recording an event");
   }
   session_.synchronize();
@@ -125,21 +157,24 @@ RunAnswer TimedRunner::time(CUgraphExec graph, const std::vector<Region>& poison
   return answer;
 }
 
-RunAnswer TimedRunner::burst(CUgraphExec graph, int replays) {
+RunAnswer TimedRunner::burst(const std::function<void()>& launch, int replays) {
   session_.synchronize();
   const auto begin = HostClock::now();
-  for (int i = 0; i < replays; ++i)
-    check(driver().cuGraphLaunch(graph, session_.stream()), "launching the graph");
+  for (int i = 0; i < replays; ++i) launch();
   session_.synchronize();
-  return {{}, microseconds_since(begin)};
+  RunAnswer answer;
+  answer.wall_us = microseconds_since(begin);
+  return answer;
 }
 
 RunAnswer TimedRunner::visit(const std::function<void()>& enqueue,
                              const std::vector<Region>& poison, const VisitTiming& timing) {
-  Captured captured;
-  capture(session_, enqueue, captured);
-  if (timing.mode == VisitTiming::Mode::burst) return burst(captured.executable, timing.replays);
-  return time(captured.executable, poison, timing);
+  const Replay replay(session_, enqueue);
+  const std::function<void()> launch = [&] { replay.launch(); };
+  const bool burst = timing.mode == VisitTiming::Mode::burst;
+  RunAnswer answer = burst ? this->burst(launch, timing.replays) : time(launch, poison, timing);
+  answer.apart = !replay.captured();
+  return answer;
 }
 
 double TimedRunner::least_us(const std::function<void()>& enqueue) {
@@ -168,12 +203,9 @@ ProbeAnswer TimedRunner::probe() {
   static_assert(probe_launches % 2 == 1);
   check(driver().cuMemcpyDtoH(&answer.value, value, sizeof answer.value),
         "reading the probe's value");
-  Captured empty;
-  capture(
-      session_, [&] { session_.launch(trusted_image, "nothing", 1, 0); }, empty);
-  answer.empty_us = least_us([&] {
-    check(driver().cuGraphLaunch(empty.executable, session_.stream()), "launching a graph");
-  });
+  const std::function<void()> nothing = [&] { session_.launch(trusted_image, "nothing", 1, 0); };
+  const Replay empty(session_, nothing);
+  answer.empty_us = least_us([&] { empty.launch(); });
   return answer;
 }
 

@@ -1,6 +1,6 @@
-// Runs launches for a time: a captured graph, and before every timed replay poisoned outputs,
-// scrubbed shared memory and a scrubbed L2. The same code times candidates in the runner and
-// library calls in the judge.
+// Runs launches for a time: a captured graph (the launches themselves where a device captures
+// none), and before every timed replay poisoned outputs, scrubbed shared memory and a scrubbed L2.
+// The same code times candidates in the runner and library calls in the judge.
 #pragma once
 
 #include <functional>
@@ -38,8 +38,9 @@ class TimedRunner {
  private:
   void ready_memory();
   void scrub_l2();
-  RunAnswer time(CUgraphExec graph, const std::vector<Region>& poison, const VisitTiming& timing);
-  RunAnswer burst(CUgraphExec graph, int replays);
+  RunAnswer time(const std::function<void()>& launch, const std::vector<Region>& poison,
+                 const VisitTiming& timing);
+  RunAnswer burst(const std::function<void()>& launch, int replays);
   double least_us(const std::function<void()>& enqueue);
   CUevent event(std::size_t index);
   CudaSession& session_;

@@ -176,7 +176,9 @@ Result<FinalRecord> confirm_finalist(const Pipe& pipe, const Finalist& finalist,
   if (auto* accepted = std::get_if<Accepted>(&record.candidate.outcome)) {
     accepted->verification.processes = 2;
     for (const std::string& condition : accepted->measurement.conditions) {
-      if (condition.starts_with("not timed")) record.notices.push_back(condition);
+      for (const char* of_its_plan : {"not timed", "timed as", "modelled as"}) {
+        if (condition.starts_with(of_its_plan)) record.notices.push_back(condition);
+      }
     }
   }
   for (const SubjectReport& report : passed->others) {

@@ -26,6 +26,7 @@ std::uintptr_t next_handle = 0x1000;
 std::uint64_t probe_answer = 0;
 CUresult state = CUDA_SUCCESS;  // after a fault every call answers it
 CUresult pending = CUDA_SUCCESS;
+CUresult capturing = CUDA_SUCCESS;  // the answer to each capture
 thread_local std::vector<CUcontext> stack;
 
 CUresult in_context(const char* call) {
@@ -55,8 +56,9 @@ std::size_t fake_depth() { return stack.size(); }
 void fake_begin(std::uint64_t probe) {
   wrong.clear(), launched.clear(), stack.clear();
   memory.clear(), modules.clear(), events.clear();
-  probe_answer = probe, state = pending = CUDA_SUCCESS;
+  probe_answer = probe, state = pending = capturing = CUDA_SUCCESS;
 }
+void fake_capture(CUresult answer) { capturing = answer; }
 
 CUresult cuInit(unsigned) { return not_mine("cuInit"); }
 CUresult cuDevicePrimaryCtxRetain(CUcontext*, CUdevice) {
@@ -141,7 +143,9 @@ CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
   return on_stream("cuStreamBeginCapture", stream);
 }
 CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
-  return *graph = handle_of<CUgraph>(1), on_stream("cuStreamEndCapture", stream);
+  *graph = capturing == CUDA_SUCCESS ? handle_of<CUgraph>(1) : nullptr;
+  const CUresult code = on_stream("cuStreamEndCapture", stream);
+  return code == CUDA_SUCCESS ? capturing : code;
 }
 CUresult cuGraphInstantiate(CUgraphExec* executable, CUgraph, unsigned long long) {
   return *executable = handle_of<CUgraphExec>(1), in_context("cuGraphInstantiate");

@@ -115,6 +115,37 @@ TEST_CASE(
   CHECK(driver.wrong() == "");
 }
 
+TEST_CASE("launches are replayed as a graph, and one after another where none is captured") {
+  struct Row {
+    CUresult capture;
+    bool runs, apart;
+    std::size_t launches;  // of k: while capturing, and at each replay that has no graph
+  };
+  const Row row = GENERATE(values<Row>({{CUDA_SUCCESS, true, false, 1},
+                                        {CUDA_ERROR_NOT_SUPPORTED, true, true, 4},
+                                        {CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, true, true, 4},
+                                        {CUDA_ERROR_OUT_OF_MEMORY, false, false, 1}}));
+  CAPTURE(static_cast<int>(row.capture));
+  const FakeDriver driver;
+  const auto device = open_trusted();
+  driver.find<void(CUresult)>("fake_capture")(row.capture);
+  RunOrder order = order_of("k", {VisitTiming::Mode::timed, 3, true});
+  const auto ran = device->run({"image", {1}, {"k"}, {}}, order, 5);
+  REQUIRE(ran);
+  const auto* done = std::get_if<DeviceRun>(&*ran);
+  REQUIRE((done != nullptr) == row.runs);
+  if (done != nullptr) {
+    CHECK(done->answer.apart == row.apart);
+    CHECK(done->answer.event_us.size() == 3);
+  }
+  const std::string launched = " " + driver.launched();
+  std::size_t count = 0;
+  for (std::size_t at = launched.find(" k "); at != std::string::npos;
+       at = launched.find(" k ", at + 1))
+    ++count;
+  CHECK(count == row.launches);
+}
+
 TEST_CASE("memory is leased once, and had again after its release") {
   const FakeDriver driver;
   const auto device = open_trusted();

@@ -67,8 +67,10 @@ class Notebook : public TrialDevice {
     launched += order.timing.mode == VisitTiming::Mode::timed ? 1 : order.timing.replays;
     const std::vector<double> times(order.timing.mode == VisitTiming::Mode::timed ? 1 : 0,
                                     launch_us);
-    return std::variant<DeviceRun, RunnerFault>(DeviceRun{{times, launch_us}, launch_us + 100});
+    return std::variant<DeviceRun, RunnerFault>(
+        DeviceRun{{times, launch_us, apart}, launch_us + 100});
   }
+  bool apart = false;  // no graph is captured
   std::vector<ContestOrder> contests;
   int rests = 0;
   RunnerFault contest_fault;  // of every contest, where it has a code
@@ -211,6 +213,32 @@ TEST_CASE("a long first launch counts where few rounds are asked for") {
   CHECK(on.device.launched == c.launches);
   CHECK(report.measurement->samples_us.size() == static_cast<std::size_t>(c.rounds));
   CHECK(report.proofs.size() == static_cast<std::size_t>(c.rounds));
+}
+
+TEST_CASE("a time of several launches says how they were set off") {
+  struct Row {
+    std::size_t launches;
+    bool apart;
+    const char* says;  // "": nothing
+  };
+  const Row row = GENERATE(values<Row>(
+      {{1, false, ""},
+       {1, true, ""},
+       {3, false, "timed as one captured graph of 3 launches"},
+       {2, true, "timed as 2 launches one after another: the device captures no graph of them"}}));
+  Trials on;
+  on.device.apart = row.apart;
+  CompiledKernel kernel;
+  kernel.source.text = "candidate";
+  for (std::size_t i = 0; i < row.launches; ++i)
+    kernel.source.plan.launches.push_back({.name = "k", .entry = "k", .block = {"32"}});
+  kernel.entries = {{.name = "k", .source_name = "k"}};
+  const SubjectReport report =
+      on.measure({Subject::Kind::candidate, "candidate", &kernel}, {3, 1.0, true, 1});
+  const auto& conditions = report.measurement->conditions;
+  const auto said = std::find_if(conditions.begin(), conditions.end(),
+                                 [](const auto& one) { return one.starts_with("timed as"); });
+  CHECK((said == conditions.end() ? "" : *said) == std::string(row.says));
 }
 
 TEST_CASE("setup launches read the constants of each timed launch, untimed") {
