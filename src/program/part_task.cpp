@@ -426,6 +426,16 @@ PartTask whole_task(const Task& program) {
   return out;
 }
 
+std::optional<PartTask> stated_part(const Task& program, int operation, const Families& families) {
+  const auto graph = graph_part(program, {operation});
+  if (!graph) return std::nullopt;
+  for (const Family& family : families) {
+    auto forms = family_forms(*graph, family, families);
+    if (!forms.empty()) return std::move(forms.front());
+  }
+  return std::nullopt;
+}
+
 Result<PartTask> served_part(const Task& program, const Part& part, const Families& families,
                              const EdgeFills& fills) {
   if (part.size() == program.operations.size() && is_served(program, families))

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -43,6 +44,9 @@ PartTask whole_task(const Task& program);
 // Templates that families have for the task's only operation (family.md, `operators`), in the
 // task's names; not those with hooks.
 std::vector<Tunable> templates_of_operator(const Families& families, const Task& task);
+
+// One operation in the words of a family that states it; nullopt: none does.
+std::optional<PartTask> stated_part(const Task& program, int operation, const Families& families);
 
 // The part as a task that a template of the families serves: that which a family states for its
 // only operator (family.md, `operators`), else its graph. Error usage: none serves it. A task that

@@ -87,7 +87,7 @@ void add_sizes(const LibraryCall& call, CallValues& values, LibraryOrder& order)
   const bool trans_a = values.of(call.trans_a) != 0, trans_b = values.of(call.trans_b) != 0;
   order.trans_a = trans_b;
   order.trans_b = trans_a;
-  order.relu = values.of(call.relu) != 0;
+  order.epilogue = values.of(call.relu) != 0 ? LibraryOrder::relu : LibraryOrder::plain;
   order.scale = static_cast<int>(values.of(call.scale));
   order.rows = n;
   order.columns = m;

@@ -13,6 +13,7 @@
 
 #include "backend/cuda/clock.hpp"
 #include "backend/cuda/library.hpp"
+#include "backend/cuda/library_graph.hpp"
 #include "backend/cuda/trials.hpp"
 #include "backend/oracle/timed_output.hpp"
 #include "base/median.hpp"
@@ -122,7 +123,9 @@ class MeasuredRounds {
     entrant.who = &contestant;
     if (contestant.kind == Subject::Kind::library) {
       const LibraryCall* call = find_library_call(trials_.library_calls_, task_);
-      auto order = library_order(call, task_, workload_, placement_.tensors);
+      auto order = call != nullptr ? library_order(call, task_, workload_, placement_.tensors)
+                                   : graph_library_order(trials_.library_calls_, task_, workload_,
+                                                         placement_.tensors);
       if (order.is_error()) return order.error();
       if (order.is_rejected()) {
         entrant.out = order.rejected();

@@ -56,11 +56,22 @@ cudaDataType_t data_type(int type) {
   }
 }
 
+cublasLtEpilogue_t epilogue_of(int epilogue, bool bias) {
+  switch (epilogue) {
+    case LibraryOrder::relu:
+      return bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
+    case LibraryOrder::gelu:
+      return bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
+    default:
+      return bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+  }
+}
+
 // Returns the key under which a product's plan is remembered: everything but addresses.
 std::string key_of(const LibraryOrder& o) {
   return fmt::format("{} {} {} {} {} {} {}{}{} {} {} {} {} {} {} {} {} {} {} {} {} {}", o.scale,
                      o.type_a, o.type_b, o.type_c, o.type_d, o.compute, o.trans_a, o.trans_b,
-                     o.relu, o.rows, o.columns, o.depth, o.batch, o.ld_a, o.ld_b, o.ld_d,
+                     o.epilogue, o.rows, o.columns, o.depth, o.batch, o.ld_a, o.ld_b, o.ld_d,
                      o.stride_a, o.stride_b, o.stride_d, o.beta != 0, o.bias.slot >= 0,
                      o.timing.cold);
 }
@@ -131,12 +142,7 @@ struct Product {
       attribute(CUBLASLT_MATMUL_DESC_FAST_ACCUM, fast);
     if (order.scale != 0) scales(order, session);
     const bool bias = order.bias.slot >= 0;
-    if (bias || order.relu) {
-      const cublasLtEpilogue_t epilogue =
-          bias ? (order.relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS)
-               : CUBLASLT_EPILOGUE_RELU;
-      attribute(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
-    }
+    attribute(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(order.epilogue, bias));
     if (bias) {
       const void* pointer = reinterpret_cast<const void*>(session.address(order.bias));
       attribute(CUBLASLT_MATMUL_DESC_BIAS_POINTER, pointer);

@@ -382,7 +382,9 @@ struct LibraryOrder {
   // Sums in fp32; operands rounded to tf32; 8-bit operands with all of a sum in the tensor core.
   enum Compute { full, tf32, fast };
   int compute = full;
-  bool trans_a = false, trans_b = false, relu = false;
+  bool trans_a = false, trans_b = false;
+  enum Epilogue { plain, relu, gelu };  // of the product with its bias; gelu by tanh
+  int epilogue = plain;
   std::int64_t rows = 0, columns = 0, depth = 0, batch = 1;
   std::int64_t ld_a = 0, ld_b = 0, ld_d = 0, stride_a = 0, stride_b = 0, stride_d = 0;
   double alpha = 1, beta = 0;

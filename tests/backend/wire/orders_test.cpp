@@ -2,6 +2,7 @@
 
 #include <cupilot/family.hpp>
 #include "backend/cuda/library.hpp"
+#include "backend/cuda/library_graph.hpp"
 #include "backend/cuda/programs.hpp"
 #include "backend/worker/probe.hpp"
 
@@ -169,4 +170,92 @@ TEST_CASE("the library's product is the row-major one with its operands swapped"
   REQUIRE(other);
   CHECK(library_order(find_library_call(calls, *other), *other, other->time_shapes[0], regions)
             .is_rejected());
+}
+
+TEST_CASE("a graph that is a product with an epilogue has the library's call") {
+  using Attributes = std::map<std::string, Attribute>;
+  const Attributes by_tanh = {{"approximate", Attribute(std::string("tanh"))}};
+  struct Row {
+    const char* name;
+    std::vector<Operation> operations;  // between x, w, b and y
+    int epilogue;                       // -1: refused
+    bool bias;
+    const char* says;
+  };
+  const std::vector<Row> rows = {
+      {"a product", {{"p", "linear", {"x", "w"}, {"y"}, {}}}, LibraryOrder::plain, false, ""},
+      {"with a bias", {{"p", "linear", {"x", "w", "b"}, {"y"}, {}}}, LibraryOrder::plain, true, ""},
+      {"with relu",
+       {{"p", "linear", {"x", "w"}, {"h"}, {}}, {"act", "relu", {"h"}, {"y"}, {}}},
+       LibraryOrder::relu,
+       false,
+       ""},
+      {"with a bias added and gelu by tanh",
+       {{"p", "linear", {"x", "w"}, {"h"}, {}},
+        {"plus", "add", {"b", "h"}, {"s"}, {}},
+        {"act", "gelu", {"s"}, {"y"}, by_tanh}},
+       LibraryOrder::gelu,
+       true,
+       ""},
+      {"gelu by erf",
+       {{"p", "linear", {"x", "w"}, {"h"}, {}}, {"act", "gelu", {"h"}, {"y"}, {}}},
+       -1,
+       false,
+       "no epilogue equal to operation act (gelu)"},
+      {"a bias behind the activation",
+       {{"p", "linear", {"x", "w"}, {"h"}, {}},
+        {"act", "relu", {"h"}, {"r"}, {}},
+        {"plus", "add", {"r", "b"}, {"y"}, {}}},
+       -1,
+       false,
+       "no epilogue equal to operation plus (add)"},
+      {"two biases",
+       {{"p", "linear", {"x", "w", "b"}, {"h"}, {}}, {"plus", "add", {"h", "b"}, {"y"}, {}}},
+       -1,
+       false,
+       "no epilogue equal to operation plus (add)"},
+      {"the product with itself",
+       {{"p", "linear", {"x", "w"}, {"h"}, {}}, {"plus", "add", {"h", "h"}, {"y"}, {}}},
+       -1,
+       false,
+       "no epilogue equal to operation plus (add)"},
+      {"something else first",
+       {{"act", "relu", {"x"}, {"r"}, {}}, {"p", "linear", {"r", "w"}, {"y"}, {}}},
+       -1,
+       false,
+       "no call for a graph that begins with relu"},
+  };
+  const auto calls = library_calls_of(builtin_families());
+  for (const Row& row : rows) {
+    INFO(row.name);
+    Task task;
+    task.name = task.family = "graph";
+    task.axes = {{"rows"}, {"k", AxisKind::reduced}, {"n"}};
+    const auto tensor = [](const char* name, Role role, std::vector<Expr> shape) {
+      return Tensor{.name = name, .role = role, .shape = std::move(shape)};
+    };
+    task.tensors = {tensor("x", Role::in, {"rows", "k"}), tensor("w", Role::in, {"n", "k"}),
+                    tensor("b", Role::in, {"n"}), tensor("y", Role::out, {"rows", "n"})};
+    task.operations = row.operations;
+    task.time_shapes = {{{{"rows", 10}, {"k", 30}, {"n", 20}}}};
+    REQUIRE(complete(task));
+    const std::vector<Region> regions = {{0, 0, 8}, {1, 0, 8}, {2, 0, 8}, {3, 0, 8}};
+    const auto order = graph_library_order(calls, task, task.time_shapes[0], regions);
+    REQUIRE_FALSE(order.is_error());
+    REQUIRE(order.is_rejected() == (row.epilogue < 0));
+    if (order.is_rejected()) {
+      CHECK_THAT(order.rejected().message, Catch::Contains(row.says));
+      continue;
+    }
+    CHECK(order->epilogue == row.epilogue);
+    CHECK(order->bias.slot == (row.bias ? 2 : -1));
+    CHECK(order->a.slot == 1);  // w as stored, transposed
+    CHECK(order->trans_a);
+    CHECK(order->b.slot == 0);
+    CHECK(order->d.slot == 3);
+    CHECK(order->rows == 20);
+    CHECK(order->columns == 10);
+    CHECK(order->depth == 30);
+    CHECK(order->compute == LibraryOrder::full);
+  }
 }
