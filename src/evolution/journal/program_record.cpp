@@ -22,6 +22,7 @@ Json json_of(const ProgramSlotRecord& slot) {
   Json json = {{"part", slot.part}, {"evaluations", slot.evaluations}};
   if (slot.time_us > 0) {
     json["time_us"] = slot.time_us;
+    if (slot.library_us > 0) json["library_us"] = slot.library_us;
     json["strategy"] = parts::put(slot.strategy);
   } else {
     json["refused"] = slot.refused;
@@ -35,6 +36,7 @@ ProgramSlotRecord slot_of(const Json& json) {
   json.at("evaluations").get_to(slot.evaluations);
   if (json.contains("time_us")) {
     json.at("time_us").get_to(slot.time_us);
+    slot.library_us = json.value("library_us", 0.0);
     slot.strategy = parts::strategy_of(json.at("strategy"));
   } else {
     json.at("refused").get_to(slot.refused);
@@ -84,9 +86,11 @@ std::string part_line(const ProgramRecord& record, const std::vector<PartStandin
     return fmt::format("part {}: no kernel after {} evaluations: {}", name, one.evaluations,
                        last == record.slots.rend() ? "" : last->refused);
   }
-  return fmt::format("part {}: {:.4g} us after {} evaluations, floor {:.4g} us{}", name,
-                     one.time_us, one.evaluations, one.floor_us,
-                     one.prepared ? "; of constants alone: run once before and not timed" : "");
+  std::string line = fmt::format("part {}: {:.4g} us after {} evaluations, floor {:.4g} us", name,
+                                 one.time_us, one.evaluations, one.floor_us);
+  if (one.library_us > 0) line += fmt::format(", cublaslt {:.4g} us", one.library_us);
+  if (one.prepared) line += "; of constants alone: run once before and not timed";
+  return line;
 }
 
 }  // namespace
@@ -110,6 +114,7 @@ std::vector<PartStanding> standings(const ProgramRecord& record) {
     part.evaluations = slot.evaluations;
     const double before = part.time_us;
     const bool better = slot.time_us > 0 && (before <= 0 || slot.time_us < before);
+    if (slot.library_us > 0) part.library_us = slot.library_us;
     part.last_gain = better && before > 0 ? before / slot.time_us - 1 : 0;
     if (better) {
       part.time_us = slot.time_us;

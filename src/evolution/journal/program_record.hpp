@@ -27,6 +27,7 @@ struct ProgramSlotRecord {
   std::size_t part = 0;
   std::int64_t evaluations = 0;
   double time_us = 0;     // of its best kernel; 0: none
+  double library_us = 0;  // of the library's call for the part, beside it; 0: none
   Strategy strategy{};    // of that kernel
   std::string refused{};  // the reason where there is none
 };
@@ -46,6 +47,7 @@ struct PartStanding {
   int slots = 0;
   std::int64_t evaluations = 0;
   double time_us = 0;         // 0: no kernel yet
+  double library_us = 0;      // beside its last kernel; 0: none
   double last_gain = 0;       // by which the last slot made it faster: 0.1 is 10 %
   std::size_t best_slot = 0;  // the slot of its best kernel
   bool refused = false;       // slots enough, and no kernel

@@ -39,6 +39,14 @@ bool is_served(const Families& families, const Task& task) {
                      [&](const Tunable& one) { return serves(one, task); });
 }
 
+// The time of the library's call among baselines; 0: none.
+double library_us(const std::vector<Baseline>& baselines) {
+  for (const Baseline& one : baselines) {
+    if (one.name.starts_with("cublaslt")) return one.time_us;
+  }
+  return 0;
+}
+
 // Tells of a part's search under the part's name; its notices stay in its own journal.
 class PartObserver final : public SearchObserver {
  public:
@@ -314,6 +322,7 @@ class ProgramSearch {
       const Candidate& best = report->best->candidate;
       slot.time_us = std::get<Accepted>(best.outcome).measurement.time_us;
       slot.strategy = best.strategy;
+      slot.library_us = library_us(report->best->baselines);
     }
     record_.slots.push_back(std::move(slot));
     tell(part);

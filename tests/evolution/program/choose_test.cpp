@@ -83,6 +83,7 @@ TEST_CASE("partitions are ready when all parts have kernels, the fastest first")
 TEST_CASE("program.json is read as it was written") {
   ProgramRecord record = record_of({found(1, 10, 9), nothing(2, 10)});
   record.slots[0].strategy.uses = {{"simt_core", {}, "", {}}};
+  record.slots[0].library_us = 8.5;
   const auto back = program_record_from(to_json(record), "program.json");
   if (!back) FAIL(back.error().message);
   CHECK(to_json(*back) == to_json(record));
@@ -92,7 +93,7 @@ TEST_CASE("program.json is read as it was written") {
   REQUIRE(lines.size() == 6);
   CHECK(lines[0] == "program: 2 partitions are legal, 3 parts, 2 slots of 10 evaluations");
   CHECK(lines[1] == "part a: not searched, at least 4 us");
-  CHECK(lines[2] == "part b: 9 us after 10 evaluations, floor 6 us");
+  CHECK(lines[2] == "part b: 9 us after 10 evaluations, floor 6 us, cublaslt 8.5 us");
   CHECK(lines[3] == "part a+b: no kernel after 10 evaluations: no luck");
   CHECK(lines[4] == "partition a | b: at least 13 us, not all parts were searched");
 }
