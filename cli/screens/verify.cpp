@@ -116,6 +116,12 @@ std::string proved_screen(const OwnKernel& kernel, const Candidate& candidate,
   unproved.emplace_back("races between blocks in full: docs/proofs.md says what is seen of them");
   put_all(screen, "NOT PROVED", unproved, 6);
   put(screen, "time", time_text_of(accepted), 2);
+  for (const std::string& condition : accepted.measurement.conditions) {
+    if (condition.starts_with("not timed")) put(screen, "setup", condition, 2);
+    if (condition.find(" as one captured graph") != std::string::npos ||
+        condition.starts_with("timed as"))
+      put(screen, "launches", condition, 2);
+  }
   put(screen, "bound by", binding_text(accepted.verdict));
   put(screen, "held by", held_text(accepted.conditions), 2);
   put_all(screen, "LACKING", lacking, 3);

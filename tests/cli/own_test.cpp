@@ -1,4 +1,5 @@
 // Tasks and kernels of one's own, from the scaffold to a search.
+#include <algorithm>
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -97,4 +98,41 @@ TEST_CASE("a slip in a task or kernel of one's own is answered before anything i
          "'gemm_simt' is already the name of");
   CHECK_FALSE(std::filesystem::exists(scratch.path / "r"));
   expect(run("tunable import list.json --kernel own.cu", scratch), 2, "scripts/import-tuner");
+}
+
+TEST_CASE("a kernel that prepares constants is proved, and its time says so", "[cli]") {
+  const std::string task = R"json({"cupilot_task": 2, "name": "weighed",
+ "axes": [{"name": "rows", "kind": "free"}, {"name": "cols", "kind": "free"}],
+ "tensors": [{"name": "x", "role": "in", "shape": ["rows", "cols"]}, {"name": "w", "role": "constant", "shape": ["cols"]},
+             {"name": "y", "role": "out", "shape": ["rows", "cols"]}],
+ "operations": [{"name": "act", "op": "relu", "in": ["w"], "out": ["r"]}, {"name": "by", "op": "mul", "in": ["x", "r"], "out": ["y"]}],
+ "precision": "fp32-strict", "time_shapes": [{"sizes": {"rows": 64, "cols": 96}}], "check_shapes": [{"sizes": {"rows": 3, "cols": 17}}]})json";
+  std::string plan =
+      R"json(// cupilot: {"plan": {"buffers": [{"name": "r", "bytes": "cols * 4", "content": "table"}],
+ "launches": [{"entry": "act", "when": "setup", "grid": ["cdiv(cols, 64)"], "block": [64], "args": ["w", "r", {"i32": "cols"}]},
+ {"entry": "by", "grid": ["rows"], "block": [64], "args": ["x", "r", "y", {"i32": "cols"}]}]}})json";
+  std::replace(plan.begin(), plan.end(), '\n', ' ');
+  const std::string text = R"cu(
+extern "C" __global__ void act(const float* w, float* r, int cols) {
+  const int c = blockIdx.x * 64 + threadIdx.x;
+  if (c < cols) r[c] = w[c] < 0 ? 0 : w[c];
+}
+extern "C" __global__ void by(const float* x, const float* r, float* y, int cols) {
+  for (int c = threadIdx.x; c < cols; c += 64) {
+    const long long i = static_cast<long long>(blockIdx.x) * cols + c;
+    y[i] = x[i] * r[c];
+  }
+}
+)cu";
+  const Scratch scratch;
+  std::string input = task;
+  input.replace(input.find("constant"), 8, "in");
+  scratch.file("task.json", task);
+  scratch.file("input.json", input);
+  scratch.file("kernel.cu", "// cupilot: {\"task\": [\"task.json\"]}\n" + plan + text);
+  const Ran proved = run("verify kernel.cu --device virtual:h200", scratch);
+  expect(proved, 0, "PROVED");
+  expect(proved, 0, "setup      not timed: setup launches, once for a shape and its constant");
+  const Ran refused = run("verify kernel.cu --task input.json --device virtual:h200", scratch);
+  expect(refused, 8, "a setup launch takes tensor w, which is no constant");
 }

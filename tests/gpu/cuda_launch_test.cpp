@@ -64,6 +64,57 @@ TEST_CASE("a table written by a setup launch is there in proof and timing") {
   CHECK((*reports)[0].measurement);
 }
 
+TEST_CASE("setup launches read constant tensors anew in each proof and timed launch") {
+  KernelSource source;
+  source.text =
+      "extern \"C\" __global__ void turn(const float* B, float* kept, int* count, int n, int k) {\n"
+      "  const int i = blockIdx.x * 64 + threadIdx.x;\n"
+      "  if (i < n * k) kept[i % n * k + i / n] = B[i] + count[0];\n}\n"
+      "extern \"C\" __global__ void k(const float* A, const float* kept, float* D, int m, int n, "
+      "int k) "
+      "{\n"
+      "  const int r = blockIdx.y * 16 + threadIdx.y, c = blockIdx.x * 16 + threadIdx.x;\n"
+      "  if (r >= m || c >= n) return;\n  float s = 0;\n"
+      "  for (int i = 0; i < k; ++i) s += A[r * k + i] * kept[c * k + i];\n  D[r * n + c] = "
+      "s;\n}\n";
+  source.plan.buffers = {{"kept", "n*k*4", BufferContent::table},
+                         {"count", 4, BufferContent::restored}};
+  PlanLaunch setup;
+  setup.name = setup.entry = "turn";
+  setup.when = When::setup;
+  setup.grid = {"cdiv(n*k,64)"};
+  setup.block = {64};
+  setup.args = {named("B"), named("kept"), named("count"), i32("n"), i32("k")};
+  PlanLaunch run;
+  run.name = run.entry = "k";
+  run.grid = {"cdiv(n,16)", "cdiv(m,16)"};
+  run.block = {16, 16};
+  run.args = {named("A"), named("kept"), named("D"), i32("m"), i32("n"), i32("k")};
+  source.plan.launches = {setup, run};
+  const CompiledKernel kernel = compiled(source);
+  GemmSpec spec;
+  spec.m = 64, spec.n = 128, spec.k = 32;
+  Task task = gpu::gemm(spec);
+  for (Tensor& tensor : task.tensors) {
+    if (tensor.name == "B") tensor.role = Role::constant;
+  }
+  for (const std::uint64_t seed : {5, 6}) {
+    Case other = what;
+    other.content.seed = seed;
+    other.repeats = 2;
+    const CaseReport report = gpu::prove(task, kernel, other);
+    CAPTURE(seed, gpu::faults(report));
+    CHECK(gpu::good(report));
+  }
+  // The outputs of timed launches, each of new content, are compared too.
+  const Subject contestant{Subject::Kind::candidate, "candidate", &kernel};
+  const auto reports =
+      gpu::backend().measure(TaskRef(task), task.time_shapes[0], {&contestant, 1}, {});
+  REQUIRE(reports);
+  if ((*reports)[0].measurement.is_rejected()) FAIL((*reports)[0].measurement.rejected().message);
+  CHECK((*reports)[0].measurement->conditions.back().starts_with("not timed: setup launches"));
+}
+
 TEST_CASE("clusters and cooperative launches run") {
   const Task task = gpu::gemm({});
   for (const bool cooperative : {false, true}) {
