@@ -11,6 +11,8 @@
 #include <cupilot/parts/host.hpp>
 #include <cupilot/parts/tunable.hpp>
 
+#include "own_includes.hpp"
+
 namespace cupilot::cli {
 namespace {
 
@@ -88,6 +90,7 @@ Result<OwnKernel> open_tunable(const std::string& path, const KernelFlags& flags
     kernel.header_lines = lines_in(*whole) - lines_in(kernel.source.text);
     kernel.first_line = lines_in(*whole) - lines_in(tunable->text) + 1;
   }
+  kernel.text = kernel.source.text;
   return kernel;
 }
 
@@ -125,6 +128,12 @@ Result<OwnKernel> open_kernel(const std::string& path, const KernelFlags& flags,
   OwnKernel kernel{path, std::move(read->source)};
   if (const Result<std::string> whole = real_host().read_file(path)) {
     kernel.header_lines = lines_in(*whole) - lines_in(kernel.source.text);
+  }
+  kernel.text = kernel.source.text;
+  if (kernel.source.language == Language::cuda) {
+    auto whole = with_own_includes(kernel.text, path, flags.include);
+    if (!whole) return std::move(whole.error());
+    kernel.source.text = std::move(*whole);
   }
   if (!flags.launch.empty()) {
     const Result<std::string> text = real_host().read_file(flags.launch);

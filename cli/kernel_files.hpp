@@ -18,6 +18,7 @@ struct OwnKernel {
   std::string path;
   KernelSource source;
   std::optional<Task> task{};  // nullopt: none stated
+  std::string text{};          // the file's own part of the source, with its includes as written
   // Lines that the kernel's text begins below the file's first: by its `// cupilot:` lines; of a
   // tunable, whose text stands below one that was written, less than 0.
   int header_lines = 0;

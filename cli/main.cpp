@@ -103,6 +103,11 @@ void add_plan(CLI::App& verb, KernelFlags& flags) {
   verb.add_option("--launch", flags.launch, "launch plan (JSON) where the file carries none");
   verb.add_option("--entry", flags.entry,
                   "of a file with several kernels, the one meant; the others are left out");
+  verb.add_option("-I", flags.include,
+                  "a folder of the kernel's own headers; those beside the file are found anyway. "
+                  "Repeatable")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
 struct Verbs {

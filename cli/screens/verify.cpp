@@ -145,7 +145,7 @@ std::string refused_screen(const OwnKernel& kernel, const Rejected& rejected,
     put(screen, "ptx", line_of(ptx, line));
   }
   if (const int line = number_after(rejected.where, "kernel.cu:"); line > 0) {
-    put(screen, "source", line_of(kernel.source.text, line));
+    put(screen, "source", line_of(kernel.text, line));
   }
   put(screen, "next", next_step(rejected), 2);
   return screen;

@@ -18,7 +18,9 @@ constexpr NextStep next_steps[] = {
     {"plan.", "correct the launch plan (docs/formats/launch-plan.md)"},
     {"gate.duplicate", "nothing: an earlier candidate is the same kernel, and its result counts"},
     {"gate.source_size", "split or shorten the source"},
-    {"gate.include", "include the allowed headers only (docs/formats/kernel-file.md)"},
+    {"gate.include",
+     "include the allowed headers only (docs/formats/kernel-file.md); headers of one's own lie "
+     "beside the file or in a folder of -I"},
     {"gate.extra_entry",
      "name every __global__ function in the plan, make it __device__, or leave others out by "
      "--entry"},

@@ -1,4 +1,6 @@
 // Kernels of others' projects: files with several kernels, assertions, prints and clocks.
+#include <filesystem>
+
 #include "catch.hpp"
 #include "cli/program.hpp"
 
@@ -65,4 +67,51 @@ TEST_CASE("one kernel of a file with many is judged by itself", "[cli]") {
   }
   expect(run("verify many.cu --launch plan.json --entry first --device virtual:h200", scratch), 0,
          "SAFE");
+}
+
+TEST_CASE("a kernel's own headers are found, and places name them", "[cli]") {
+  const Scratch scratch;
+  std::filesystem::create_directories(scratch.path / "parts");
+  std::filesystem::create_directories(scratch.path / "far");
+  scratch.file("plan.json", R"({"buffers": [{"name": "x", "bytes": 256}],
+ "launches": [{"entry": "k", "grid": [1], "block": [64], "args": ["x"]}]})");
+  scratch.file("parts/index.cuh",
+               "#pragma once\n#include \"deep.cuh\"\n"
+               "__device__ int place(int i) {\n  return i + SHIFT;\n}\n");
+  scratch.file("parts/deep.cuh", "#pragma once\n#include <stdint.h>\n#define SHIFT 0\n");
+  scratch.file("far/store.cuh",
+               "/* #include \"none.cuh\" */\n__device__ void store(float* x, int i) {\n"
+               "  x[i] = 1;\n}\n");
+  scratch.file("endless.cuh", "#include \"endless.cuh\"\n");
+  const std::string head =
+      "#include \"parts/index.cuh\"\n#include \"parts/deep.cuh\"\n# include <store.cuh>\n";
+  scratch.file("good.cu", head +
+                              "extern \"C\" __global__ void k(float* x) {\n"
+                              "  store(x, place(threadIdx.x));\n}\n");
+  scratch.file("bad.cu", head +
+                             "extern \"C\" __global__ void k(float* x) {\n"
+                             "  store(x, place(threadIdx.x));\n  x[64 + place(0)] = 1;\n}\n");
+  scratch.file("deep.cu", head +
+                              "extern \"C\" __global__ void k(float* x) {\n"
+                              "  store(x, 1 + place(threadIdx.x));\n}\n");
+  scratch.file("endless.cu", "#include \"endless.cuh\"\n");
+  struct Row {
+    const char* flags;
+    int exit;
+    const char* says;
+  };
+  const Row rows[] = {
+      {"good.cu -I far", 0, "SAFE"},
+      {"good.cu", 8, "store.cuh is not on the list of allowed includes"},
+      {"good.cu", 8, "in a folder of -I"},
+      {"bad.cu -I far", 8, "x[64 + place(0)] = 1;"},
+      {"bad.cu -I far", 8, "bad.cu:6"},
+      {"deep.cu -I far", 8, "store.cuh:3"},
+      {"endless.cu", 2, "its includes nest without end"},
+  };
+  for (const Row& row : rows) {
+    INFO(row.flags);
+    expect(run(std::string("sanitize ") + row.flags + " --launch plan.json", scratch), row.exit,
+           row.says);
+  }
 }
