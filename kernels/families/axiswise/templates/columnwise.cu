@@ -46,16 +46,16 @@
     },
     "blocks": "groups",
     "threads": "threads",
-    "registers": "min(36 + VECTOR * (graph_folds + graph_state) + ITEMS * VECTOR * graph_inputs * graph_widest / 4, 65536 / (threads * MIN_BLOCKS))",
+    "registers": "min(36 + VECTOR * (graph_folds + graph_state) + ITEMS * (VECTOR * graph_inputs * graph_widest / 4 + (graph_elements > 0 ? 4 : 0)), 65536 / (threads * MIN_BLOCKS))",
     "shared_bytes": "threads * VECTOR * graph_state * 4",
     "issue": "256 * threads / 32 * instructions / 4",
     "math": "256 * threads / 32 * elements * graph_operations / 4",
     "fill": "256 * LANES * VECTOR * graph_cols * graph_widest / 64",
     "latency": "256 * 800",
-    "chain": "256 * (200 + graph_passes * (8 * DEPTH + 100) + cdiv(graph_cols, held) * (1 + passes_more) * 700)",
+    "chain": "256 * (200 + graph_passes * (8 * DEPTH + 100) + cdiv(graph_cols, held) * (1 + passes_more) * 1000)",
     "start": "256 * (2000 + (graph_joins > 0 ? 2500 + cdiv(groups, threads) * 250 : 0))",
     "l2": "graph_bytes + again",
-    "dram": "graph_bytes + again",
+    "dram": "graph_bytes + again + graph_bytes * 8 / (LANES * VECTOR * graph_widest)",
     "traits": {"width": "256 * LANES * VECTOR * graph_widest", "idle": "256 * held / graph_cols"}
   }
 }
@@ -69,44 +69,53 @@
 constexpr int BLOCK = LANES * DEPTH;
 constexpr int WIDTH = LANES * VECTOR;  // rows of a block
 
-using Held = Graph::Values<VECTOR>[ITEMS];
+// Terms of a thread that it loads together beyond those that it holds: a few where it goes on
+// holding these.
+constexpr bool HOLDS = PASSES > 1 || STORES_ELEMENTS;
+constexpr int MORE = HOLDS && ITEMS * VECTOR > 16 ? 16 / VECTOR : ITEMS;
 
-// The next ITEMS terms of a thread's share; the first is `column`. CHECKED: some may be past the end.
-template <bool CHECKED>
-__device__ __forceinline__ void load_items(const Graph& graph, const Graph::Rows<VECTOR>& at,
-                                           long long column, Held& to) {
+template <int COUNT>
+struct Items {
+  Graph::Values<VECTOR> at[COUNT];
+};
+
+// The next COUNT terms of a thread's share; the first is `column`. CHECKED: some may be past the
+// end.
+template <bool CHECKED, int COUNT>
+__device__ __forceinline__ void load_items(const Graph& graph, const Graph::Rows<VECTOR>& rows,
+                                           long long column, Items<COUNT>& to) {
 #pragma unroll
-  for (int k = 0; k < ITEMS; ++k) {
+  for (int k = 0; k < COUNT; ++k) {
     if (!CHECKED || column + k * DEPTH < graph.all_columns())
-      to[k] = graph.load<VECTOR>(at, column + k * DEPTH);
+      to.at[k] = graph.load<VECTOR>(rows, column + k * DEPTH);
   }
 }
 
 // Calls `each(column, values)` for them.
-template <bool CHECKED, class Each>
-__device__ __forceinline__ void for_items(const Graph& graph, long long column, const Held& items,
-                                          Each each) {
+template <bool CHECKED, int COUNT, class Each>
+__device__ __forceinline__ void for_items(const Graph& graph, long long column,
+                                          const Items<COUNT>& items, Each each) {
 #pragma unroll
-  for (int k = 0; k < ITEMS; ++k) {
-    if (!CHECKED || column + k * DEPTH < graph.all_columns()) each(column + k * DEPTH, items[k]);
+  for (int k = 0; k < COUNT; ++k) {
+    if (!CHECKED || column + k * DEPTH < graph.all_columns()) each(column + k * DEPTH, items.at[k]);
   }
 }
 
 // Calls `each(column, values)` for every term of a thread's share.
 template <class Each>
-__device__ __forceinline__ void for_share(const Graph& graph, const Graph::Rows<VECTOR>& at,
-                                          int depth, const Held& held, Each each) {
+__device__ __forceinline__ void for_share(const Graph& graph, const Graph::Rows<VECTOR>& rows,
+                                          int depth, const Items<ITEMS>& held, Each each) {
   for_items<true>(graph, depth, held, each);
   long long column = ITEMS * DEPTH + depth;
 #pragma unroll 1
-  for (; column + (ITEMS - 1) * DEPTH < graph.all_columns(); column += ITEMS * DEPTH) {
-    Held more;
-    load_items<false>(graph, at, column, more);
+  for (; column + (MORE - 1) * DEPTH < graph.all_columns(); column += MORE * DEPTH) {
+    Items<MORE> more;
+    load_items<false>(graph, rows, column, more);
     for_items<false>(graph, column, more, each);
   }
   if (column < graph.all_columns()) {
-    Held more;
-    load_items<true>(graph, at, column, more);
+    Items<MORE> more;
+    load_items<true>(graph, rows, column, more);
     for_items<true>(graph, column, more, each);
   }
 }
@@ -139,7 +148,7 @@ __device__ __forceinline__ void combine_depth(typename How::State (&states)[VECT
 // Pass P and those after it.
 template <int P>
 __device__ __forceinline__ void fold_all(const Graph& graph, Graph::Rows<VECTOR>& at, int lane,
-                                         int depth, const Held& held, float* shared) {
+                                         int depth, const Items<ITEMS>& held, float* shared) {
   if constexpr (P < PASSES) {
     using How = Pass<P>;
     typename How::State states[VECTOR];
@@ -163,7 +172,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, MIN_BLOCKS) columnwise(GRAPH
   // A thread without rows works on the last ones and keeps its results to itself.
   const bool valid = row < graph.all_rows();
   auto at = graph.rows_at<VECTOR>(valid ? row : graph.all_rows() - VECTOR);
-  Held held;
+  Items<ITEMS> held;
   load_items<true>(graph, at, depth, held);
   fold_all<0>(graph, at, lane, depth, held, shared);
   if constexpr (STORES_ELEMENTS) {
