@@ -91,7 +91,7 @@ class GraphPart {
       const bool written = known->role == Role::out || known->role == Role::in_out;
       if (role == Role::in && written) made.role = Role::in;
     } else if (const Edge* edge = find_edge(program_, name)) {
-      made.type = edge_type(program_);
+      made.type = edge_type(program_, name);
       made.shape = edge->shape;
     }
     if (const auto fill = fills_.find(name); fill != fills_.end()) made.fill = fill->second;
@@ -379,8 +379,27 @@ std::vector<Tunable> templates_of_operator(const Families& families, const Task&
   return out;
 }
 
-DType edge_type(const Task& program) {
-  return program.precision == Precision::fp64 ? DType::f64 : DType::f32;
+DType edge_type(const Task& program, std::string_view edge) {
+  const DType rounded = program.precision == Precision::fp64 ? DType::f64 : DType::f32;
+  const auto maker = std::find_if(
+      program.operations.begin(), program.operations.end(), [&](const Operation& operation) {
+        return std::find(operation.outputs.begin(), operation.outputs.end(), edge) !=
+               operation.outputs.end();
+      });
+  const OperatorRow* row = maker == program.operations.end() ? nullptr : find_operator(maker->kind);
+  // A pad's value may be none of the type.
+  if (row == nullptr || row->group != "layout" || row->name == "pad") return rounded;
+  std::optional<DType> type;
+  for (const std::string& name : maker->inputs) {
+    if (name.empty()) continue;
+    const Tensor* tensor = find_tensor(program, name);
+    const DType moved = tensor != nullptr ? tensor->type : edge_type(program, name);
+    const bool indices = type && unit_roundoff(*type) > 0 && unit_roundoff(moved) == 0;
+    if (indices) continue;
+    if (type && *type != moved) return rounded;
+    type = moved;
+  }
+  return type.value_or(rounded);
 }
 
 const Edge* find_edge(const Task& task, std::string_view name) {
@@ -402,8 +421,10 @@ Result<Task> exposed_task(const Task& program, const std::set<std::string>& edge
   Task out = program;
   for (const Edge& edge : program.edges) {
     if (!edges.contains(edge.name)) continue;
-    out.tensors.push_back(
-        {.name = edge.name, .role = Role::out, .type = edge_type(program), .shape = edge.shape});
+    out.tensors.push_back({.name = edge.name,
+                           .role = Role::out,
+                           .type = edge_type(program, edge.name),
+                           .shape = edge.shape});
   }
   out.edges.clear();
   out.reference = {};

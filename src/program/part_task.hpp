@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include <cupilot/family.hpp>
 #include <cupilot/task.hpp>
@@ -23,8 +24,9 @@ struct PartTask {
   std::map<std::string, Expr> axes{};            // its axes -> over the program's sizes
 };
 
-// Storage of edges: what a part hands to another is rounded to it once.
-DType edge_type(const Task& program);
+// Storage of an edge: what a part hands to another is rounded to it once. What a layout operator
+// moves keeps its type, which rounds nothing; else fp32, or fp64 in tasks of that class.
+DType edge_type(const Task& program, std::string_view edge);
 
 // The edge of this name, or null.
 const Edge* find_edge(const Task& task, std::string_view name);

@@ -94,6 +94,73 @@ TEST_CASE("an operator that a family states is served in the family's words") {
   CHECK_THAT(both.error().message, Catch::Contains("part product_norm"));
 }
 
+TEST_CASE("what a layout operator moves keeps its type") {
+  using Attributes = std::map<std::string, Attribute>;
+  const Attributes none, turned = {{"dims", std::vector<std::int64_t>{1, 0}}},
+                         rows = {{"dim", std::int64_t{0}}};
+  struct Row {
+    const char* name;
+    std::vector<Operation> operations;  // the last makes e
+    DType type;
+  };
+  const std::vector<Row> all = {
+      {"a transposition", {{"t", "transpose", {"h"}, {"e"}, none}}, DType::bf16},
+      {"two of them",
+       {{"p", "permute", {"h"}, {"m"}, turned}, {"t", "transpose", {"m"}, {"e"}, none}},
+       DType::bf16},
+      {"of what is computed",
+       {{"p", "relu", {"h"}, {"m"}, none}, {"t", "transpose", {"m"}, {"e"}, none}},
+       DType::f32},
+      {"arithmetic", {{"p", "relu", {"h"}, {"e"}, none}}, DType::f32},
+      {"one type", {{"c", "cat", {"h", "h"}, {"e"}, rows}}, DType::bf16},
+      {"two types", {{"c", "cat", {"h", "f"}, {"e"}, rows}}, DType::f32},
+      {"looked up by integers", {{"c", "embedding", {"h", "id"}, {"e"}, none}}, DType::bf16},
+      {"integers", {{"t", "transpose", {"id"}, {"e"}, none}}, DType::i32},
+      {"a pad",
+       {{"c", "pad", {"h"}, {"e"}, {{"pad", std::vector<std::int64_t>{1, 1}}}}},
+       DType::f32},
+  };
+  for (const Row& row : all) {
+    INFO(row.name);
+    Task task;
+    task.tensors = {tensor("h", Role::in, {"rows", "n"}), tensor("f", Role::in, {"rows", "n"}),
+                    tensor("id", Role::in, {"rows", "n"})};
+    task.tensors[0].type = DType::bf16;
+    task.tensors[2].type = DType::i32;
+    task.operations = row.operations;
+    CHECK(edge_type(task, "e") == row.type);
+    task.precision = Precision::fp64;
+    CHECK(edge_type(task, "e") == (row.type == DType::f32 ? DType::f64 : row.type));
+  }
+}
+
+TEST_CASE("a turned 16-bit weight is an operand of 16-bit products") {
+  Task task = chain_task();
+  task.precision = Precision::bf16;
+  for (Tensor& one : task.tensors) one.type = DType::bf16;
+  task.tensors[1].shape = {"k", "n"};
+  task.operations = {{"turn", "transpose", {"w"}, {"t"}, {}},
+                     {"product", "linear", {"x", "t"}, {"y"}, {}}};
+  task.tensors.erase(task.tensors.begin() + 2, task.tensors.begin() + 4);
+  task.tensors.back().shape = {"rows", "n"};
+  task.axes.pop_back();
+  task.time_shapes = {{{{"rows", 96}, {"k", 80}, {"n", 64}}}};
+  task.check_shapes.clear();
+  task.edges.clear();
+  task.reference = {};
+  task.work = {};
+  const auto completed = complete(task);
+  if (!completed) FAIL(completed.error().message);
+  const auto part = served_part(task, {1}, builtin_families());
+  if (!part) FAIL(part.error().message);
+  CHECK(part->task.family == "gemm");
+  CHECK(find_tensor(part->task, "B")->type == DType::bf16);
+  CHECK(served_part(task, {0}, builtin_families()));
+  const auto exposed = exposed_task(task, {"t"});
+  REQUIRE(exposed);
+  CHECK(find_tensor(*exposed, "t")->type == DType::bf16);
+}
+
 TEST_CASE("buffers that live at once never share memory") {
   Rng rng = Rng::of(3, "lifetimes");
   for (int round = 0; round < 200; ++round) {
