@@ -27,9 +27,7 @@ Operand operand(const Task& task, const std::vector<Region>& tensors, const std:
   return {};
 }
 
-Rejected without(const std::string& why) {
-  return reject("measure.failed", "no library baseline: " + why);
-}
+Rejected without(const std::string& why) { return reject("measure.failed", why); }
 
 // The task's own names; a constant that it lacks is 0.
 ExprScope call_scope(const Task& task, const Workload& workload) {
