@@ -7,11 +7,13 @@
 namespace cupilot {
 namespace {
 
-// A second slot may bring so much, each further one half of that.
+// A second slot may bring so much, or what the library shows to be possible, each further one half
+// of that.
 constexpr double first_gain = 0.3;
 
 double expected_gain(const PartStanding& part) {
-  return std::max(first_gain * std::pow(0.5, part.slots - 1), part.last_gain / 2);
+  const double shown = part.library_us > 0 ? part.time_us / part.library_us - 1 : 0;
+  return std::max(std::max(first_gain, shown) * std::pow(0.5, part.slots - 1), part.last_gain / 2);
 }
 
 std::size_t unsearched_of(const std::vector<std::size_t>& partition,

@@ -19,6 +19,10 @@ ProgramRecord record_of(std::vector<ProgramSlotRecord> slots, double floor_ab = 
 ProgramSlotRecord found(std::size_t part, std::int64_t evaluations, double us) {
   return {.part = part, .evaluations = evaluations, .time_us = us, .strategy = {}, .refused = {}};
 }
+ProgramSlotRecord beside(ProgramSlotRecord slot, double library_us) {
+  slot.library_us = library_us;
+  return slot;
+}
 ProgramSlotRecord nothing(std::size_t part, std::int64_t evaluations) {
   return {
       .part = part, .evaluations = evaluations, .time_us = 0, .strategy = {}, .refused = "no luck"};
@@ -42,6 +46,15 @@ TEST_CASE("the next part follows from completed slots alone") {
        record_of({found(1, 10, 9), found(0, 10, 4.5), found(1, 20, 9), found(1, 30, 9)}, 20), 0},
       {"one that gained much goes on",
        record_of({found(1, 10, 9), found(0, 10, 4.5), found(0, 20, 4.5), found(1, 20, 6.1)}, 20),
+       1},
+      {"one that the library computes in half the time goes on",
+       record_of({found(1, 10, 9), beside(found(0, 10, 4.5), 2.25)}, 20), 0},
+      {"one that the library computes slower does not",
+       record_of({found(1, 10, 9), beside(found(0, 10, 4.5), 9)}, 20), 1},
+      {"nor one that several slots did not make faster",
+       record_of({found(1, 10, 9), beside(found(0, 10, 4.5), 2.25), beside(found(0, 20, 4.5), 2.25),
+                  beside(found(0, 30, 4.5), 2.25)},
+                 20),
        1},
       {"a part without a kernel is tried again", record_of({nothing(1, 10)}), 1},
       {"and then its partition is left", record_of({nothing(1, 10), nothing(1, 20)}), 2},
