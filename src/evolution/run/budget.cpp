@@ -10,7 +10,7 @@ namespace {
 
 constexpr double slack = 1.15;         // factor on an estimate
 constexpr double least_search = 0.2;   // share of the seconds, which the search has in any case
-constexpr double least_overtime = 10;  // seconds past the limit, before there is a kernel
+constexpr double least_overtime = 10;  // seconds
 constexpr double start_of_processes = 1, end_of_processes = 0.6;  // on a device that measures
 constexpr std::size_t most_timed_again = 4;
 constexpr double elite_proof = 3;       // over a candidate's, where none was measured
@@ -99,10 +99,13 @@ double Driver::in_flight_seconds() const {
   return std::max(2 * stage + elite, usual_seconds("search/compile"));
 }
 
+double Driver::overtime_end() const {
+  return started_ + options_.max_seconds + std::max(options_.max_seconds, least_overtime);
+}
+
 // Before the first accepted candidate those in flight are all that the run has.
 double Driver::last_end() const {
-  if (search_->best()) return deadline() + slack * in_flight_seconds();
-  return started_ + options_.max_seconds + std::max(options_.max_seconds, least_overtime);
+  return search_->best() ? deadline() + slack * in_flight_seconds() : overtime_end();
 }
 
 void Driver::set_last_call() {

@@ -56,6 +56,14 @@ int width_of(const EvolveOptions& options, const Backend& backend) {
   return std::clamp(width, 1, std::max(1, options.search.lookahead));
 }
 
+// True if it was accepted and nothing leads, or a slower one.
+bool is_faster(const Candidate& candidate, const std::optional<Candidate>& leader) {
+  const auto* one = std::get_if<Accepted>(&candidate.outcome);
+  const auto* other = leader ? std::get_if<Accepted>(&leader->outcome) : nullptr;
+  return one != nullptr &&
+         (other == nullptr || one->measurement.time_us < other->measurement.time_us);
+}
+
 }  // namespace
 
 Driver::Driver(RunContext context, const EvolveOptions& options, std::optional<Journal> journal,
@@ -253,6 +261,7 @@ Result<void> Driver::take(Evaluated done) {
     journal_->add(RecordType::result, to_json(record));
   }
   known_.keep(record.candidate);
+  if (is_faster(record.candidate, leader_)) leader_ = record.candidate;
   open_.erase(record.candidate.id);
   tell_models(record);
   {

@@ -86,10 +86,10 @@ class Driver {
     if (options_.observer != nullptr) options_.observer->on_notice(notice);
   }
   // `work` on a thread of its own, as a part of the run.
-  template <class Work>
-  auto do_part(const char* part, const std::string& doing, Work work) {
+  template <class Work, class Look = LooksAtNothing>
+  auto do_part(const char* part, const std::string& doing, Work work, Look look = {}) {
     const double began = host_.monotonic_seconds();
-    auto answer = aside(host_, heartbeat_, doing, asides_, std::move(work));
+    auto answer = aside(host_, heartbeat_, doing, asides_, std::move(work), std::move(look));
     part_seconds_[part] += host_.monotonic_seconds() - began;
     return answer;
   }
@@ -117,6 +117,7 @@ class Driver {
   double deadline() const;  // the search's; 0: none
   // Until when candidates in flight have time to end, by the host's clock; only with a limit.
   double last_end() const;
+  double overtime_end() const;  // of what is worth more than the limit
   // Tells candidates in flight until when they may begin on the device, and stops them at their
   // end.
   void set_last_call();
@@ -127,6 +128,9 @@ class Driver {
   std::vector<Finalist> finalists() const;
   Result<void> time_again(std::vector<Finalist>& finalists);
   Result<FinalRecord> confirm(const Finalist& finalist, CompiledKernel& kernel);
+  // Stops an interpreted confirmation that lasts too long: the leader stands as the search proved
+  // it.
+  Result<FinalRecord> confirm_in_time(const Finalist& finalist, CompiledKernel& kernel);
   struct Confirmed {
     Best best;
     CompiledKernel kernel;
@@ -167,6 +171,7 @@ class Driver {
   Ledger ledger_;
   KnownKernels known_;
   std::vector<Progress> generations_;  // reported so far; kept for a stop rule alone
+  std::optional<Candidate> leader_;    // the fastest accepted one of this sitting
   std::string stopped_;
   PhaseLog phases_;  // the driver's thread's
   int in_flight_ = 0, width_ = 1;

@@ -7,6 +7,7 @@
 
 #include "agents/models/shown_kernel.hpp"
 #include "base/counting_seconds.hpp"
+#include "base/stop.hpp"
 #include "evolution/evaluate/timing.hpp"
 #include "evolution/journal/run_files.hpp"
 #include "evolution/run/driver.hpp"
@@ -68,6 +69,26 @@ Result<FinalRecord> Driver::confirm(const Finalist& finalist, CompiledKernel& ke
       rules.measure.max_seconds = std::clamp(0.5 * seconds_left(), 1.0, rules.measure.max_seconds);
   }
   return confirm_finalist(pipe_, finalist, rules, baselines_.baselines, options_.against, kernel);
+}
+
+Result<FinalRecord> Driver::confirm_in_time(const Finalist& finalist, CompiledKernel& kernel) {
+  const bool may_stand = context_.backend->provenance() == Provenance::modelled &&
+                         options_.max_seconds > 0 && leader_ &&
+                         leader_->id == static_cast<std::uint64_t>(finalist.slot) + 1;
+  std::atomic<bool> over{false};
+  const StopScope in_time({options_.cancel, &over});
+  const auto look = [&] {
+    if (may_stand && host_.monotonic_seconds() >= overtime_end()) over = true;
+  };
+  auto record = do_part(
+      "confirm", fmt::format("confirming #{}", finalist.slot + 1),
+      [&] { return confirm(finalist, kernel); }, look);
+  if (record || !over || cancelled()) return record;
+  const StopScope unhurried({options_.cancel});
+  auto compiled = context_.backend->compile(leader_->source);
+  if (!compiled) return std::move(record.error()).while_doing("confirming the best");
+  kernel = std::move(*compiled);
+  return unconfirmed_leader(*leader_, baselines_.baselines);
 }
 
 EvolveReport Driver::report_so_far() const {
@@ -134,8 +155,7 @@ Result<std::optional<Driver::Confirmed>> Driver::confirm_one(const std::vector<F
   CompiledKernel kernel;
   for (const Finalist& finalist : all) {
     if (cancelled()) break;
-    auto record = do_part("confirm", fmt::format("confirming #{}", finalist.slot + 1),
-                          [&] { return confirm(finalist, kernel); });
+    auto record = confirm_in_time(finalist, kernel);
     if (!record) return record.error();
     if (journal_) journal_->add(RecordType::final_trial, to_json(*record));
     if (auto done = commit(); !done) return done.error();

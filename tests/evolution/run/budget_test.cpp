@@ -110,7 +110,7 @@ TEST_CASE("candidates that outlast a run's seconds are stopped, not refused", "[
     std::atomic<int> runs{0};
     device.on_run = [&](const CompiledKernel&, TrialReport&) {
       host.spend(0.1);
-      const bool searching = stop_flags().over != nullptr;
+      const bool searching = device.renewed == 0;
       const bool endless = searching && ++runs > row.runs;
       while (endless && !stop_flags().wanted() && host.monotonic_seconds() < 2000) host.spend(0.5);
       device.run_error = endless ? std::optional(stopped_error()) : std::nullopt;
@@ -134,10 +134,46 @@ TEST_CASE("candidates that outlast a run's seconds are stopped, not refused", "[
     // Whoever goes on does them again.
     device.on_run = [&](const CompiledKernel&, TrialReport&) { host.spend(0.1); };
     device.run_error = {};
-    const auto more = resume(dir / "run", device, {.max_seconds = 40, .host = &host});
+    const auto more = resume(dir / "run", device, {.max_seconds = 10, .host = &host});
     REQUIRE_OK(more);
     CHECK(more->evaluations > kept->report.evaluations);
   }
+}
+
+TEST_CASE("a leader whose confirmation outlasts the seconds stands as it was proved", "[threads]") {
+  const TempDir dir;
+  DeviceClock host;
+  Hooked device(fake_device(write_landscape(
+      dir,
+      R"({"cupilot_landscape": 1, "kind": "nk", "variables": 10, "values": 4, "k": 3, "seed": 1})")));
+  device.own().provenance = Provenance::modelled;
+  device.on_run = [&](const CompiledKernel&, TrialReport&) {
+    host.spend(0.1);
+    const bool confirming = device.renewed > 0;
+    while (confirming && !stop_flags().wanted() && host.monotonic_seconds() < 2000) host.spend(0.5);
+    device.run_error = confirming ? std::optional(stopped_error()) : std::nullopt;
+  };
+  EvolveOptions options = small_run(dir / "run", 40);
+  options.host = &host;
+  options.max_seconds = 20;
+  const auto report = evolve(Task{}, device, options);
+  REQUIRE_OK(report);
+  CHECK(host.monotonic_seconds() > 40);
+  CHECK(host.monotonic_seconds() < 80);
+  const auto kept = read_run(dir / "run");
+  REQUIRE_OK(kept);
+  for (const EvolveReport* one : {&*report, &kept->report}) {
+    REQUIRE(one->best);
+    CHECK(one->rejected.empty());
+    CHECK(std::get<Accepted>(one->best->candidate.outcome).measurement.time_us > 0);
+    CHECK(std::any_of(one->notices.begin(), one->notices.end(), [](const std::string& notice) {
+      return notice.find("stands as the search proved it") != std::string::npos;
+    }));
+  }
+  const std::string evidence = read_all(dir / "run/best/evidence.json");
+  CHECK(evidence.find("\"processes\": 1") != std::string::npos);
+  const auto& stands = std::get<Accepted>(report->best->candidate.outcome);
+  CHECK(stands.verification.unproved.back().find("a confirmation by") == 0);
 }
 
 TEST_CASE("the seconds of a run hold what follows the search") {
