@@ -50,7 +50,7 @@
     "math": "256 * threads / 32 * elements * graph_operations / 4",
     "fill": "256 * threads / TEAM * graph_cols * graph_widest / 64",
     "latency": "256 * 800",
-    "chain": "256 * (200 + graph_passes * (60 * log2(TEAM) + 100) + ITEMS * 16 + beyond / (TEAM * VECTOR) * walks * 1000)",
+    "chain": "256 * (200 + graph_passes * (60 * log2(TEAM) + 100) + ITEMS * 16 + beyond / (TEAM * VECTOR * 4) * walks * 1500)",
     "start": "256 * (2000 + (graph_joins > 0 ? 2500 + cdiv(join_slots, threads) * 250 : 0))",
     "l2": "graph_bytes + again",
     "dram": "graph_bytes + again",
@@ -67,6 +67,28 @@ constexpr int BLOCK = TEAM > 128 ? TEAM : 128;
 constexpr int TEAMS = BLOCK / TEAM;
 constexpr int WARPS = BLOCK / 32;
 
+constexpr int TOGETHER = VECTOR < 4 ? 4 : 16 / VECTOR;  // loads under way of what is not held
+
+// Calls `each(column, values)` for the vectors of a member that it does not hold.
+template <class Each>
+__device__ __forceinline__ void for_others(const Graph& graph, const Graph::Row& at, int member,
+                                           Each each) {
+  constexpr int STEP = TEAM * VECTOR;
+#pragma unroll 1
+  for (long long top = (static_cast<long long>(ITEMS) * TEAM + member) * VECTOR;
+       top < graph.all_columns(); top += TOGETHER * STEP) {
+    Graph::Values<VECTOR> values[TOGETHER];
+#pragma unroll
+    for (int k = 0; k < TOGETHER; ++k) {
+      if (top + k * STEP < graph.all_columns()) values[k] = graph.load<VECTOR>(at, top + k * STEP);
+    }
+#pragma unroll
+    for (int k = 0; k < TOGETHER; ++k) {
+      if (top + k * STEP < graph.all_columns()) each(top + k * STEP, values[k]);
+    }
+  }
+}
+
 // Pass P and those after it.
 template <int P>
 __device__ __forceinline__ void fold_all(const Graph& graph, Graph::Row& at, int member, bool valid,
@@ -81,10 +103,9 @@ __device__ __forceinline__ void fold_all(const Graph& graph, Graph::Row& at, int
         const long long column = (static_cast<long long>(k) * TEAM + member) * VECTOR;
         if (column < graph.all_columns()) graph.fold<P, VECTOR>(at, column, held[k], state);
       }
-#pragma unroll 1
-      for (long long column = (static_cast<long long>(ITEMS) * TEAM + member) * VECTOR;
-           column < graph.all_columns(); column += TEAM * VECTOR)
-        graph.fold<P, VECTOR>(at, column, graph.load<VECTOR>(at, column), state);
+      for_others(graph, at, member, [&](long long column, const Graph::Values<VECTOR>& values) {
+        graph.fold<P, VECTOR>(at, column, values, state);
+      });
     }
     graph.finish<P>(at, of_team<TEAM, How>(state, shared));
     fold_all<P + 1>(graph, at, member, valid, held, shared);
@@ -118,10 +139,9 @@ __device__ __forceinline__ void reduce_rows(const Graph& graph) {
         const long long column = (static_cast<long long>(k) * TEAM + member) * VECTOR;
         if (column < columns) graph.store<VECTOR>(at, column, held[k]);
       }
-#pragma unroll 1
-      for (long long column = (static_cast<long long>(ITEMS) * TEAM + member) * VECTOR;
-           column < columns; column += TEAM * VECTOR)
-        graph.store<VECTOR>(at, column, graph.load<VECTOR>(at, column));
+      for_others(graph, at, member, [&](long long column, const Graph::Values<VECTOR>& values) {
+        graph.store<VECTOR>(at, column, values);
+      });
     }
     if (member == 0) {
       graph.store_row(at);
