@@ -164,8 +164,8 @@ int finish_suite(const Result<SuiteReport>& report, const SuiteFlags& flags) {
   say(fmt::format(
       "\n{}: {} of {} tasks solved, {} ended; median share of the floor {:.1f} %\n{}/index.html, "
       "results.csv, results.json, results.md",
-      report->suite, report->solved, report->tasks, report->ended,
-      100 * report->median_floor_share, flags.run_dir));
+      report->suite, report->solved, report->tasks, report->ended, 100 * report->median_floor_share,
+      flags.run_dir));
   return 0;
 }
 

@@ -74,6 +74,8 @@ TEST_CASE("what outlives a call is constant, but for these", "[architecture]") {
       {"src/base/host.cpp", "host"},             // has no members
       {"src/base/phases.cpp",
        "current"},  // where this thread's phases go: set and put back by scope
+      {"src/base/stop.cpp",
+       "flags_of_thread"},  // which flags stop this thread's work: set and put back by scope
       {"src/evolution/run/timely_chat.hpp",
        "lock"},                       // the lock that this thread lends: set and put back by scope
       {"src/task/expr.cpp", "kept"},  // a thread's memo of a function of its key

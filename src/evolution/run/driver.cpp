@@ -442,8 +442,8 @@ EvolveReport Driver::interrupted() const {
 Result<EvolveReport> Driver::run() {
   if (!search_) {
     auto stands = prove_plain_settings();
-    if (!stands) return explain(std::move(stands.error()));
     if (cancelled()) return interrupted();
+    if (!stands) return explain(std::move(stands.error()));
     if (!*stands) return end_unbegun();
   }
   auto searched = run_search();

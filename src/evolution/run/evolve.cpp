@@ -102,6 +102,10 @@ Result<double> open_contestants(const Task& task, Backend& backend, const Evolve
   return options.against.empty() ? 0.0 : host_of(options).monotonic_seconds() - began;
 }
 
+bool is_cancelled(const EvolveOptions& options) {
+  return options.cancel != nullptr && options.cancel->load();
+}
+
 // When the run's seconds began, by the host's clock.
 double beginning(const EvolveOptions& options) {
   return host_of(options).monotonic_seconds() - options.seconds_before;
@@ -115,7 +119,9 @@ Result<EvolveReport> begin_run(const Task& task, Backend& backend, const EvolveO
   auto context = open_context(task, backend, options);
   if (!context) return context.error();
   context->notices.insert(context->notices.end(), how.notices.begin(), how.notices.end());
-  if (auto able = prove_the_check(*context, options, how); !able) return able.error();
+  // A cancelled run has not tried its check, and ends as it begins.
+  if (auto able = prove_the_check(*context, options, how); !able && !is_cancelled(options))
+    return able.error();
   std::optional<Journal> journal;
   if (!options.run_dir.empty()) {
     auto created = Journal::create(host_of(options), options.run_dir);
