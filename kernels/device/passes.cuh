@@ -1,6 +1,6 @@
 // Floats that a thread keeps of folds that it computes together. Moments are four of them: number,
-// sum, mean and sum of squares about the mean. An extreme and the bits of its place, a whole number,
-// are two: a NaN is the most extreme, of equals the first place counts.
+// sum, mean and sum of squares about the mean. An extreme and the bits of its place, a whole
+// number, are two: a NaN is the most extreme, of equals the first place counts.
 template <int COUNT>
 struct PassState {
   static constexpr int SIZE = COUNT;
