@@ -105,6 +105,13 @@ std::vector<std::string> columns_of(const std::vector<SuiteRow>& rows) {
   return names;
 }
 
+// A group without a ratio has no mean.
+void add_mean(SuiteReport& report, const std::vector<const SuiteRow*>& rows,
+              std::string_view against, std::string group) {
+  SuiteMean mean = mean_of(rows, against, std::move(group));
+  if (mean.tasks > 0) report.means.push_back(std::move(mean));
+}
+
 template <class Key>
 void add_groups(SuiteReport& report, const std::vector<const SuiteRow*>& all,
                 std::string_view against, const char* word, Key key) {
@@ -113,7 +120,7 @@ void add_groups(SuiteReport& report, const std::vector<const SuiteRow*>& all,
     if (!key(*row).empty()) groups[key(*row)].push_back(row);
   }
   for (const auto& [name, rows] : groups)
-    report.means.push_back(mean_of(rows, against, std::string(word) + " " + name));
+    add_mean(report, rows, against, std::string(word) + " " + name);
 }
 
 // Each task by the faster of its rows.
@@ -134,14 +141,14 @@ std::vector<const SuiteRow*> faster_rows(const SuiteReport& report) {
 
 void add_means(SuiteReport& report, const std::vector<const SuiteRow*>& own,
                const std::vector<const SuiteRow*>& beside, std::string_view against) {
-  report.means.push_back(mean_of(own, against, "all"));
+  add_mean(report, own, against, "all");
   add_groups(report, own, against, "class", [](const SuiteRow& row) { return row.proved; });
   add_groups(report, own, against, "family", [](const SuiteRow& row) { return row.family; });
   if (std::none_of(beside.begin(), beside.end(), [](const SuiteRow* row) { return row->ended; }))
     return;
   add_groups(report, beside, against, "beside in",
              [](const SuiteRow& row) { return row.precision; });
-  report.means.push_back(mean_of(faster_rows(report), against, "all, the faster class"));
+  add_mean(report, faster_rows(report), against, "all, the faster class");
 }
 
 }  // namespace

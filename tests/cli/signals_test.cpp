@@ -142,7 +142,7 @@ TEST_CASE("a signal ends one launch that takes minutes", "[cli][search]") {
   const std::string device = "--device virtual:h200";
   for (const Row& row :
        {Row{"evolve weighed/task.json --tunable weighed/tunable.cu --run r " + device, 130,
-            "stopped before it ended"},
+            "stopped: interrupted"},
         // By the signal itself, which a shell calls 130.
         Row{"verify weighed/tunable.cu --task weighed/task.json " + device, -SIGINT, ""}}) {
     INFO(row.words);

@@ -95,6 +95,11 @@ TEST_CASE("a row beside another counts in its own groups alone") {
   CHECK(best.tasks == 3);
   CHECK(best.geometric == Approx(std::cbrt(6 * 2 * 5)));
   CHECK(stands_beside(report.rows[0]).empty());
+  // Of a contestant that none of a group's rows was timed against, no mean of nothing is told.
+  report.rows[1].times.push_back({"cublaslt", 20, 2, 1.9, 2.1, ""});
+  summarise(report);
+  CHECK(mean(report, "cublaslt", "beside in fp32-emulated").tasks == 1);
+  for (const SuiteMean& one : report.means) CHECK(one.tasks > 0);
   CHECK(stands_beside(report.rows[1]) == "1");
 }
 
