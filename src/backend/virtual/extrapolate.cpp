@@ -257,6 +257,15 @@ Attempt<std::vector<ExtrapolatedLaunch>> extrapolate_along(
   if (!held) return held;
   runs.held = std::move(*held);
 
+  const auto launches = static_cast<std::size_t>(
+      std::count_if(plan.launches.begin(), plan.launches.end(),
+                    [](const ResolvedLaunch& launch) { return launch.when == When::run; }));
+  const auto has_others = [&](const auto& run) { return run.size() != launches; };
+  if (has_others(runs.held) || std::any_of(runs.corners.begin(), runs.corners.end(), has_others))
+    return reject("measure.failed",
+                  "the plan launches another number of kernels at the smaller shapes that counts "
+                  "are taken at");
+
   std::vector<ExtrapolatedLaunch> all;
   for (const ResolvedLaunch& launch : plan.launches) {
     if (launch.when != When::run) continue;

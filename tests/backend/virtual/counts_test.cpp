@@ -356,5 +356,21 @@ TEST_CASE("Traffic lies between unique bytes and requests") {
   CHECK(launches[0].counts[Counter::l2_bytes].value == 5 * bytes);
 }
 
+TEST_CASE("a plan of another number of launches at smaller shapes is not extrapolated") {
+  // The plain baseline folds a long row in parts by several launches, a short one by fewer.
+  const auto task = task_from_words({"kernelbench:1/94"});
+  REQUIRE(task);
+  const Subject plain[] = {{Subject::Kind::plain, "plain", nullptr}};
+  const auto reports = virtual_h200().measure(TaskRef(*task), task->time_shapes.front(), plain, {});
+  REQUIRE(reports);
+  const Attempt<Measurement>& measured = reports->front().measurement;
+  if (measured) {
+    CHECK(measured->time_us < 1e9);
+  } else {
+    REQUIRE(measured.is_rejected());
+    CHECK_THAT(measured.rejected().message, Catch::Contains("another number of kernels"));
+  }
+}
+
 }  // namespace
 }  // namespace cupilot
