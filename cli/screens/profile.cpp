@@ -240,8 +240,7 @@ std::string counts_text(const LaunchProfile& l) {
 UserLine user_line(const OwnKernel& kernel, const ProfiledLine& line) {
   const bool mine = line.file == (kernel.source.language == Language::ptx ? "" : "kernel.cu");
   if (!mine) return {line.file.empty() ? "(PTX)" : line.file, line.line, ""};
-  return {file_name(kernel.path), line.line + kernel.header_lines,
-          line_of(kernel.text, line.line)};
+  return {file_name(kernel.path), line.line + kernel.header_lines, line_of(kernel.text, line.line)};
 }
 
 std::string profile_screen(const OwnKernel& kernel, const Profile& profile,
