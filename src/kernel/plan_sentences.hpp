@@ -12,7 +12,7 @@ namespace cupilot {
 // Says which launches run once before and are not timed; empty: none.
 std::vector<std::string> sentences_of(const ResolvedPlan& plan);
 
-// How the launches of a run, two or more, are set off for a time.
+// Ways to set off the two or more launches of a timed run.
 enum class Launched { captured, apart, modelled };
 std::string launched_sentence(std::size_t launches, Launched how);
 

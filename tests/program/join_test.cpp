@@ -276,7 +276,7 @@ TEST_CASE("a part of constants alone becomes setup launches with tables of its o
   const LaunchPlan& plan = joined->plan;
   REQUIRE(plan.launches.size() == 2);
   CHECK((plan.launches[0].when == When::setup) == row.prepared);
-  // What act makes of z is of constants too.
+  // The edge that act makes is of constants too.
   CHECK((plan.launches[1].when == When::setup) == row.prepared);
   const auto content = [&](const std::string& name) {
     const auto found = std::find_if(plan.buffers.begin(), plan.buffers.end(),

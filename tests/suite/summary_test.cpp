@@ -95,7 +95,7 @@ TEST_CASE("a row beside another counts in its own groups alone") {
   CHECK(best.tasks == 3);
   CHECK(best.geometric == Approx(std::cbrt(6 * 2 * 5)));
   CHECK(stands_beside(report.rows[0]).empty());
-  // Of a contestant that none of a group's rows was timed against, no mean of nothing is told.
+  // A contestant that no row of a group was timed against gives that group no mean.
   report.rows[1].times.push_back({"cublaslt", 20, 2, 1.9, 2.1, ""});
   summarise(report);
   CHECK(mean(report, "cublaslt", "beside in fp32-emulated").tasks == 1);

@@ -99,7 +99,7 @@ TEST_CASE("an output that reads long folds of few values waits for no thread of 
   };
   REQUIRE(launches(8).size() >= 2);
   CHECK(launches(8)[0].count == 8 * 196);
-  // Of two values alone, storing all eight folds would be more work.
+  // For two values alone, storing all eight folds would be more work.
   CHECK(launches(2).empty());
 }
 

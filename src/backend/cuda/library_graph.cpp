@@ -20,7 +20,7 @@ const Families& known_families() {
   return all;
 }
 
-// What stands behind the product, as the library's epilogue.
+// The operations behind the product, as the library's epilogue.
 struct Epilogue {
   std::string bias{};  // a tensor; "": none
   LibraryOrder::Epilogue kind = LibraryOrder::plain;

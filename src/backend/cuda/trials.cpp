@@ -192,7 +192,7 @@ Result<std::optional<RunnerFault>> CudaTrials::run_setup(const Trial& trial) {
     const bool zeros = kernel.contents[b] == BufferContent::restored;
     const FillState inside = zeros ? FillState::zeros : FillState::poison;
     order.items.push_back({false, inside, false, kernel.buffers[b], {}});
-    // Of an earlier content's setup.
+    // An earlier content's setup has sealed it.
     if (kernel.contents[b] == BufferContent::table) device_.unseal(kernel.buffers[b]);
   }
   orders_.later(DeviceMessage::prepare, pack(order),

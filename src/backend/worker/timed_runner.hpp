@@ -1,6 +1,6 @@
 // Runs launches for a time: a captured graph (the launches themselves where a device captures
 // none), and before every timed replay poisoned outputs, scrubbed shared memory and a scrubbed L2.
-// The same code times candidates in the runner and library calls in the judge.
+// Times candidates in the runner and library calls in the judge.
 #pragma once
 
 #include <functional>

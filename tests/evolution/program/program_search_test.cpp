@@ -139,7 +139,7 @@ TEST_CASE("what constants alone give is computed once, before the clock", "[sear
   CHECK_THAT(launcher, Catch::Contains("Setup launches run once, before the clock starts"));
   CHECK_THAT(text_of(dir / "run/best/launch.json"), Catch::Contains("\"setup\""));
 
-  // Of an input nothing is prepared.
+  // An input is prepared by nothing.
   const auto other = evolve(turned_weight(Role::in), device(), options_in(dir / "input"));
   REQUIRE_OK(other);
   REQUIRE(other->best);

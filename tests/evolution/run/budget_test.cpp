@@ -131,7 +131,7 @@ TEST_CASE("candidates that outlast a run's seconds are stopped, not refused", "[
     REQUIRE_OK(kept);
     CHECK(kept->report.rejected.empty());
     CHECK(kept->report.evaluations < kept->report.proposed);
-    // Whoever goes on does them again.
+    // A run that goes on does them again.
     device.on_run = [&](const CompiledKernel&, TrialReport&) { host.spend(0.1); };
     device.run_error = {};
     const auto more = resume(dir / "run", device, {.max_seconds = 10, .host = &host});
