@@ -128,6 +128,7 @@ class AnsweringDevice : public TrialDevice {
   void release_all() override { leased_ = 0; }
   bool crowded() const override { return false; }
   void seal(const Region&) override {}
+  void unseal(const Region&) override {}
   void let_inputs_be_written(bool) override {}
   bool inputs_writable() const override { return false; }
   Result<std::vector<std::string>> judge_all(std::span<const DeviceOrder> together) override {
