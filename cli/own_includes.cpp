@@ -99,10 +99,10 @@ class Expander {
       text.remove_prefix(end);
       ++number;
       const auto include = comments.pass(line) ? std::nullopt : include_of(line);
-      const std::string found = include ? find(*include, path) : "";
-      if (found.empty()) {
+      const auto found = include ? find(*include, path) : std::nullopt;
+      if (!found) {
         out_ += line;
-      } else if (auto added = add_header(found, include->name, depth); !added) {
+      } else if (auto added = add_header(*found, include->name, depth); !added) {
         return added;
       } else {
         out_ += fmt::format("#line {} \"{}\"\n", number + 1, name);
@@ -119,32 +119,33 @@ class Expander {
   std::string take() { return std::move(out_); }
 
  private:
-  // The header's path; "": it is none of ours.
-  std::string find(const Include& include, const std::string& from) const {
-    Host& host = real_host();
+  struct Header {
+    std::string path, text;
+  };
+
+  // nullopt: it is none of ours.
+  std::optional<Header> find(const Include& include, const std::string& from) const {
     std::vector<std::string> folders = folders_;
     if (include.quoted) folders.insert(folders.begin(), folder_of(from));
     for (const std::string& folder : folders) {
-      const std::string path =
+      std::string path =
           std::filesystem::path(folder + "/" + include.name).lexically_normal().string();
-      if (host.exists(path) && host.read_file(path)) return path;
+      if (auto text = real_host().read_file(path)) return Header{std::move(path), std::move(*text)};
     }
-    return "";
+    return std::nullopt;
   }
 
-  Result<void> add_header(const std::string& path, const std::string& name, int depth) {
-    if (once_.contains(path)) return {};
-    auto text = real_host().read_file(path);
-    if (!text) return text.error();
+  Result<void> add_header(const Header& header, const std::string& name, int depth) {
+    if (once_.contains(header.path)) return {};
     Comments comments;
-    for (std::string_view rest = *text; !rest.empty();) {
+    for (std::string_view rest = header.text; !rest.empty();) {
       const std::string_view line = rest.substr(0, rest.find('\n'));
       rest.remove_prefix(std::min(line.size() + 1, rest.size()));
       const auto pragma = comments.pass(line) ? std::nullopt : directive(line, "pragma");
-      if (pragma && pragma->starts_with("once")) once_.insert(path);
+      if (pragma && pragma->starts_with("once")) once_.insert(header.path);
     }
     out_ += fmt::format("#line 1 \"{}\"\n", name);
-    return add(*text, path, name, depth + 1);
+    return add(header.text, header.path, name, depth + 1);
   }
 
   const std::vector<std::string>& folders_;
