@@ -1,6 +1,7 @@
 #include "backend/virtual/counts.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <cupilot/parts/rejection.hpp>
@@ -55,6 +56,31 @@ bool in_place(const Task& task) {
                      [](const Tensor& one) { return one.role == Role::in_out; });
 }
 
+// Makes the memory that blocks are counted in: one that takes what they touch where it can be told
+// in advance what inputs hold, else all of it, after the setup launches; nullopt: it does not fit.
+Attempt<std::optional<VirtualMemory>> memory_to_count_in(
+    const VirtualContext& context, const TaskRef& task, const CompiledKernel& kernel,
+    KernelPrograms& programs, const ResolvedPlan& plan, const Case& what) {
+  const bool sets_up = std::any_of(plan.launches.begin(), plan.launches.end(),
+                                   [](const auto& one) { return one.when == When::setup; });
+  if (!sets_up) {
+    Result<std::optional<VirtualMemory>> touched = VirtualMemory::sparse(task, what, plan);
+    if (!touched) return touched.error();
+    if (*touched) return std::move(*touched);
+  }
+  Result<VirtualMemory> memory = VirtualMemory::make(task, what, plan, context.inputs);
+  if (!memory) return std::optional<VirtualMemory>();
+  for (const ResolvedLaunch& launch : plan.launches) {
+    if (launch.when != When::setup) continue;
+    Attempt<ptx::Report> report = run_launch(context, kernel, programs, *memory, launch,
+                                             {{}, 8 * counting_budget, 0, false, false});
+    if (!report) return report.failure();
+  }
+  if (Result<void> filled = memory->fill_tensors(context.inputs, Poison::quiet_nan); !filled)
+    return filled.error();
+  return std::optional<VirtualMemory>(std::move(*memory));
+}
+
 }  // namespace
 
 Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, const TaskRef& task,
@@ -74,19 +100,10 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, c
   const Workload& at = small == &plan ? workload : smaller;
   std::vector<ModelInput> inputs;
   std::vector<bool> counted, apart;  // apart: sampled, but the samples do not stand for the grid
-  Result<VirtualMemory> memory =
-      VirtualMemory::make(task, {.workload = at, .content = content}, *small, context.inputs);
-  const bool fits = static_cast<bool>(memory);
-  if (fits) {
-    for (const ResolvedLaunch& launch : small->launches) {
-      if (launch.when != When::setup) continue;
-      Attempt<ptx::Report> report = run_launch(context, kernel, programs, *memory, launch,
-                                               {{}, 8 * counting_budget, 0, false, false});
-      if (!report) return report.failure();
-    }
-    if (Result<void> filled = memory->fill_tensors(context.inputs, Poison::quiet_nan); !filled)
-      return filled.error();
-  }
+  Attempt<std::optional<VirtualMemory>> memory = memory_to_count_in(
+      context, task, kernel, programs, *small, {.workload = at, .content = content});
+  if (!memory) return memory.failure();
+  const bool fits = memory->has_value();
   bool missing = false;
   for (std::size_t l = 0; l < plan.launches.size(); ++l) {
     const ResolvedLaunch& launch = plan.launches[l];
@@ -106,10 +123,10 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, c
       const bool only = runs_one_launch(plan);
       // True if each element of an output is written by one block of this launch.
       const bool by_one = only && !in_place(task) && !seen.sums;
-      Result<Coverage> coverage = Coverage::of(task, at, *memory);
+      Result<Coverage> coverage = Coverage::of(task, at, **memory);
       if (!coverage) return coverage.error();
       Attempt<Sampled> sampled =
-          sample(context, kernel, programs, *memory, small->launches[l], launch.grid, columns,
+          sample(context, kernel, programs, **memory, small->launches[l], launch.grid, columns,
                  by_one && !columns && coverage->any() ? &*coverage : nullptr);
       if (!sampled) return sampled.failure();
       if (only && sampled->silent)
@@ -123,7 +140,7 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, c
             launch.name);
       counted.back() = !sampled->too_long && !sampled->unlike && !(only && sampled->idle);
       if (counted.back() && by_one) {
-        auto wrong = wrong_part(context, task, *memory, at, content, Rng::of(2, kernel.ptx));
+        auto wrong = wrong_part(context, task, **memory, at, content, Rng::of(2, kernel.ptx));
         if (!wrong) return wrong.error();
         if (*wrong && !columns) return std::move(**wrong);
         // Blocks of several columns may share an element after all: whole runs tell.
