@@ -11,6 +11,7 @@
 #include <cupilot/rng.hpp>
 
 #include "backend/oracle/memory.hpp"
+#include "ptx/machine/core_share.hpp"
 #include "ptx/machine/execute.hpp"
 #include "ptx/syntax/parser.hpp"
 #include "task/stage_plan.hpp"
@@ -78,7 +79,11 @@ Words task_parameters(const Task& task, const Workload& workload,
 // Runs one entry. False: more than `budget` warp instructions.
 Result<bool> run_entry(const Task& task, ptx::Program& program, ptx::DeviceMemory& memory,
                        const ptx::Launch& launch, std::uint64_t budget) {
-  auto report = ptx::execute(program, memory, launch, trusted_options(budget));
+  ptx::ExecuteOptions options = trusted_options(budget);
+  const ptx::CoreShare share;
+  options.threads = share.threads();
+  options.spread_unchecked = true;
+  auto report = ptx::execute(program, memory, launch, options);
   if (report.is_error()) return report.error();
   if (report.is_rejected()) return reference_error(task, report.rejected().message);
   if (report->faults.empty()) return true;

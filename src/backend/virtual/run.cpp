@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <thread>
 
 #include <cupilot/parts/rejection.hpp>
 #include <cupilot/rng.hpp>
@@ -15,6 +13,7 @@
 #include "backend/virtual/metamorphic.hpp"
 #include "backend/virtual/plain_run.hpp"
 #include "backend/virtual/sampled.hpp"
+#include "ptx/machine/core_share.hpp"
 #include "ptx/syntax/parser.hpp"
 #include "task/content.hpp"
 
@@ -279,27 +278,6 @@ std::uint64_t instruction_budget(const Task& task, const Workload& workload) {
   return static_cast<std::uint64_t>(std::min(work, 1e12));
 }
 
-namespace {
-
-// Launches in progress in this process share its cores. What a launch gives does not depend on its
-// share.
-class CoreShare {
- public:
-  CoreShare() : others_(running_.fetch_add(1)) {}
-  ~CoreShare() { running_.fetch_sub(1); }
-  CoreShare(const CoreShare&) = delete;
-  CoreShare& operator=(const CoreShare&) = delete;
-  std::uint32_t threads() const {
-    return std::max(1u, std::thread::hardware_concurrency() / (others_ + 1));
-  }
-
- private:
-  static inline std::atomic<std::uint32_t> running_{0};
-  std::uint32_t others_;
-};
-
-}  // namespace
-
 Attempt<ptx::Report> run_launch(const VirtualContext& context, const CompiledKernel& kernel,
                                 KernelPrograms& programs, VirtualMemory& memory,
                                 const ResolvedLaunch& launch, const LaunchRun& how) {
@@ -337,7 +315,7 @@ Attempt<ptx::Report> run_launch(const VirtualContext& context, const CompiledKer
   options.max_threads = side(device.threads_per_block);
   options.sm_count = side(device.sms);
   options.stop = stop_flags();
-  const CoreShare share;
+  const ptx::CoreShare share;
   options.threads = share.threads();
   Attempt<ptx::Report> report = ptx::execute(**program, memory.device(), order, options);
   if (report && how.checks) programs.add(facts->name, report->executed);

@@ -68,6 +68,7 @@ struct ExecuteOptions {
       false;  // and count memory and divergence instruction by instruction (LineCount)
   std::vector<std::uint64_t> blocks;  // run only these (linear index, x fastest); empty: all
   std::uint32_t threads = 1;          // host threads that blocks are spread over
+  bool spread_unchecked = false;      // spread them where no races are looked for, too
   std::uint32_t resident =
       1;  // blocks taken in turn when one does not end by itself; grid barriers need the whole grid
   std::uint32_t max_faults = 8;       // the launch ends at this many

@@ -130,10 +130,9 @@ std::vector<Worker> run_on(LaunchContext& context, std::uint32_t threads, Cluste
 std::uint32_t threads_for(const LaunchContext& context, const ClusterQueue& queue) {
   const ExecuteOptions& options = *context.options;
   const Dim3& grid = context.launch->grid;
-  const bool shared =
-      context.launch->cooperative || context.program->updates_global || !options.check_races;
-  if (options.threads <= 1 || shared || std::uint64_t{grid.x} * grid.y * grid.z >= 1u << 28)
-    return 1;
+  const bool shared = context.launch->cooperative || context.program->updates_global;
+  const bool wanted = options.threads > 1 && (options.check_races || options.spread_unchecked);
+  if (!wanted || shared || std::uint64_t{grid.x} * grid.y * grid.z >= 1u << 28) return 1;
   const DeviceMemory& memory = *context.memory;
   if (memory.writable_bytes() > most_kept_bytes) return 1;
   for (std::size_t i = 0; i < memory.size(); ++i) {
