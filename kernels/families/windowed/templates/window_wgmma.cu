@@ -13,6 +13,7 @@
     "BLOCK_N": {"name": "tile_n", "technique": "implicit_wgmma", "domain": [8, 16, 24, 32, 48, 64, 96, 128], "plain": 64},
     "BLOCK_K": {"name": "block_k", "technique": "k_slab", "domain": [16, 32], "plain": 16},
     "PREFETCH": {"name": "register_prefetch", "technique": "register_prefetch", "domain": [0, 1], "plain": 0},
+    "AHEAD": {"name": "ahead", "technique": "implicit_wgmma", "domain": [1, 2], "plain": 1},
     "MIN_BLOCKS": {"name": "min_blocks", "technique": "launch_bounds", "domain": [1, 2, 3, 4], "plain": 1}
   },
   "let": {
@@ -21,10 +22,11 @@
     "quads_b": "cdiv(BLOCK_N * BLOCK_K, 4 * threads)",
     "sums": "PARTS * BLOCK_N / 2",
     "slab_bytes": "BLOCK_N * 128 * graph_planes",
-    "held": "sums + elements_a * (graph_planes + PREFETCH) + PREFETCH * 4 * quads_b + 6 * PARTS + 3 * quads_b + 28"
+    "held": "sums + elements_a * (graph_planes + PREFETCH * AHEAD) + PREFETCH * AHEAD * 4 * quads_b + 6 * PARTS + 3 * quads_b + 28"
   },
   "restrict": [
     "dev.cc == 90",
+    "PREFETCH == 1 || AHEAD == 1",
     "held <= 255",
     "held * threads * MIN_BLOCKS <= dev.registers",
     "(2 * slab_bytes + 2048) * MIN_BLOCKS <= dev.shared"
@@ -59,7 +61,7 @@
     "fill": "256 * warps * fetches * 2",
     "chain": "256 * (160 + fetches * 2 + PARTS * products * BLOCK_N * BLOCK_K / 16)",
     "latency": "256 * (PREFETCH ? 300 : 700)",
-    "ahead": "PREFETCH",
+    "ahead": "PREFETCH * AHEAD",
     "ends": "256 * cdiv(tiles * graph_batch, dev.sms) * (warps * near / 4 + 1500 / max(1, MIN_BLOCKS))",
     "start": "256 * 1500",
     "l2": "graph_bytes + tiles * graph_batch * slabs / graph_phases * (64 * PARTS * GROUPS_M + BLOCK_N) * BLOCK_K * graph_widest / 4",
@@ -71,7 +73,8 @@
 // A block computes 64 PARTS GROUPS_M places by BLOCK_N channels, each warpgroup 64 PARTS of the
 // places. It walks the terms in slabs of BLOCK_K. A lane loads the elements that it multiplies, of
 // places g and g + 8 of its warp's rows and of every fourth term; the factors of channels come to
-// shared memory, whose next slab is filled while this one is multiplied.
+// shared memory, whose next slab is filled while this one is multiplied. Loads of DISTANCE slabs
+// are under way in registers.
 #include "cupilot/tma.cuh"
 #include "cupilot/wgmma.cuh"
 
@@ -79,6 +82,7 @@ constexpr int PLANES = Graph::PLANES;
 constexpr int THREADS = 128 * GROUPS_M;
 constexpr int QUADS = BLOCK_K / 4, HALVES = BLOCK_K / 16;
 constexpr int EACH_B = (BLOCK_N * QUADS + THREADS - 1) / THREADS;
+constexpr int DISTANCE = PREFETCH != 0 ? AHEAD : 0, KEPT = PREFETCH != 0 ? AHEAD : 1;
 using Terms = Graph::Terms<BLOCK_K>;
 
 // Terms of a slab: for the left factor those of a lane's two multiply-adds lie together.
@@ -107,11 +111,15 @@ __device__ __forceinline__ unsigned plane_of(float& value) {
   return out;
 }
 
+// Loaded elements of one slab.
+struct Loaded {
+  float a[2 * PARTS][HALVES][4], b[EACH_B][4];
+};
+
 struct Share {
   const Graph& graph;
   Graph::Left places[2 * PARTS];
   Graph::Right channels[EACH_B];
-  float a[2 * PARTS][HALVES][4], b[EACH_B][4];
 
   static __device__ __forceinline__ int index_b(int i) {
     return static_cast<int>(threadIdx.x) + i * THREADS;
@@ -133,28 +141,29 @@ struct Share {
     for (int i = 0; i < EACH_B; ++i)
       channels[i] = graph.right_place(batch, left_column + index_b(i) / QUADS);
   }
-  __device__ __forceinline__ void fetch(const SlabTerms& terms) {
+  __device__ __forceinline__ void fetch(const SlabTerms& terms, Loaded& to) const {
     const int lane = static_cast<int>(threadIdx.x) % 4 * 4;
 #pragma unroll
     for (int h = 0; h < HALVES; ++h) {
 #pragma unroll
       for (int i = 0; i < 2 * PARTS; ++i)
-        graph.left_factors(places[i], terms.left, h * 16 + lane, a[i][h]);
+        graph.left_factors(places[i], terms.left, h * 16 + lane, to.a[i][h]);
     }
 #pragma unroll
     for (int i = 0; i < EACH_B; ++i) {
-      if (has_b(i)) graph.right_factors(channels[i], terms.right, index_b(i) % QUADS * 4, b[i]);
+      if (has_b(i)) graph.right_factors(channels[i], terms.right, index_b(i) % QUADS * 4, to.b[i]);
     }
   }
-  __device__ __forceinline__ void put(Slab& slab) {
+  static __device__ __forceinline__ void put(Loaded& from, Slab& slab) {
 #pragma unroll
     for (int i = 0; i < EACH_B; ++i) {
       if (!has_b(i)) continue;
       const int row = index_b(i) / QUADS, word = index_b(i) % QUADS;
 #pragma unroll
       for (int plane = 0; plane < PLANES; ++plane) {
-        const unsigned x = plane_of(b[i][0]), y = plane_of(b[i][1]), z = plane_of(b[i][2]),
-                       w = plane_of(b[i][3]);
+        float(&b)[4] = from.b[i];
+        const unsigned x = plane_of(b[0]), y = plane_of(b[1]), z = plane_of(b[2]),
+                       w = plane_of(b[3]);
         slab.channels[plane][row * 8 + (word ^ (row & 7))] = make_uint4(x, y, z, w);
       }
     }
@@ -165,7 +174,7 @@ struct Share {
 struct Operands {
   unsigned at[PLANES][PARTS][2 * HALVES][4];
 
-  __device__ __forceinline__ void take(Share& share) {
+  __device__ __forceinline__ void take(Loaded& from) {
 #pragma unroll
     for (int plane = 0; plane < PLANES; ++plane) {
 #pragma unroll
@@ -175,7 +184,7 @@ struct Operands {
 #pragma unroll
           for (int i = 0; i < 4; ++i)
             at[plane][part][step][i] =
-                plane_of(share.a[2 * part + i % 2][step / 2][step % 2 * 2 + i / 2]);
+                plane_of(from.a[2 * part + i % 2][step / 2][step % 2 * 2 + i / 2]);
         }
       }
     }
@@ -242,33 +251,44 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) window_wgmma(G
   const int top = tile / across * (64 * PARTS * GROUPS_M), left_column = tile % across * BLOCK_N;
   Sums sums;
   {
-    Share share(graph, batch, top, left_column);
+    const Share share(graph, batch, top, left_column);
+    Loaded loaded[KEPT];
     terms[0].find(graph, batch, 0);
-    terms[1].find(graph, batch, BLOCK_K);
+    if constexpr (DISTANCE == 0) terms[1].find(graph, batch, BLOCK_K);
     __syncthreads();
-    if constexpr (PREFETCH != 0) share.fetch(terms[0]);
+#pragma unroll
+    for (int ahead = 0; ahead < DISTANCE; ++ahead) {
+      share.fetch(terms[ahead % 2], loaded[ahead]);
+      terms[(ahead + 1) % 2].find(graph, batch, (ahead + 1) * BLOCK_K);
+      __syncthreads();
+    }
     int turn = 0;
 #pragma unroll 1
-    for (int first = 0; first < batch.terms; first += BLOCK_K, turn ^= 1) {
-      if constexpr (PREFETCH == 0) share.fetch(terms[turn]);
-      Operands operands;
-      operands.take(share);
-      share.put(slab[turn]);
-      fence_for_copies();
-      __syncthreads();
-      operands.settle_all();
-      sums.settle_all();
-      multiply_fence();
-      if constexpr (PLANES > 1) {
-        sums.add(operands, slab[turn], 1, 0);
-        sums.add(operands, slab[turn], 0, 1);
+    for (int round = 0; round < batch.terms; round += KEPT * BLOCK_K) {
+#pragma unroll
+      for (int kept = 0; kept < KEPT; ++kept, turn ^= 1) {
+        const int first = round + kept * BLOCK_K;
+        if (first >= batch.terms) break;
+        if constexpr (DISTANCE == 0) share.fetch(terms[turn], loaded[kept]);
+        Operands operands;
+        operands.take(loaded[kept]);
+        Share::put(loaded[kept], slab[turn]);
+        fence_for_copies();
+        __syncthreads();
+        operands.settle_all();
+        sums.settle_all();
+        multiply_fence();
+        if constexpr (PLANES > 1) {
+          sums.add(operands, slab[turn], 1, 0);
+          sums.add(operands, slab[turn], 0, 1);
+        }
+        sums.add(operands, slab[turn], 0, 0);
+        multiply_commit();
+        if constexpr (DISTANCE > 0) share.fetch(terms[(turn + DISTANCE) % 2], loaded[kept]);
+        terms[(turn + KEPT + 1) % 2].find(graph, batch, first + (KEPT + 1) * BLOCK_K);
+        multiply_wait<0>();
+        sums.settle_all();
       }
-      sums.add(operands, slab[turn], 0, 0);
-      multiply_commit();
-      if constexpr (PREFETCH != 0) share.fetch(terms[turn ^ 1]);
-      terms[turn].find(graph, batch, first + 2 * BLOCK_K);
-      multiply_wait<0>();
-      sums.settle_all();
     }
   }
   sums.store(graph, batch, top, left_column);
