@@ -14,6 +14,8 @@ constexpr double least_overtime = 10;  // seconds
 constexpr double start_of_processes = 1, end_of_processes = 0.6;  // on a device that measures
 constexpr std::size_t most_timed_again = 4;
 constexpr double elite_proof = 3;       // over a candidate's, where none was measured
+constexpr double elite_screen = 1.5;    // the same of the screen, whose cases run side by side
+constexpr double screen_alone = 0.6;    // a screen that has the cores alone, over an elite's
 constexpr double finalist_proof = 1.5;  // over an elite's
 // Launches of a finalist at full size over those of a candidate, which has other launches too.
 constexpr double more_repeats = 50;
@@ -56,11 +58,21 @@ double Driver::again_seconds(std::size_t finalists) const {
 // all others, so the dearest candidate is the one that they were computed for.
 double Driver::content_seconds() const { return ledger_.dearest("search/proof/judge/references"); }
 
-// Estimates an elite's proof beside a candidate's, without reference values.
+double Driver::screen_seconds() const {
+  const double elite = ledger_.dearest("search/elite proof/screen");
+  return elite > 0 ? elite : elite_screen * usual_seconds("search/proof/screen");
+}
+
+// Estimates a candidate's proof on the device, without reference values.
+double Driver::proof_seconds() const {
+  return working_seconds("search/proof") - usual_seconds("search/proof/screen");
+}
+
+// Estimates an elite's proof on the device beside a candidate's, without reference values.
 double Driver::elite_seconds() const {
   const double elite = ledger_.dearest("search/elite proof");
-  if (elite > 0) return std::max(0.0, elite - elite_contents * content_seconds());
-  return elite_proof * working_seconds("search/proof");
+  if (elite <= 0) return elite_proof * proof_seconds();
+  return std::max(0.0, elite - screen_seconds() - elite_contents * content_seconds());
 }
 
 double Driver::confirm_seconds() const {
@@ -70,13 +82,14 @@ double Driver::confirm_seconds() const {
     return slack * (plain_proof_seconds_ + 2 * baselines_seconds_) + 2 * start;
   const double repeats = real ? more_repeats * usual_seconds("search/proof/repeats") : 0;
   const double proved =
-      std::max(plain_proof_seconds_,
-               working_seconds("search/proof") + finalist_proof * elite_seconds() + repeats);
+      std::max(plain_proof_seconds_, proof_seconds() + finalist_proof * elite_seconds() + repeats +
+                                         screen_alone * screen_seconds());
   const double timed = (real ? confirm_visits : 1) * working_seconds("search/timing");
   const double baselines = real ? baseline_visits * baselines_seconds_ : baselines_seconds_;
   const double counted =
       ledger_.dearest("search/virtual counts") + ledger_.dearest("search/counters");
-  return slack * (usual_seconds("search/compile") + proved + timed + counted +
+  // The champion is compiled anew, whatever the search found compiled.
+  return slack * (ledger_.dearest("search/compile") + proved + timed + counted +
                   confirm_contents * content_seconds() +
                   (baselines_.baselines.empty() ? 0 : baselines)) +
          start;
@@ -95,7 +108,8 @@ double Driver::deadline() const {
 // an elite, while others compile.
 double Driver::in_flight_seconds() const {
   const double stage = std::max(working_seconds("search/proof"), working_seconds("search/timing"));
-  const double elite = ledger_.dearest("search/elite proof") > 0 ? elite_seconds() : 0;
+  const double elite =
+      ledger_.dearest("search/elite proof") > 0 ? elite_seconds() + screen_seconds() : 0;
   return std::max(2 * stage + elite, usual_seconds("search/compile"));
 }
 

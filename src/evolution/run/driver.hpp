@@ -110,6 +110,8 @@ class Driver {
   double usual_seconds(const std::string& phase) const;
   double working_seconds(const std::string& phase) const;  // the same without reference values
   double content_seconds() const;
+  double screen_seconds() const;
+  double proof_seconds() const;
   double elite_seconds() const;
   double again_seconds(std::size_t finalists) const;
   double confirm_seconds() const;
