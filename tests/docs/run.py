@@ -183,6 +183,12 @@ def links(paths):
             for number, target in markdown.links_of(path.read_text()) if not (path.parent / target).exists()]
 
 
+def unmerged(paths):
+    """Marks that a merge left."""
+    return [f"{path}:{number}: a merge left {line[:7]}" for path in paths
+            for number, line in enumerate(path.read_text().split("\n"), 1) if line.startswith(("<<<<<<< ", ">>>>>>> "))]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", help="folder of the program cupilot; without it only links are followed")
@@ -190,7 +196,7 @@ def main():
     parser.add_argument("documents", nargs="+", type=pathlib.Path)
     given = parser.parse_args()
     documents = [document.resolve() for document in given.documents]
-    faults = links(documents)
+    faults = links(documents) + unmerged(documents)
     for document in documents if given.bin else []:
         with tempfile.TemporaryDirectory() as scratch:
             for name in ("tests", "examples", "docs"):

@@ -13,7 +13,7 @@ def faults_of(text):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "document.md"
         path.write_text(text)
-        return "\n".join(run.run_document(path, run.Runner("/bin", pathlib.Path(folder)), write=False) + run.links([path]))
+        return "\n".join(run.run_document(path, run.Runner("/bin", pathlib.Path(folder)), write=False) + run.links([path]) + run.unmerged([path]))
 
 
 DOCUMENTS = {
@@ -29,6 +29,7 @@ DOCUMENTS = {
     "code not in its file": ("<!-- from: LICENSE -->\n```text\nno such line\n```\n", "LICENSE has no line"),
     "a file that is not there": ("<!-- from: nowhere.cpp -->\n```cpp\nint a;\n```\n", "nowhere.cpp"),
     "a target that make lacks": ("`make nonsense`\n", "nonsense"),
+    "what a merge left": ("<<<<<<< HEAD\na\n=======\nb\n>>>>>>> c0ffee (docs: b)\n", "a merge left <<<<<<<"),
     "a link to nothing": ("[a](nowhere.md)\n", "nowhere.md does not exist"),
 }
 GOOD = [
