@@ -228,7 +228,8 @@ void add_evolve(CLI::App& app, Verbs& verbs) {
           ->excludes("--models")  // models see one shape
           ->excludes("--tape");
   verb->add_option("--keep", flags.keep,
-                   "kernels of a portfolio at most; 0: as few as reach --regret")
+                   "kernels of a portfolio at most, a fallback for other shapes not counted; 0: as "
+                   "few as reach --regret")
       ->transform(whole<int>(0))
       ->needs(shapes);
   verb->add_option("--regret", flags.regret,
@@ -297,7 +298,9 @@ void add_run_verbs(CLI::App& app, Verbs& verbs) {
   resume->add_option("dir", verbs.resume.dir, "run directory")->required();
   verbs.resume.common.device = "";
   add_common(*resume, verbs.resume.common, true);
-  resume->add_option("--evaluations", verbs.resume.evaluations, "raise the limit")
+  resume
+      ->add_option("--evaluations", verbs.resume.evaluations,
+                   "raise the limit to so many in all; fewer change nothing")
       ->transform(whole<std::int64_t>(0));
   resume->add_option("--seconds", verbs.resume.seconds, "wall clock for the rest, seconds")
       ->check(quantity);
@@ -316,7 +319,9 @@ void add_run_verbs(CLI::App& app, Verbs& verbs) {
   CLI::App* show =
       app.add_subcommand("show", "strategy, source, evidence and lineage of a candidate");
   show->add_option("dir", verbs.show.dir, "run directory")->required();
-  show->add_option("which", verbs.show.which, "best, or a candidate's id")->capture_default_str();
+  show->add_option("which", verbs.show.which,
+                   "best, a candidate's number, or four digits of its kernel's id")
+      ->capture_default_str();
   add_common(*show, verbs.show.common, false);
   show->callback([&verbs] { verbs.chosen = [&verbs] { return show_command(verbs.show); }; });
 
