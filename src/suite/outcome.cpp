@@ -94,12 +94,13 @@ SuiteRow row_of(const SuiteTask& task) {
 }
 
 void take_report(SuiteRow& row, const Task& task, const Backend& backend,
-                 const Result<EvolveReport>& report) {
+                 const Result<EvolveReport>& report, double wall_seconds) {
   row.ended = true;
   row.device = backend.device().label.empty() ? backend.device().name : backend.device().label;
   row.identity = backend.identity();
   if (!report) {
     row.error = report.error().message;
+    row.seconds = wall_seconds;
     return;
   }
   row.evaluations = report->evaluations;

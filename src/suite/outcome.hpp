@@ -11,9 +11,9 @@ namespace cupilot {
 
 // The row of a task that has not begun.
 SuiteRow row_of(const SuiteTask& task);
-// Adds what a search gave, or its Error.
+// Adds what a search gave, or its Error after so many seconds.
 void take_report(SuiteRow& row, const Task& task, const Backend& backend,
-                 const Result<EvolveReport>& report);
+                 const Result<EvolveReport>& report, double wall_seconds);
 
 SortedJson row_json(const SuiteRow& row);
 // Error: the text is no row.

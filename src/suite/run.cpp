@@ -159,10 +159,12 @@ Result<void> run_task(SuiteRun& run, const SuiteTask& task, const std::string& n
                       Backend& device) {
   SuiteRow row = row_of(task);
   tell(run, row, name);
+  const double began = real_host().monotonic_seconds();
   auto report = search(run, task, name, device);
+  const double wall_seconds = real_host().monotonic_seconds() - began;
   if (is_cancelled(run)) return {};
   if (!report && ends_device(report.error())) return report.error();
-  take_report(row, task.task, device, report);
+  take_report(row, task.task, device, report, wall_seconds);
   const std::string path = outcome_path(run.options.run_dir, row.id);
   auto kept = real_host().write_file_atomically(path, row_json(row).dump(1) + "\n", true);
   if (!kept) return kept;

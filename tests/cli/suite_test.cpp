@@ -146,6 +146,9 @@ TEST_CASE("a task that fails leaves its error and does not end the suite", "[cli
   CHECK(ran.exit == 0);
   CHECK(ran.out.find("2 of 3 tasks solved, 3 ended") != std::string::npos);
   CHECK(slurp(scratch.path / "r/results.csv").find("r/tasks/b") != std::string::npos);
+  const auto row = nlohmann::json::parse(slurp(scratch.path / "r/outcomes/b.json"));
+  CHECK_FALSE(row.at("error").get<std::string>().empty());
+  CHECK(row.at("seconds").get<double>() > 0);
 }
 
 TEST_CASE("settings of a run in which nothing was searched bind nobody", "[cli]") {
