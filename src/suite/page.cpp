@@ -51,8 +51,9 @@ std::string means_table(const SuiteReport& report) {
     for (const std::string& value :
          {fmt::format("{}", m.tasks), fmt::format("{:.3g}", m.geometric),
           fmt::format("{:.3g} to {:.3g}", m.low, m.high), fmt::format("{:.3g}", m.arithmetic),
-          fmt::format("{:.3g}", m.arithmetic_without_largest), fmt::format("{}", m.faster),
-          fmt::format("{}", m.slower), fmt::format("{}", m.undecided)})
+          m.arithmetic_without_largest > 0 ? fmt::format("{:.3g}", m.arithmetic_without_largest)
+                                           : "",
+          fmt::format("{}", m.faster), fmt::format("{}", m.slower), fmt::format("{}", m.undecided)})
       html += number_cell(value);
     html += "</tr>\n";
   }

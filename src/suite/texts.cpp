@@ -66,10 +66,10 @@ std::string mean_rows(const SuiteReport& report) {
       "| against | tasks of | tasks | geometric | of interval ends | arithmetic | without five "
       "largest | faster | slower | undecided |\n|---|---|---|---|---|---|---|---|---|---|\n";
   for (const SuiteMean& m : report.means) {
-    text += fmt::format(
-        "| {} | {} | {} | {:.3g} | {:.3g} to {:.3g} | {:.3g} | {:.3g} | {} | {} | {} |\n",
-        m.against, m.group, m.tasks, m.geometric, m.low, m.high, m.arithmetic,
-        m.arithmetic_without_largest, m.faster, m.slower, m.undecided);
+    text +=
+        fmt::format("| {} | {} | {} | {:.3g} | {:.3g} to {:.3g} | {:.3g} | {} | {} | {} | {} |\n",
+                    m.against, m.group, m.tasks, m.geometric, m.low, m.high, m.arithmetic,
+                    number(m.arithmetic_without_largest, 3), m.faster, m.slower, m.undecided);
   }
   return text;
 }

@@ -66,3 +66,12 @@ TEST_CASE("a Markdown cell holds neither bars nor ends of lines") {
   CHECK_THAT(text, Catch::Contains("| 1 a, \"b\"   <c> |"));
   CHECK_THAT(text, Catch::Contains("| nothing stood |"));
 }
+
+TEST_CASE("a mean of fewer tasks than it leaves out is an empty cell") {
+  const std::string text = suite_markdown(two_rows());
+  INFO(text);
+  CHECK_THAT(text, Catch::Contains("| 1.5 |  | 1 | 0 | 1 |"));
+  CHECK_THAT(
+      suite_page(two_rows()),
+      Catch::Contains("<td class=\"n\">1.5</td><td class=\"n\"></td><td class=\"n\">1</td>"));
+}
