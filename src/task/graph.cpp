@@ -9,6 +9,7 @@
 #include <cupilot/task.hpp>
 
 #include "task/identifiers.hpp"
+#include "task/nearest.hpp"
 #include "task/operators.hpp"
 #include "task/prepared.hpp"
 #include "task/rules/apply.hpp"
@@ -35,6 +36,13 @@ bool is_special(const Attribute& value) {
   return std::holds_alternative<std::string>(value) && !literal(value).empty();
 }
 
+// Returns the operator that a mistyped word was probably meant to be, or "".
+std::string_view meant_by(std::string_view kind) {
+  std::vector<std::string_view> names;
+  for (const OperatorRow& row : all_operators()) names.push_back(row.name);
+  return close_to(kind, names);
+}
+
 // One operation's stages, written with the names of its row.
 class Composer {
  public:
@@ -44,8 +52,11 @@ class Composer {
   Result<void> run() {
     row_ = find_operator(operation_.kind);
     if (row_ == nullptr || row_->rule.empty()) {
+      const std::string_view meant = row_ == nullptr ? meant_by(operation_.kind) : "";
       return fail(row_ == nullptr ? "is no operator that is known" : "has no stages",
-                  "`cupilot operators` lists them; or give a reference of the task's own");
+                  fmt::format("{}`cupilot operators` lists them; or give a reference of the task's "
+                              "own",
+                              meant.empty() ? "" : fmt::format("did you mean {}? ", meant)));
     }
     if (auto fits = check_operation(); !fits) return fits;
     if (auto read = inputs(); !read) return read;

@@ -51,6 +51,16 @@ TEST_CASE("a graph that cannot be is refused with operation and reason", "[graph
   CHECK_FALSE(task.error().hint.empty());
 }
 
+TEST_CASE("a mistyped operator is told the one that was probably meant", "[graph]") {
+  const auto hint = [](const char* kind) {
+    return graph_task(tensors, {{"one", kind, {"x"}, {"y"}}}, {{"rows", 3}, {"cols", 5}})
+        .error()
+        .hint;
+  };
+  CHECK_THAT(hint("gelo"), Catch::Contains("did you mean gelu? `cupilot operators`"));
+  CHECK(hint("qqqq").find("did you mean") == std::string::npos);
+}
+
 TEST_CASE("edges have the shapes that operations give", "[graph]") {
   const auto task =
       graph_task(tensors,
