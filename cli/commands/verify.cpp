@@ -29,6 +29,12 @@ int verify_safety(Backend& backend, const OwnKernel& kernel, int seeds, bool jso
   for (const CaseReport& result : report->cases) {
     if (result.faults.empty()) continue;
     const Fault& fault = result.faults.front();
+    if (fault.code == "plan.name" && kernel.task)
+      return fail({ErrorCode::usage,
+                   kernel.path + ": its plan names sizes of a task, and sanitize takes none: " +
+                       fault.message,
+                   "prove it with `cupilot verify`, or give a plan of numbers by --launch"},
+                  json);
     return say_refused(kernel, {Stage::run, fault.code, fault.message, fault.where}, backend, json);
   }
   if (json) {
@@ -36,8 +42,8 @@ int verify_safety(Backend& backend, const OwnKernel& kernel, int seeds, bool jso
     return 0;
   }
   say(fmt::format("SAFE on {}: compiled, gated, ran without a fault", backend.identity()));
-  say("  correctness was NOT proved: no task was stated. Say it with --task, or in the file's `// "
-      "cupilot:` header");
+  say("  correctness was NOT proved: no task was stated. `cupilot verify` proves it: say the task "
+      "with --task, or in the file's `// cupilot:` header");
   return 0;
 }
 

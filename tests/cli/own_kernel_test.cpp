@@ -69,6 +69,19 @@ TEST_CASE("one kernel of a file with many is judged by itself", "[cli]") {
          "SAFE");
 }
 
+TEST_CASE("sanitize says that a plan with sizes of a task is for verify", "[cli]") {
+  const Scratch scratch;
+  scratch.file("sized.cu", R"(// cupilot: {"task":["gemm","m=4","n=4","k=4"]}
+// cupilot: {"plan":{"launches":[{"entry":"k","grid":["m"],"block":[1],"args":[{"i32":"m"}]}]}}
+extern "C" __global__ void k(int m) {}
+)");
+  const Ran ran = run("sanitize sized.cu", scratch);
+  INFO(ran.out << ran.err);
+  CHECK(ran.exit == 2);
+  CHECK(ran.err.find("unknown name 'm'") != std::string::npos);
+  CHECK(ran.err.find("prove it with `cupilot verify`") != std::string::npos);
+}
+
 TEST_CASE("a kernel's own headers are found, and places name them", "[cli]") {
   const Scratch scratch;
   std::filesystem::create_directories(scratch.path / "parts");
