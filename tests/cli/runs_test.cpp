@@ -66,6 +66,17 @@ TEST_CASE("the directory of a portfolio is told from a run's", "[cli]") {
   }
 }
 
+TEST_CASE("the directory of a suite is told from a run's", "[cli]") {
+  const Scratch scratch;
+  REQUIRE(std::filesystem::create_directory(scratch.path / "s"));
+  scratch.file("s/suite.json", "{}\n");
+  const Ran ran = run("report s", scratch);
+  INFO(ran.err);
+  CHECK(ran.exit == 2);
+  CHECK(ran.err.find("s is the directory of a suite") != std::string::npos);
+  CHECK(ran.err.find("cupilot suite --run s") != std::string::npos);
+}
+
 TEST_CASE("a run directory of another version, or none, is refused by name", "[cli]") {
   const Scratch scratch;
   REQUIRE(run("evolve --device fake:'" + fake + "' --evaluations 10 --run r", scratch).exit == 0);

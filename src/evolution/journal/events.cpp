@@ -27,6 +27,12 @@ Error no_journal(Host& host, const std::string& run_dir) {
             "name one, such as " + run_dir +
                 "/shape-1; the command that began the portfolio goes on with it"};
   }
+  if (host.exists(run_dir + "/suite.json")) {
+    return {ErrorCode::usage,
+            run_dir + " is the directory of a suite: each of its tasks has a run of its own",
+            "name one, such as " + run_dir + "/tasks/1; `cupilot suite --run " + run_dir +
+                "` shows the table"};
+  }
   return {ErrorCode::usage, run_dir + " is no run directory: it has no journal",
           "give the DIR of an earlier --run DIR"};
 }
