@@ -77,6 +77,18 @@ TEST_CASE("the directory of a suite is told from a run's", "[cli]") {
   CHECK(ran.err.find("cupilot suite --run s") != std::string::npos);
 }
 
+TEST_CASE("a resume says that fewer evaluations than the run's limit change nothing", "[cli]") {
+  const Scratch scratch;
+  REQUIRE(run("evolve --device fake:'" + fake + "' --evaluations 30 --run r", scratch).exit == 0);
+  const std::string notice = "the run's limit of 30 evaluations stays: 20 does not raise it";
+  const Ran fewer = run("resume r --evaluations 20", scratch);
+  INFO(fewer.out << fewer.err);
+  CHECK(fewer.exit == 0);
+  CHECK((fewer.out + fewer.err).find(notice) != std::string::npos);
+  const Ran same = run("resume r --evaluations 30", scratch);
+  CHECK((same.out + same.err).find("stays") == std::string::npos);
+}
+
 TEST_CASE("a run directory of another version, or none, is refused by name", "[cli]") {
   const Scratch scratch;
   REQUIRE(run("evolve --device fake:'" + fake + "' --evaluations 10 --run r", scratch).exit == 0);

@@ -27,8 +27,8 @@ Host& host_of(const EvolveOptions& options) {
   return options.host != nullptr ? *options.host : real_host();
 }
 
-// True if the caller's limits go beyond those of the run, or beyond what ended it.
-bool extends(const RunState& state, const EvolveOptions& options) {
+// The evaluations that the run may take; 0: any number.
+std::int64_t evaluations_of(const RunState& state) {
   std::int64_t limit = state.header.search.max_evaluations;
   for (const SearchEvent& event : state.events) {
     if (const auto* decision = std::get_if<DecisionRecord>(&event);
@@ -36,9 +36,27 @@ bool extends(const RunState& state, const EvolveOptions& options) {
       limit = std::max(limit, decision->max_evaluations);
     }
   }
+  return limit;
+}
+
+// True if the caller's limits go beyond those of the run, or beyond what ended it.
+bool extends(const RunState& state, const EvolveOptions& options) {
+  const std::int64_t limit = evaluations_of(state);
   const bool unlimited = limit == 0 && !state.end;
   if (!unlimited && options.raise_evaluations > limit) return true;
   return state.end && state.end->stopped == "time spent" && options.max_seconds > 0;
+}
+
+// Tells a caller who asks for fewer evaluations that a resume takes none away.
+void tell_kept_limit(const RunState& state, const EvolveOptions& options,
+                     std::vector<std::string>& notices) {
+  const std::int64_t limit = evaluations_of(state);
+  if (options.raise_evaluations <= 0 || options.raise_evaluations >= limit) return;
+  std::string notice = fmt::format("the run's limit of {} evaluations stays: {} does not raise it",
+                                   limit, options.raise_evaluations);
+  if (std::find(notices.begin(), notices.end(), notice) != notices.end()) return;
+  notices.push_back(std::move(notice));
+  if (options.observer != nullptr) options.observer->on_notice(notices.back());
 }
 
 // A number that JSON cannot hold would make a journal that nobody can read.
@@ -196,6 +214,7 @@ Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint
   if (!state) return std::move(state.error()).while_doing(run_dir);
   if (auto same = same_device(*state, backend); !same) return same.error();
   const bool extended = extends(*state, options);
+  tell_kept_limit(*state, options, notices);
   if (state->end && !extended) return some(reported(host, run_dir));
   if (extended) {
     const DecisionRecord decision{
