@@ -22,8 +22,8 @@ Error file_error(const std::string& what, const std::string& path, int number) {
   if (number == ENOSPC || number == EDQUOT)
     hint = "free space on that file system, then continue with `cupilot resume`";
   if (number == EROFS || number == EACCES || number == EPERM)
-    hint = "choose a directory that can be written with --run";
-  if (number == ENOENT) hint = "check the path";
+    hint = "choose a directory that can be written";
+  if (number == ENOENT || number == ENOTDIR || number == EEXIST) hint = "check the path";
   return {ErrorCode::failure, what + " " + path + ": " + std::strerror(number), hint};
 }
 

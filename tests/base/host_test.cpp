@@ -35,4 +35,18 @@ TEST_CASE("A part of a file ends where the file does, however much is asked for"
   std::remove(path.c_str());
 }
 
+TEST_CASE("A folder that a file stands in the way of is refused with the next step") {
+  const auto path =
+      (std::filesystem::temp_directory_path() / ("cupilot-file-" + std::to_string(::getpid())))
+          .string();
+  std::ofstream(path) << "a file\n";
+  for (const std::string& folder : {path, path + "/below"}) {
+    const auto made = real_host().make_directories(folder);
+    REQUIRE_FALSE(made);
+    INFO(made.error().message);
+    CHECK(made.error().hint == "check the path");
+  }
+  std::remove(path.c_str());
+}
+
 }  // namespace cupilot

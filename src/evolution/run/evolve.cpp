@@ -184,7 +184,7 @@ Result<std::optional<EvolveReport>> finished_or(Error error, const std::string& 
   auto walk = walk_run(host_of(options), run_dir);
   const bool asks_more = options.raise_evaluations > 0 || options.max_seconds > 0;
   if (!walk || !walk->state.end || asks_more) {
-    const bool elsewhere = error.hint.find("--run") != std::string::npos;
+    const bool elsewhere = error.hint.find("that can be written") != std::string::npos;
     if (elsewhere)
       error.hint =
           "a run is continued in its own directory: make it writable, or copy it to where it can "
