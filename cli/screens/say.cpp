@@ -137,15 +137,16 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
 }
 
 std::string generation_line(const Progress& p, Provenance provenance, bool runs_kernels) {
-  const double share = p.best_us > 0 && p.floor_us > 0 ? 100 * p.floor_us / p.best_us : 0;
-  return fmt::format(
-      "epoch {} gen {:>2}  {:>4} evaluated {:>4} verified  best {:>10} {}{}{}  {:>5.1f} s{}",
-      p.epoch, p.generation, p.evaluations, p.accepted, time_text(p.best_us), name_of(provenance),
-      p.plain_us > 0
-          ? fmt::format("  {:>6.2f}x plain", p.best_us > 0 ? p.plain_us / p.best_us : 0.0)
-          : "",
-      runs_kernels ? fmt::format("  {:>4.0f}% of roofline", share) : "", p.wall_seconds,
-      p.rejected.empty() ? "" : "  rejected: " + rejected_text(p.rejected));
+  std::string best = "no kernel yet";
+  if (p.best_us > 0) {
+    best = fmt::format("best {:>10} {}", time_text(p.best_us), name_of(provenance));
+    if (p.plain_us > 0) best += fmt::format("  {:>6.2f}x plain", p.plain_us / p.best_us);
+    const double share = p.floor_us > 0 ? 100 * p.floor_us / p.best_us : 0;
+    if (runs_kernels) best += fmt::format("  {:>4.0f}% of roofline", share);
+  }
+  return fmt::format("epoch {} gen {:>2}  {:>4} evaluated {:>4} verified  {}  {:>5.1f} s{}",
+                     p.epoch, p.generation, p.evaluations, p.accepted, best, p.wall_seconds,
+                     p.rejected.empty() ? "" : "  rejected: " + rejected_text(p.rejected));
 }
 
 std::string refusal_text(const Refusal& refusal) {

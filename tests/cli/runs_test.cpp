@@ -89,6 +89,16 @@ TEST_CASE("a resume says that fewer evaluations than the run's limit change noth
   CHECK((same.out + same.err).find("stays") == std::string::npos);
 }
 
+TEST_CASE("a search without a kernel yet tells no time, gain or share", "[cli]") {
+  const Scratch scratch;
+  const Ran ran = run(
+      "evolve gemm m=100000000000 n=1 k=1 --device virtual:h200 --evaluations 1 --run r", scratch);
+  INFO(ran.out << ran.err);
+  CHECK(ran.exit == 6);
+  CHECK(ran.out.find("0 verified  no kernel yet  ") != std::string::npos);
+  CHECK(ran.out.find("0.00x plain") == std::string::npos);
+}
+
 TEST_CASE("a run directory of another version, or none, is refused by name", "[cli]") {
   const Scratch scratch;
   REQUIRE(run("evolve --device fake:'" + fake + "' --evaluations 10 --run r", scratch).exit == 0);
