@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -61,7 +63,10 @@ void print(const Explanation& all) {
                      : "without one technique it takes longer, by the model, by:");
   for (const TechniqueWorth& worth : all.techniques) say(worth_line(all, worth));
   if (all.dropped.empty()) {
-    say("every technique that can be removed alone is needed");
+    const bool any = std::any_of(all.techniques.begin(), all.techniques.end(),
+                                 [](const TechniqueWorth& one) { return one.kept_for.empty(); });
+    say(any ? "every technique that can be removed alone is needed"
+            : "no technique can be removed alone");
   } else {
     const std::string interval =
         has_noise(all) ? fmt::format(" ({:.4f} to {:.4f})", all.ratio_low, all.ratio_high) : "";

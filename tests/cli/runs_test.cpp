@@ -99,6 +99,20 @@ TEST_CASE("a search without a kernel yet tells no time, gain or share", "[cli]")
   CHECK(ran.out.find("0.00x plain") == std::string::npos);
 }
 
+TEST_CASE("a champion of one technique has none that can be removed alone", "[cli]") {
+  const Scratch scratch;
+  REQUIRE(run("task new mine", scratch).exit == 0);
+  const Ran ran =
+      run("evolve mine/task.json --tunable mine/tunable.cu --device virtual:h200 --evaluations 1 "
+          "--run r",
+          scratch);
+  INFO(ran.out << ran.err);
+  REQUIRE(ran.exit == 0);
+  const Ran explained = run("explain r", scratch);
+  INFO(explained.out);
+  CHECK(explained.out.find("no technique can be removed alone\n") != std::string::npos);
+}
+
 TEST_CASE("a run directory of another version, or none, is refused by name", "[cli]") {
   const Scratch scratch;
   REQUIRE(run("evolve --device fake:'" + fake + "' --evaluations 10 --run r", scratch).exit == 0);
