@@ -167,7 +167,7 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, c
       ExtrapolatedLaunch& launch = (*fitted)[i];
       inputs[i].counts = launch.counts;
       ptx::Chain chain = launch.chain;
-      chain.waits *= launch.chain_times / (apart[i] ? 1 : moved_up);
+      chain.waits *= launch.waits_times / (apart[i] ? 1 : moved_up);
       put_chain(inputs[i], chain);
       put_ring(inputs[i], launch.chain,
                launch.chain_times);  // blocks that wait for others go round as long as they wait

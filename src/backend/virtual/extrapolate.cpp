@@ -94,13 +94,15 @@ std::int64_t aligned(std::int64_t size) {
 
 // Below `step` an axis may grow without a further tile, and what is fitted to it comes out too
 // small: before that, a batch is counted at one matrix and two, and products of warpgroups, which
-// take few instructions, at larger shapes.
+// take few instructions, at larger shapes. One axis alone is shrunk less: blocks that share a long
+// sum go round their loops there as they do at full size.
 std::vector<AxisPair> affordable_axes(const Task& task, const Workload& workload, std::int64_t step,
                                       const std::set<std::string>& repeated, bool wgmma) {
   std::vector<AxisPair> axes;
   const auto fits = [&](std::int64_t size, const std::set<std::string>& whole, double operations) {
-    for (const std::int64_t tiles : {2, 1}) {
+    for (const std::int64_t tiles : {256, 64, 16, 2, 1}) {
       axes = shrunk_axes(task, workload, size, tiles, whole);
+      if (tiles > 2 && axes.size() != 1) continue;
       if (cost(task, workload, axes, operations) <= 4.0 * static_cast<double>(counting_budget))
         return true;
     }
@@ -135,6 +137,16 @@ double a_block(const Counts& counts) {
 
 double relative(double got, double want) {
   return got == want ? 0 : std::abs(got - want) / std::max(std::abs(want), 1.0);
+}
+
+// Times that a block with `work` instructions waits as long as one of `more`: waits grow as they do
+// from `few` to `more`.
+double waits_times(const ExtrapolatedLaunch& few, const ExtrapolatedLaunch& more, double work) {
+  const double small = a_block(few.counts), large = a_block(more.counts);
+  const double times = work / std::max(1.0, large), waits = more.chain.waits;
+  if (times <= 1 || large < 1.01 * small || waits <= 0) return times;
+  const double each = std::max(0.0, waits - few.chain.waits) / (large - small);
+  return std::min(times, 1 + each * (work - large) / waits);
 }
 
 struct Runs {
@@ -219,7 +231,8 @@ std::vector<AxisPair> shrunk_axes(const Task& task, const Workload& workload, st
     const std::int64_t full = found->second, rest = full % step;
     // Axes far shorter than a tile repeat whole (batches): one and two of them tell all.
     const bool few = full < step || repeated.contains(axis.name);
-    const std::int64_t low = few ? 1 : rest + step * tiles, high = few ? 2 : low + step;
+    const std::int64_t low = few ? 1 : rest + step * tiles,
+                       high = few ? 2 : low + step * std::max<std::int64_t>(1, tiles / 2);
     if (high < full) axes.push_back({axis.name, low, high, full});
   }
   if (axes.size() > 4) axes.resize(4);
@@ -273,7 +286,8 @@ Attempt<std::vector<ExtrapolatedLaunch>> extrapolate_along(
     const ExtrapolatedLaunch& beside = runs.held[all.size()];
     Counts counts = fit(runs, axes, workload.sizes, all.size(), blocks);
     const double times = a_block(counts) / std::max(1.0, a_block(beside.counts));
-    all.push_back({std::move(counts), beside.chain, times});
+    const double waits = waits_times(runs.corners.front()[all.size()], beside, a_block(counts));
+    all.push_back({std::move(counts), beside.chain, times, waits});
   }
   return all;
 }

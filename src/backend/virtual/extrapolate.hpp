@@ -26,8 +26,7 @@ struct AxisPair {
   std::int64_t low = 0, high = 0, full = 0;
 };
 
-// The axes that can be shrunk and between what: two tiles and three where that is cheap, else one
-// and two. `step` is what the residues are kept to; axes no longer than the upper extent stay as
+// The axes that can be shrunk and between what: `tiles` steps and half as many more, one at least. `step` is what the residues are kept to; axes no longer than the upper extent stay as
 // they are. Axes of `repeated` are counted at one unit and at two.
 std::vector<AxisPair> shrunk_axes(const Task& task, const Workload& workload, std::int64_t step,
                                   std::int64_t tiles, const std::set<std::string>& repeated = {});
@@ -51,6 +50,7 @@ struct ExtrapolatedLaunch {
   Counts counts;
   ptx::Chain chain;        // of a whole run, maybe smaller
   double chain_times = 1;  // work of a block at the workload over its work there
+  double waits_times = 1;  // the same of its waits, which its beginning and end do not repeat
 };
 
 // Returns the chain of a launch of the counted kernel.

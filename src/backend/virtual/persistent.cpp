@@ -118,7 +118,9 @@ std::optional<std::vector<ExtrapolatedLaunch>> count_staying(
     ExtrapolatedLaunch& launch = (*counted)[at++];
     const double blocks = blocks_in(plan.launches[l]);
     scale(launch.counts, shrunk.times, unlike, blocks);
-    launch.chain_times *= shrunk.times * blocks_in(fewer->launches[l]) / blocks;
+    const double more = shrunk.times * blocks_in(fewer->launches[l]) / blocks;
+    launch.chain_times *= more;
+    launch.waits_times *= more;
   }
   return *std::move(counted);
 }

@@ -326,6 +326,26 @@ TEST_CASE("Times modelled from counts lie within a quarter of an H200's", "[temp
   }
 }
 
+// A sum of one element is counted whole up to some length and told from shorter ones above it.
+TEST_CASE("A modelled time grows with a sum, however it is counted", "[templates]") {
+  const std::vector<Use> split = {{"simt_core"},
+                                  {"block_tile", {{"block_m", 16}, {"block_n", 16}}},
+                                  {"k_slab", {{"block_k", 32}}},
+                                  {"thread_tile", {{"thread_m", 1}, {"thread_n", 8}}},
+                                  {"multistage", {{"stages", 3}}},
+                                  {"async_copy"},
+                                  {"split_k", {{"split", 32}}}};
+  const auto modelled = [&](const char* k) {
+    const Task task = gemm({"m=1", "n=1", k});
+    return modelled_on_h200(task, kernel_of(task, split));
+  };
+  const Measurement whole = modelled("k=100003"), told = modelled("k=500009");
+  CHECK(whole.counts[Counter::warp_instructions].how != CountHow::extrapolated);
+  CHECK(told.counts[Counter::warp_instructions].how == CountHow::extrapolated);
+  CHECK(told.time_us > 3.5 * whole.time_us);
+  CHECK(told.time_us < 6 * whole.time_us);
+}
+
 TEST_CASE("Traffic lies between unique bytes and requests") {
   Task task;
   task.axes = {{"n", AxisKind::free}};

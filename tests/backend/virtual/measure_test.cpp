@@ -61,7 +61,8 @@ TEST_CASE("Tensor cores are counted in their own class") {
 
 TEST_CASE(
     "A plan that asks for rows of whole 16-byte units is counted at smaller shapes that have "
-    "them") {
+    "them",
+    "[threads]") {
   const Task task = gemm({"m=136", "n=520", "k=200", "dtype=bf16", "layout=tt"});
   const CompiledKernel kernel =
       kernel_of(task, {{"wgmma_core", {}, "", {}},

@@ -216,7 +216,8 @@ TEST_CASE("operands that do not lie along K are turned for types that need it, w
   check_accepted(row, "gemm_wgmma_turned");
 }
 
-TEST_CASE("a kernel whose 8-bit sums are not promoted is refused where the contract asks for it") {
+TEST_CASE("a kernel whose 8-bit sums are not promoted is refused where the contract asks for it",
+          "[threads]") {
   const std::vector<std::string> words = {"m=64", "n=64", "k=1024", "dtype=e4m3", "layout=nt"};
   std::vector<std::string> stricter = words;
   stricter.push_back("precision=fp8-promoted");
