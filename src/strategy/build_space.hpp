@@ -28,7 +28,8 @@ struct Restriction {
   std::vector<std::string>
       reads;  // "technique" or "technique.parameter" that decide it; empty: any
   std::function<bool(const Assignment&)> holds;
-  bool fixed = false;  // no choice changes it: it speaks of the device or the task alone
+  bool fixed = false;   // no choice changes it: it speaks of the device or the task alone
+  bool advice = false;  // left out where no legal choice is found with it
 };
 
 // One way to realise strategies, such as a template.

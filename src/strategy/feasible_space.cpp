@@ -386,7 +386,15 @@ Result<std::unique_ptr<Space>> build_space(SpaceModel model) {
   for (const Skeleton& skeleton : model.skeletons) {
     Result<SkeletonPlan> plan = plan_skeleton(model, *graph, skeleton);
     if (!plan) return plan.error();
-    if (find_anchor(*plan, *graph)) {
+    bool found = find_anchor(*plan, *graph);
+    Skeleton firm = skeleton;
+    if (!found &&
+        std::erase_if(firm.restrictions, [](const auto& one) { return one.advice; }) > 0) {
+      plan = plan_skeleton(model, *graph, firm);
+      if (!plan) return plan.error();
+      found = find_anchor(*plan, *graph);
+    }
+    if (found) {
       plans.push_back(std::move(*plan));
     } else {
       reasons += (reasons.empty() ? "" : "; ") + why_not(*plan, *graph);

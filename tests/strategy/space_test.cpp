@@ -442,6 +442,15 @@ TEST_CASE("a rare legal point is still found, and every wish ends in one", "[spa
   }
 }
 
+TEST_CASE("advice that nothing follows is left out of a space", "[space]") {
+  const auto never = [](const Assignment&) { return false; };
+  for (const bool advice : {true, false}) {
+    const Restriction wanted{"near the best", {}, never, false, advice};
+    const auto space = build_space({{row("a")}, {{"s", {"a"}, {}, {}, {wanted}}}});
+    CHECK(static_cast<bool>(space) == advice);
+  }
+}
+
 TEST_CASE("a space that cannot hold is refused with the reason", "[space]") {
   const auto never = [](const Assignment&) { return false; };
   struct Bad {

@@ -216,6 +216,7 @@ void forbid_hopeless(const std::shared_ptr<const TunableContext>& context, Skele
   skeleton.restrictions.push_back(
       restriction_on(context, "by its own model near the best",
                      parameters_in(*context, names_through_lets(lets, texts)), bearable));
+  skeleton.restrictions.back().advice = true;
 }
 
 }  // namespace
