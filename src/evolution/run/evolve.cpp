@@ -120,6 +120,25 @@ Result<double> open_contestants(const Task& task, Backend& backend, const Evolve
   return options.against.empty() ? 0.0 : host_of(options).monotonic_seconds() - began;
 }
 
+// Tensors that the device cannot hold at once cannot be timed there.
+Result<void> check_memory(const Task& task, const DeviceSpec& device) {
+  for (const Workload& workload : task.time_shapes) {
+    double bytes = 0;
+    for (const Tensor& tensor : task.tensors) {
+      const Result<TensorShape> shape = shape_of(task, tensor, workload);
+      if (!shape) return shape.error();
+      bytes += static_cast<double>(shape->span) * static_cast<double>(size_of(tensor.type));
+    }
+    if (bytes <= static_cast<double>(device.memory_bytes)) continue;
+    return Error{
+        ErrorCode::usage,
+        fmt::format("the tensors of {} take {:.1f} GiB, and {} has {:.1f}", task.name,
+                    bytes / 0x1p30, device.name, static_cast<double>(device.memory_bytes) / 0x1p30),
+        "give smaller sizes, or a device with more memory"};
+  }
+  return {};
+}
+
 bool is_cancelled(const EvolveOptions& options) {
   return options.cancel != nullptr && options.cancel->load();
 }
@@ -131,6 +150,7 @@ double beginning(const EvolveOptions& options) {
 
 Result<EvolveReport> begin_run(const Task& task, Backend& backend, const EvolveOptions& options,
                                const KernelRun& how) {
+  if (auto held = check_memory(task, backend.device()); !held) return held.error();
   const auto opening = open_contestants(task, backend, options);
   if (!opening) return opening.error();
   const double began = beginning(options);

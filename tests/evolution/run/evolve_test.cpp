@@ -6,6 +6,7 @@
 #include "catch.hpp"
 #include "evolution/hooked.hpp"
 #include "evolution/support.hpp"
+#include "support/gemm.hpp"
 
 using namespace cupilot;
 using namespace cupilot::testing;
@@ -412,4 +413,16 @@ TEST_CASE("what a host's device says of its confinement stands in the evidence",
   REQUIRE_OK(best);
   CHECK(best->evidence_json.find("unconfined: compiled in this process") != std::string::npos);
   CHECK(best->evidence_json.find("unconfined: runs in this process") != std::string::npos);
+}
+
+TEST_CASE("a task that the device cannot hold is refused before a run begins") {
+  const TempDir dir;
+  const auto device = fake_device(write_landscape(dir));
+  const auto task = gemm_task({.m = 1'000'000, .n = 1'000'000, .k = 1'000'000});
+  REQUIRE_OK(task);
+  const auto report = evolve(*task, *device, small_run(dir / "run", 4));
+  REQUIRE_FALSE(report);
+  CHECK(report.error().code == ErrorCode::usage);
+  CHECK(report.error().message.find(" take 11175.9 GiB, and ") != std::string::npos);
+  CHECK_FALSE(real_host().exists(dir / "run"));
 }
