@@ -197,7 +197,8 @@ int suite_command(const SuiteFlags& flags) {
   };
   options.cancel = &watch_signals();
   leave_with(
-      fmt::format("cupilot: stopped\n  next: the same command goes on in {} where it stopped\n",
+      fmt::format("cupilot: stopped\n  next: the same command goes on in {0} where it stopped; "
+                  "`cupilot suite --run {0}` shows what has ended\n",
                   flags.run_dir));
   return finish_suite(run_suite(options), flags);
 }

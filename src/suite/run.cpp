@@ -50,6 +50,9 @@ Result<void> settle(const SuiteOptions& options, const Suite& suite) {
   Host& host = real_host();
   const SortedJson wanted = settings_json(options, suite);
   const std::string path = settings_path(options.run_dir);
+  if (host.exists(options.run_dir + "/journal"))
+    return Error{ErrorCode::usage, options.run_dir + " holds a run of one task",
+                 "choose another --run directory"};
   if (!host.exists(path) || !has_begun(options.run_dir)) {
     for (const char* folder : {"/outcomes", "/tasks"}) {
       if (auto made = host.make_directories(options.run_dir + folder); !made) return made;

@@ -157,6 +157,20 @@ TEST_CASE("settings of a run in which nothing was searched bind nobody", "[cli]"
   CHECK(run(settings + landscape + " --only a --run r", scratch).exit == 0);
 }
 
+TEST_CASE("a directory holds a suite or a run", "[cli]") {
+  const Scratch scratch;
+  REQUIRE(run(settings + landscape + " --only a --run suite", scratch).exit == 0);
+  REQUIRE(run("evolve --device fake:" + fake + " --evaluations 10 --run one", scratch).exit == 0);
+  const Ran into_suite =
+      run("evolve --device fake:" + fake + " --evaluations 10 --run suite", scratch);
+  CHECK(into_suite.exit == 2);
+  CHECK(into_suite.err.find("suite is the directory of a suite") != std::string::npos);
+  CHECK(into_suite.err.find("choose another --run directory") != std::string::npos);
+  const Ran into_run = run(settings + landscape + " --only a --run one", scratch);
+  CHECK(into_run.exit == 2);
+  CHECK(into_run.err.find("one holds a run of one task") != std::string::npos);
+}
+
 TEST_CASE("wrong words are refused before anything is searched", "[cli]") {
   const Scratch scratch;
   struct Row {

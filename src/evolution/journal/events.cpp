@@ -20,19 +20,26 @@ Result<std::string> set_torn_tail_aside(Host& host, const std::string& run_dir,
 
 constexpr std::int64_t bytes_a_part = 8 << 20;
 
-Error no_journal(Host& host, const std::string& run_dir) {
+// A directory of many runs, each in a folder of its own.
+std::optional<Error> holds_many(Host& host, const std::string& run_dir) {
   if (host.exists(journal_path(run_dir + "/shape-1"))) {
-    return {ErrorCode::usage,
-            run_dir + " is the directory of a portfolio: each of its shapes has a run of its own",
-            "name one, such as " + run_dir +
-                "/shape-1; the command that began the portfolio goes on with it"};
+    return Error{
+        ErrorCode::usage,
+        run_dir + " is the directory of a portfolio: each of its shapes has a run of its own",
+        "name one, such as " + run_dir +
+            "/shape-1; the command that began the portfolio goes on with it"};
   }
   if (host.exists(run_dir + "/suite.json")) {
-    return {ErrorCode::usage,
-            run_dir + " is the directory of a suite: each of its tasks has a run of its own",
-            "name one, such as " + run_dir + "/tasks/1; `cupilot suite --run " + run_dir +
-                "` shows the table"};
+    return Error{ErrorCode::usage,
+                 run_dir + " is the directory of a suite: each of its tasks has a run of its own",
+                 "name one, such as " + run_dir + "/tasks/1; `cupilot suite --run " + run_dir +
+                     "` shows the table"};
   }
+  return std::nullopt;
+}
+
+Error no_journal(Host& host, const std::string& run_dir) {
+  if (auto many = holds_many(host, run_dir)) return std::move(*many);
   return {ErrorCode::usage, run_dir + " is no run directory: it has no journal",
           "give the DIR of an earlier --run DIR"};
 }
@@ -86,6 +93,10 @@ Result<std::optional<ReadFrom>> read_from(Host& host, const std::string& run_dir
 
 // A run that died before its header was whole found nothing: its directory may be used.
 Result<void> clear_unborn(Host& host, const std::string& run_dir) {
+  if (auto many = holds_many(host, run_dir)) {
+    many->hint = "choose another --run directory";
+    return std::move(*many);
+  }
   if (!host.exists(journal_path(run_dir))) return {};
   auto bytes = host.read_file(journal_path(run_dir));
   if (!bytes) return bytes.error();
