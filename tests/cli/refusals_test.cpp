@@ -63,7 +63,8 @@ TEST_CASE("a plain setting that is wrong ends the run before its first candidate
     const std::string place = "bad.cu:" + std::to_string(line_with(bad, "r = f")) + ": const long";
     const Ran ran = run(words + "--run " + dir, scratch);
     expect(ran, 7,
-           {"the plain setting of weighed_rows", row.code, "no search was begun", "next: "});
+           {"the plain setting of weighed_rows", row.code, "no search was begun",
+            "next: ", "; then begin again in another --run directory"});
     CHECK((ran.err.find(place) != std::string::npos) == row.line);
     CHECK((ran.out.find(place) != std::string::npos) == row.line);
     expect(run("report " + dir, scratch), 0,

@@ -205,13 +205,15 @@ Error nothing_valid(const EvolveReport& report) {
     text += (unbegun && i == 0 ? ": " : "; ") + sentence(*refusals[i]);
   const bool unrecorded =
       report.device.starts_with("recorded:") && report.rejected.contains("measure.failed");
-  const std::string next =
+  std::string next =
       unrecorded
           ? "the recording lacks most strategies: record more with --count, or every one with --all"
       : !refusals.empty() ? refusals.front()->next
       : limited           ? "give more evaluations or seconds"
                           : "look at the rejections with `cupilot report`";
-  return {limited ? ErrorCode::budget : ErrorCode::no_candidate, std::move(text), next};
+  // What was refused is kept in the run's directory: a resume would meet it again.
+  if (unbegun && !report.run_dir.empty()) next += "; then begin again in another --run directory";
+  return {limited ? ErrorCode::budget : ErrorCode::no_candidate, std::move(text), std::move(next)};
 }
 
 // Tells the pool what worked. A pool that cannot be written costs later runs its advice, not this

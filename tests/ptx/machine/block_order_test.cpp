@@ -20,6 +20,7 @@ __device__ void show(int* p, int v) { *(volatile int*)p = v; }
 // Block 0 leaves word t for thread t of block 1; o[256] is the flag.
 #define LEAVE(ready) if (b == 0) { o[t] = t; __syncthreads(); if (t == 0) { ready; } }
 #define TAKE(wait) else { if (t == 0) { wait; } __syncthreads(); o[128 + t] = o[127 - t]; }
+K apart(int* o) { T; o[128 * b + t] = b; }
 K released(int* o) { T; LEAVE(put(o + 256, 1)) TAKE(while (!get(o + 256))) }
 K fenced(int* o) { T; LEAVE(__threadfence(); show(o + 256, 1)) TAKE(while (!look(o + 256)); __threadfence()) }
 K every_thread_fences(int* o) { T; if (b == 0) { o[t] = t; __threadfence(); __syncthreads(); if (t == 0) atomicExch(o + 256, 1); } TAKE(while (!get(o + 256))) }
@@ -114,4 +115,18 @@ TEST_CASE("what blocks store alike is remarked, not refused", "[order]") {
   REQUIRE(report.remarks.size() == 1);
   CHECK(report.remarks[0].code == "same_value");
   CHECK(report.remarks[0].message.find("writes o at offset") != std::string::npos);
+}
+
+TEST_CASE("where no races are looked for blocks are spread over threads on request",
+          "[order][threads]") {
+  for (const bool spread : {false, true}) {
+    Device d;
+    const auto io = d.output("o", 4096);
+    d.options.check_races = false;
+    d.options.threads = 2;
+    d.options.spread_unchecked = spread;
+    const auto report = d.run(module_of_cuda(between_blocks), "apart", {8}, {128}, 0, P{io});
+    CHECK(report.faults.empty());
+    CHECK(report.threads == (spread ? 2 : 1));
+  }
 }
