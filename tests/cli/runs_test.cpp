@@ -92,7 +92,8 @@ TEST_CASE("a resume says that fewer evaluations than the run's limit change noth
 TEST_CASE("a search without a kernel yet tells no time, gain or share", "[cli]") {
   const Scratch scratch;
   const Ran ran = run(
-      "evolve gemm m=100000000000 n=1 k=1 --device virtual:h200 --evaluations 1 --run r", scratch);
+      "evolve gemm m=20000000000 n=1 k=1 dtype=bf16 --device virtual:h200 --evaluations 1 --run r",
+      scratch);
   INFO(ran.out << ran.err);
   CHECK(ran.exit == 6);
   CHECK(ran.out.find("0 verified  no kernel yet  ") != std::string::npos);
