@@ -80,7 +80,7 @@ TEST_CASE("what outlives a call is constant, but for these", "[architecture]") {
        "lock"},                       // the lock that this thread lends: set and put back by scope
       {"src/task/expr.cpp", "kept"},  // a thread's memo of a function of its key
       {"src/strategy/skeleton_plan.cpp", "values"},  // a thread's scratch memory
-      {"src/backend/virtual/run.cpp",
+      {"src/ptx/machine/core_share.hpp",
        "running_"},  // launches in progress share the cores; results do not depend on it
       {"src/ptx/machine/decode_arithmetic.cpp",
        "preferred"},  // which instructions compute lanes; tests set it, results are equal
