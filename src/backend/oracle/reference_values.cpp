@@ -80,8 +80,10 @@ Words task_parameters(const Task& task, const Workload& workload,
 Result<bool> run_entry(const Task& task, ptx::Program& program, ptx::DeviceMemory& memory,
                        const ptx::Launch& launch, std::uint64_t budget) {
   ptx::ExecuteOptions options = trusted_options(budget);
+  // Few blocks take less than a thread takes to begin.
+  constexpr std::uint32_t blocks_a_thread = 8;
   const ptx::CoreShare share;
-  options.threads = share.threads();
+  options.threads = std::min(share.threads(), launch.grid.x * launch.grid.y / blocks_a_thread);
   options.spread_unchecked = true;
   auto report = ptx::execute(program, memory, launch, options);
   if (report.is_error()) return report.error();
