@@ -26,8 +26,9 @@ struct AxisPair {
   std::int64_t low = 0, high = 0, full = 0;
 };
 
-// The axes that can be shrunk and between what: `tiles` steps and half as many more, one at least. `step` is what the residues are kept to; axes no longer than the upper extent stay as
-// they are. Axes of `repeated` are counted at one unit and at two.
+// The axes that can be shrunk and between what: `tiles` steps and half as many more, one at least.
+// `step` is what the residues are kept to; axes no longer than the upper extent stay as they are.
+// Axes of `repeated` are counted at one unit and at two.
 std::vector<AxisPair> shrunk_axes(const Task& task, const Workload& workload, std::int64_t step,
                                   std::int64_t tiles, const std::set<std::string>& repeated = {});
 
