@@ -88,8 +88,7 @@ double Driver::confirm_seconds() const {
   const double baselines = real ? baseline_visits * baselines_seconds_ : baselines_seconds_;
   const double counted =
       ledger_.dearest("search/virtual counts") + ledger_.dearest("search/counters");
-  // The champion is compiled anew, whatever the search found compiled.
-  return slack * (ledger_.dearest("search/compile") + proved + timed + counted +
+  return slack * (usual_seconds("search/compile") + proved + timed + counted +
                   confirm_contents * content_seconds() +
                   (baselines_.baselines.empty() ? 0 : baselines)) +
          start;
