@@ -211,7 +211,7 @@ Error nothing_valid(const EvolveReport& report) {
       : !refusals.empty() ? refusals.front()->next
       : limited           ? "give more evaluations or seconds"
                           : "look at the rejections with `cupilot report`";
-  // What was refused is kept in the run's directory: a resume would meet it again.
+  // A resume would meet it again: the run's directory keeps it.
   if (unbegun && !report.run_dir.empty()) next += "; then begin again in another --run directory";
   return {limited ? ErrorCode::budget : ErrorCode::no_candidate, std::move(text), std::move(next)};
 }
