@@ -36,12 +36,20 @@ class GraphText : public StageText {
     return out + combiners_text();
   }
 
-  std::string of_product() const {
-    return opening() + row_struct() + values_struct() + functions() + load_at() + results() +
-           finish_sum() + store_sums() + extents() + "};\n";
+  std::string of_product(int spans) const {
+    return opening() + spans_text(spans) + row_struct() + values_struct() + functions() +
+           load_at() + results() + finish_sum() + store_sums() + extents() + "};\n";
   }
 
  private:
+  std::string spans_text(int spans) const {
+    return fmt::format(
+        "{}  static constexpr int SPANS = {};  // Span::kinds\n",
+        spans == 0 ? ""
+                   : "  // The task declares operands triangular: zeros beyond are not read.\n",
+        spans);
+  }
+
   // Declares `Row`: what its elements share. Down: N neighbouring rows.
   std::string row_struct() const {
     std::string out = down() ? "  template <int N>\n  struct Rows {\n    long long row;\n"
@@ -534,9 +542,9 @@ std::string graph_text(const Task& task, const GraphSite& site) {
   return GraphText(task, site).of_rows();
 }
 
-std::string product_text(const Task& task, const GraphSite& site) {
+std::string product_text(const Task& task, const GraphSite& site, int spans) {
   // The template's own names of types hide those of tensors.
-  return renamed(GraphText(task, site).of_product(),
+  return renamed(GraphText(task, site).of_product(spans),
                  [&](const std::string& word) -> std::optional<std::string> {
                    const bool type = word.starts_with("T_") && find_tensor(task, word.substr(2));
                    return type ? std::optional("type_" + word.substr(2)) : std::nullopt;

@@ -51,7 +51,7 @@ std::optional<SiteLocal> local_of(const Task& task);
 std::string local_text(const Task& task);
 
 // `struct Graph` of what follows a product; stages name the finished sum `acc`. Its first full
-// output is the product's.
-std::string product_text(const Task& task, const GraphSite& site);
+// output is the product's. `spans` says which operands are triangles: GraphProduct::spans.
+std::string product_text(const Task& task, const GraphSite& site, int spans);
 
 }  // namespace cupilot

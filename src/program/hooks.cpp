@@ -311,6 +311,17 @@ Renaming of_product(const Task& task, const GraphProduct& product, const std::st
   return out;
 }
 
+// `walked` of a model: of 1024 slabs along k, those that a tile walks, on average.
+void set_walked(NamedExprs& let, int spans) {
+  const int of_a = spans % 4, of_b = spans / 4;
+  const auto one = [](int kinds) { return kinds == 0 ? 1024 : kinds == 3 ? 1 : 512; };
+  const int both = of_a == 3 || of_b == 3 ? 1 : of_a == of_b ? 341 : 171;
+  for (auto& [name, value] : let) {
+    if (name == "walked")
+      value = Expr(of_a > 0 && of_b > 0 ? both : std::min(one(of_a), one(of_b)));
+  }
+}
+
 std::optional<Tunable> after_product(const Tunable& tunable, const Task& task) {
   const auto product = graph_product(task);
   if (!product) return std::nullopt;
@@ -322,6 +333,7 @@ std::optional<Tunable> after_product(const Tunable& tunable, const Task& task) {
   if (outputs.full.empty() || !outputs.per_row.empty() || (maps_output && outputs.full.size() > 1))
     return std::nullopt;
   Tunable kept = tunable;
+  if (kept.model) set_walked(kept.model->let, product->spans);
   std::vector<bool> stores;
   for (PlanLaunch& launch : kept.plan.launches) {
     stores.push_back(std::any_of(launch.args.begin(), launch.args.end(),
@@ -341,7 +353,7 @@ std::optional<Tunable> after_product(const Tunable& tunable, const Task& task) {
   out.plan.let.insert(out.plan.let.begin(), sizes.begin(), sizes.end());
   auto headers =
       std::make_shared<DeviceHeaders>(tunable.headers ? *tunable.headers : DeviceHeaders());
-  (*headers)["graph.cuh"] = row_headers + product_text(product->rest, *site);
+  (*headers)["graph.cuh"] = row_headers + product_text(product->rest, *site, product->spans);
   out.headers = std::move(headers);
   return out;
 }

@@ -146,6 +146,20 @@ std::optional<GraphProduct> laid_out(const ReferenceStage& fold, const Factor& a
   return out;
 }
 
+// Bits of a square matrix of `down` lines by `across`: places of a line's own number on, up to it.
+int triangle_of(const Task& task, const std::string& name, const Expr& down, const Expr& across,
+                bool turned) {
+  const Tensor* tensor = find_tensor(task, name);
+  if (tensor == nullptr || tensor->role != Role::in || tensor->shape.size() < 2 ||
+      down.text != across.text || tensor->shape.back().text != down.text ||
+      tensor->shape[tensor->shape.size() - 2].text != down.text)
+    return 0;
+  const Structure structure = tensor->fill.structure;
+  if (structure == Structure::diagonal) return 3;
+  if (structure != Structure::upper && structure != Structure::lower) return 0;
+  return (structure == Structure::upper) != turned ? 1 : 2;
+}
+
 }  // namespace
 
 std::optional<GraphProduct> graph_product(const Task& task) {
@@ -160,6 +174,10 @@ std::optional<GraphProduct> graph_product(const Task& task) {
   auto out = laid_out(*fold, factors->first, factors->second);
   if (!out) out = laid_out(*fold, factors->second, factors->first);
   if (!out) return std::nullopt;
+  // A column of b is a line of b turned about.
+  out->spans =
+      triangle_of(task, out->a, out->m, out->k, out->turned_a) +
+      triangle_of(task, out->b, out->n, out->k, !out->turned_b) * GraphProduct::from_column;
   out->rest = task;
   ReferenceStage& stage =
       out->rest.reference.stages[static_cast<std::size_t>(fold - stages.begin())];

@@ -67,16 +67,27 @@ std::size_t line_dimension(const Task& task, const Tensor& tensor) {
   return tensor.shape.size() - 1;
 }
 
+bool leaves_out(const Task& task, const std::string& name) {
+  const Tensor* tensor = find_tensor(task, name);
+  return tensor != nullptr && tensor->fill.structure != Structure::dense &&
+         tensor->fill.structure != Structure::symmetric;
+}
+
 // Factors of whole sums stay finite: what an infinity makes of a sum near zero hangs on the sum's
-// last bits, which its class does not promise.
+// last bits, which its class does not promise. Factors of a product with a triangle do too: the
+// zeros that its structure declares need not be multiplied, and an infinity times zero is none.
 ContentKind content_of(const Task& task, const Tensor& tensor, ContentKind kind) {
   if (kind != ContentKind::special) return kind;
   const auto keeps_finite = [&](const Operation& operation) {
     const OperatorRow* row = find_operator(operation.kind);
-    if (row == nullptr || row->finite.empty()) return false;
+    if (row == nullptr) return false;
     std::string role = tensor.name;  // a family's tensors have the names of the row
     const auto at = std::find(operation.inputs.begin(), operation.inputs.end(), tensor.name);
     const auto place = static_cast<std::size_t>(at - operation.inputs.begin());
+    if (row->factors > 1 && place < static_cast<std::size_t>(row->factors) &&
+        std::any_of(operation.inputs.begin(), operation.inputs.end(),
+                    [&](const std::string& name) { return leaves_out(task, name); }))
+      return true;
     if (!row->rule.empty()) role = place < row->inputs.size() ? row->inputs[place] : "";
     return std::find(row->finite.begin(), row->finite.end(), role) != row->finite.end();
   };

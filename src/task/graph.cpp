@@ -413,11 +413,26 @@ class Composer {
       if (word == "terms") {
         Expr product = 1;
         for (const StageAxis& any : rule_.axes) product = product_of({product, any.extent});
-        extent = "(" + product.text + ")";
+        extent = "(" + product.text + triangles() + ")";
       }
       return extent;
     });
     flops_ = text;
+  }
+
+  // A divisor of the number of terms: a lower bound of those that triangles leave, as n^3 / 6 is of
+  // the product of two.
+  std::string triangles() const {
+    const auto one = [&](const std::string& name) {
+      const Tensor* tensor = find_tensor(task_, name);
+      if (tensor == nullptr || tensor->role != Role::in || tensor->shape.size() < 2) return false;
+      const auto& shape = tensor->shape;
+      return shape.back().text == shape[shape.size() - 2].text &&
+             (tensor->fill.structure == Structure::upper ||
+              tensor->fill.structure == Structure::lower);
+    };
+    const auto number = std::count_if(operation_.inputs.begin(), operation_.inputs.end(), one);
+    return number == 0 ? "" : number == 1 ? " / 2" : " / 6";
   }
 
   struct Inner {

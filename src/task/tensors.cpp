@@ -138,12 +138,31 @@ Result<std::int64_t> elements_of(const Task& task, const Workload& workload, Cou
 // Expects the number of `all` places that so many draws meet.
 double met_by(double draws, double all) { return all * -std::expm1(-draws / all); }
 
+// Elements that say all that a tensor of a declared structure holds.
+std::int64_t told_elements(const TensorShape& shape, Structure structure) {
+  const std::size_t rank = shape.extents.size();
+  if (structure == Structure::dense || rank < 2 || shape.elements == 0) return shape.elements;
+  const std::int64_t rows = shape.extents[rank - 2], columns = shape.extents[rank - 1];
+  const std::int64_t side = std::min(rows, columns), square = side * (side + 1) / 2;
+  const std::int64_t matrices = shape.elements / (rows * columns);
+  switch (structure) {
+    case Structure::diagonal:
+      return matrices * side;
+    case Structure::upper:
+      return matrices * (square + side * (columns - side));
+    case Structure::lower:
+      return matrices * (square + side * (rows - side));
+    default:
+      return matrices * square;
+  }
+}
+
 // The elements of an input that must be read. Along a free axis that no output has it is looked up:
 // by labels, which meet some places of the axis, or else by what the outputs hold.
 Result<std::int64_t> elements_read(const Task& task, const Workload& workload, const Tensor& tensor,
                                    const TensorShape& shape) {
-  std::int64_t read = shape.elements;
-  if (tensor.role != Role::in) return read;
+  if (tensor.role != Role::in) return shape.elements;
+  std::int64_t read = told_elements(shape, tensor.fill.structure);
   for (std::size_t d = 0; d < tensor.shape.size() && read > 0; ++d) {
     const std::string& axis = tensor.shape[d].text;
     if (!is_looked_up(task, axis)) continue;

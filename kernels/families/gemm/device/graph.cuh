@@ -21,6 +21,7 @@ struct Graph {
   float alpha, beta;
 
   static constexpr bool READS = HAS_C + HAS_BIAS != 0;  // tensors beside the product
+  static constexpr int SPANS = 0;                       // operands are no triangles: Span::kinds
   __device__ __forceinline__ T_D* output() const { return d; }
 
   // The output at element `at`, which lies in row `row` of all matrices.

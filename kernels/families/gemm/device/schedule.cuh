@@ -1,4 +1,5 @@
 // Who does what next, for blocks that stay and take one tile after another.
+#include "cupilot/span.cuh"
 
 // Place in a ring of STAGES stages in shared memory, and the parity of its barriers' phase there:
 // how often the ring has been walked, odd or even. Producers and consumers each keep one and pass
@@ -44,6 +45,7 @@ struct WorkList {
   int batches;
   int clusters = 1;
   int streamed = 0;  // tiles
+  Span span{};       // leaves out slabs of tiles that are not streamed
 
   __device__ __forceinline__ int tiles() const { return batches * tiles_m * tiles_n; }
   __device__ __forceinline__ int count() const { return tiles() * parts; }
@@ -85,6 +87,7 @@ struct WorkList {
   template <bool CURVED = false>
   __device__ __forceinline__ Work at(int item, int group) const {
     Work work;
+    if (span.kinds != 0) item = dealt_evenly(item);
     work.number = item / parts;
     work.part = item - work.number * parts;
     work.parts = parts;
@@ -92,7 +95,16 @@ struct WorkList {
     work.first_slab = work.part * chunk;
     work.slabs = min(chunk, slabs - work.first_slab);
     locate<CURVED>(work, group);
+    if (span.kinds != 0) span.narrow(work.tile, work.first_slab, work.slabs);
     return work;
+  }
+  // Tiles of many slabs first, dealt forth in one turn and back in the next.
+  __device__ __forceinline__ int dealt_evenly(int item) const {
+    if (parts > 1 || streamed > 0) return item;
+    const int turn = item / clusters;
+    if (turn % 2 != 0 && (turn + 1) * clusters <= count())
+      item = (2 * turn + 1) * clusters - 1 - item;
+    return span.grows() ? count() - 1 - item : item;
   }
   // What of the streamed slabs from `slab` to `end`, the share of `cluster`, belongs to one tile.
   template <bool CURVED>

@@ -73,6 +73,7 @@
   },
   "model": {
     "let": {
+      "walked": "1024",
       "block_threads": "BLOCK_M * BLOCK_N / (THREAD_M * THREAD_N)",
       "fast_a": "!TRANS_A",
       "async_a": "ASYNC && elem.A == 4 && !(fast_a && TRANSPOSE)",
@@ -149,7 +150,7 @@
     "threads": "block_threads",
     "registers": "min(max(wanted, 4096), max(4096, limit)) / 256",
     "shared_bytes": "block_bytes",
-    "rounds": "256 * chunk",
+    "rounds": "256 * max(1, chunk * walked / 1024)",
     "math": "2 * block_threads * products",
     "issue": "(block_threads * (105 * products + 170 * loads + loops + 5000) + copying_a + copying_b) * weight.issue / 5000",
     "shared": "8 * block_threads * BLOCK_K * (reads_a + reads_b) + 8 * (copies_a * (passes_a + 1) + copies_b * (passes_b + 1)) + spill_bytes / 128",
@@ -158,7 +159,7 @@
     "latency": "waits",
     "ends": "each_sm * (65536 * weight.end / active + 256 * BLOCK_M * BLOCK_N / weight.store_rate)",
     "start": "256 * weight.end + (split > 1 ? 256 * weight.join + each_sm * BLOCK_M * BLOCK_N * 262144 / weight.join_bytes / min(active, 512) : 0)",
-    "l2": "dealt * chunk * moved / 256 + outputs + parts_bytes",
+    "l2": "dealt * max(1, chunk * walked / 1024) * moved / 256 + outputs + parts_bytes",
     "dram": "operands + outputs + (2 * parts_bytes > dev.l2 ? parts_bytes : 0)",
     "traits": {
       "wanted": "wanted",
@@ -179,6 +180,7 @@
 #include "cupilot/async_copy.cuh"
 #include "cupilot/pipeline.cuh"
 #include "cupilot/raster.cuh"
+#include "cupilot/span.cuh"
 #include "cupilot/split_k.cuh"
 #include "cupilot/epilogue.cuh"
 
@@ -438,10 +440,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   const int tiles_n = (n + BLOCK_N - 1) / BLOCK_N;
   const int tiles = tiles_m * tiles_n;
   const int batch = BATCHED != 0 ? static_cast<int>(blockIdx.x) / tiles : 0;
-  const Tile tile =
-      tile_at(static_cast<int>(blockIdx.x) - batch * tiles, tiles_m, tiles_n, GROUP_M);
-  const int k_begin = SPLIT > 1 ? static_cast<int>(blockIdx.y) * chunk : 0;
-  const int k_end = SPLIT > 1 ? min(k, k_begin + chunk) : k;
+  const Span span{Graph::SPANS, BLOCK_M, BLOCK_N, BLOCK_K};
+  const int number = static_cast<int>(blockIdx.x) - batch * tiles;
+  const Tile tile = tile_at(span.grows() ? tiles - 1 - number : number, tiles_m, tiles_n, GROUP_M);
+  int k_begin = SPLIT > 1 ? static_cast<int>(blockIdx.y) * chunk : 0;
+  int k_end = SPLIT > 1 ? min(k, k_begin + chunk) : k;
+  if constexpr (Graph::SPANS != 0) {
+    int first_slab = k_begin / BLOCK_K, slabs = (k_end - k_begin + BLOCK_K - 1) / BLOCK_K;
+    span.narrow(tile, first_slab, slabs);
+    k_begin = first_slab * BLOCK_K;
+    k_end = min(k_end, k_begin + slabs * BLOCK_K);
+  }
 
   Source source{OperandA(A + static_cast<long long>(batch) * m * k, TRANS_A == 0 ? k : m,
                          tile.m * BLOCK_M, m, k_begin),

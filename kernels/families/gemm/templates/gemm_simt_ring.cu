@@ -50,6 +50,7 @@
   },
   "model": {
     "let": {
+      "walked": "1024",
       "workers": "BLOCK_M * BLOCK_N / (THREAD_M * THREAD_N)",
       "lanes_n": "32 / LANES_M",
       "reads_a": "cdiv(THREAD_M, 4) * (lanes_n > 1 ? max(1, min(THREAD_M, 4) / 2) : min(THREAD_M, 4))",
@@ -75,7 +76,7 @@
     "blocks": "dealt",
     "threads": "workers + 128",
     "resident": "max(1, 256 / workers)",
-    "rounds": "256 * cdiv(k, BLOCK_K)",
+    "rounds": "256 * max(1, cdiv(k, BLOCK_K) * walked / 1024)",
     "math": "2 * workers * BLOCK_K * THREAD_M * THREAD_N",
     "issue": "2 * workers * BLOCK_K * (THREAD_M * THREAD_N + loads)",
     "shared": "8 * workers * BLOCK_K * (reads_a + reads_b) + 8 * (BLOCK_M + BLOCK_N) * BLOCK_K",
@@ -85,7 +86,7 @@
     "pace": "turns * 256 * weight.latency",
     "ends": "each_sm * BLOCK_M * BLOCK_N * 256 / 40",
     "start": "256 * weight.latency",
-    "l2": "dealt * cdiv(k, BLOCK_K) * slab_bytes + outputs + parts_bytes",
+    "l2": "dealt * max(1, cdiv(k, BLOCK_K) * walked / 1024) * slab_bytes + outputs + parts_bytes",
     "dram": "operands + outputs + (2 * parts_bytes > dev.l2 ? parts_bytes : 0)",
     "traits": {
       "turns": "256 + 256 * turns"
@@ -258,7 +259,7 @@ __device__ __forceinline__ void produce(const Memory& memory, const Inputs& in,
 #pragma unroll 1
     for (int slab = 0; slab < work.slabs; ++slab) {
       wait_barrier(memory.empty(ring.stage), ring.parity ^ 1);
-      fill(memory, ring.stage, in, work, slab);
+      fill(memory, ring.stage, in, work, work.first_slab + slab);
       ring.advance();
     }
   }
@@ -377,8 +378,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
   extern __shared__ __align__(128) unsigned char shared[];
   const Memory memory{shared};
   const int slabs = (k + BLOCK_K - 1) / BLOCK_K;
-  const WorkList list{(m + BLOCK_M - 1) / BLOCK_M, (n + BLOCK_N - 1) / BLOCK_N, slabs, slabs, 1,
-                      BATCHED != 0 ? batches : 1};
+  const WorkList list{(m + BLOCK_M - 1) / BLOCK_M,
+                      (n + BLOCK_N - 1) / BLOCK_N,
+                      slabs,
+                      slabs,
+                      1,
+                      BATCHED != 0 ? batches : 1,
+                      static_cast<int>(gridDim.x),
+                      0,
+                      {Graph::SPANS, BLOCK_M, BLOCK_N, BLOCK_K}};
   prepare_barriers(memory);
 
   const int warpgroup = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / GROUP, 0);

@@ -84,12 +84,13 @@
   },
   "model": {
     "let": {
+      "walked": "1024",
       "wide": "TRANS_B ? TILE_N : up(TILE_N, 64)",
       "straddling": "TRANS_B || wide == TILE_N ? 100 : TILE_N * elem.A % 32 ? weight.half_sectors : weight.straddling",
       "fed": "(block_m * 100 / CLUSTER_N + wide * straddling / CLUSTER_M) * 128",
       "filling": "256 * fed / (100 * weight.fill_bytes)",
       "turns": "cdiv(items, clusters)",
-      "rounds_all": "streamed > 0 ? 256 * tiles * batch * slabs / clusters : 256 * turns * chunk",
+      "rounds_all": "streamed > 0 ? 256 * tiles * batch * slabs / clusters : 256 * turns * max(1, chunk * walked / 1024)",
       "stored": "streamed > 0 ? 256 * tiles * batch / clusters + 256 : 256 * turns",
       "store": "TILE_M * TILE_N * 256 / (STRIPS ? 8 : 5) * (DEFERRED ? weight.deferred : 100) / 100 + 256 * weight.tile",
       "storing": "PING_PONG ? stored * store * weight.turn / 25600 + store : stored * store / 256",
@@ -125,7 +126,7 @@
     "pace": "256 * weight.round",
     "ends": "storing + joining",
     "start": "256 * weight.start",
-    "l2": "tiles * batch * cluster * slabs * fed / 100 + outputs + parts_bytes",
+    "l2": "tiles * batch * cluster * max(1, slabs * walked / 1024) * fed / 100 + outputs + parts_bytes",
     "dram": "operands + outputs + (2 * parts_bytes > dev.l2 ? parts_bytes : 0)",
     "traits": {
       "imbalance": "rounds_all * clusters / (tiles * batch * slabs)",
@@ -298,7 +299,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                       SPLIT > 1 ? (slabs + chunk - 1) / chunk : 1,
                       BATCHED != 0 ? batches : 1,
                       static_cast<int>(gridDim.x) / CLUSTER,
-                      STREAM > 0 ? streamed : 0};
+                      STREAM > 0 ? streamed : 0,
+                      {Graph::SPANS, BLOCK_M * CLUSTER_M, TILE_N * CLUSTER_N, BLOCK_K}};
   const Route route(list, static_cast<int>(blockIdx.x) / CLUSTER);
   if (threadIdx.x == 0) {
     prefetch_map(map_a);

@@ -84,13 +84,14 @@
   },
   "model": {
     "let": {
+      "walked": "1024",
       "products": "SCHEME == 2 ? 6 : 3",
       "fed_rows": "FUSED ? 1 : planes",
       "fed": "(fed_rows * block_rows / CLUSTER_N + planes * TILE_N / CLUSTER_M) * 128",
       "filling": "256 * fed / weight.fill_bytes",
       "items": "tiles * batch * split",
       "turns": "cdiv(items, clusters)",
-      "rounds_all": "streamed > 0 ? 256 * tiles * batch * slabs / clusters : 256 * turns * chunk",
+      "rounds_all": "streamed > 0 ? 256 * tiles * batch * slabs / clusters : 256 * turns * max(1, chunk * walked / 1024)",
       "stored": "streamed > 0 ? 256 * tiles * batch / clusters + 256 : 256 * turns",
       "store": "TILE_M * TILE_N * 256 / (STRIPS ? 8 : 5) + 256 * weight.tile",
       "joining_bytes": "block_rows * TILE_N * 2048 / weight.join_bytes",
@@ -127,7 +128,7 @@
     "pace": "256 * weight.round",
     "ends": "stored * store / 256 + joining",
     "start": "256 * weight.start + 256 * split_bytes / (2 * split_bytes > dev.l2 ? dev.bytes.dram : dev.bytes.l2)",
-    "l2": "tiles * batch * cluster * slabs * fed + outputs + parts_bytes + split_bytes",
+    "l2": "tiles * batch * cluster * max(1, slabs * walked / 1024) * fed + outputs + parts_bytes + split_bytes",
     "dram": "operands + outputs + (2 * split_bytes > dev.l2 ? split_bytes : 0) + (2 * parts_bytes > dev.l2 ? parts_bytes : 0)",
     "launches": "2",
     "traits": {
@@ -245,7 +246,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                       SPLIT > 1 ? (slabs + chunk - 1) / chunk : 1,
                       BATCHED != 0 ? batches : 1,
                       static_cast<int>(gridDim.x) / CLUSTER,
-                      STREAM > 0 ? streamed : 0};
+                      STREAM > 0 ? streamed : 0,
+                      {SWAPPED ? Span::swapped(Graph::SPANS) : Graph::SPANS, BLOCK_M * CLUSTER_M,
+                       TILE_N * CLUSTER_N, BLOCK_K}};
   const Route route(list, static_cast<int>(blockIdx.x) / CLUSTER);
   prepare_barriers(memory);
 
