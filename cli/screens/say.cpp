@@ -201,6 +201,17 @@ std::string parts_text(const EvolveReport& report) {
   return text;
 }
 
+// Names the structure that a task declares and its kernels may rely on.
+std::string structure_text(const Task& task) {
+  std::string named;
+  for (const Tensor& tensor : task.tensors) {
+    if (tensor.fill.structure == Structure::dense) continue;
+    named += fmt::format("{}{} {}", named.empty() ? "" : ", ", tensor.name,
+                         name_of(tensor.fill.structure));
+  }
+  return named.empty() ? "" : "relies on what the task declares: " + named;
+}
+
 }  // namespace
 
 void print_phases(const EvolveReport& report) {
@@ -260,6 +271,7 @@ void print_report(const EvolveReport& report, const Task& task) {
       accepted->verification.processes));
   if (report.best->gain_noise > 0) say(gain_text(*report.best));
   say("strategy: " + describe(best.strategy));
+  if (const std::string declared = structure_text(task); !declared.empty()) say(declared);
   for (const std::string& sentence : accepted->verdict.digest) {
     if (runs_kernels) say("  " + sentence);
   }

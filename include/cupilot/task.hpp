@@ -41,7 +41,9 @@ enum class FillKind {
   zeros,
   ones
 };
+// Declares zeros or mirrored elements of the last two dimensions; a kernel may rely on it.
 enum class Structure { dense, upper, lower, symmetric, diagonal };
+std::string_view name_of(Structure structure);
 struct Fill {
   FillKind kind = FillKind::normal;
   double low = 0.0;   // uniform: lower end; normal: mean

@@ -277,6 +277,10 @@ Result<std::string> read_file(const std::filesystem::path& path, const std::stri
 
 }  // namespace
 
+std::string_view name_of(Structure structure) {
+  return structures[static_cast<std::size_t>(structure)];
+}
+
 std::optional<Attribute> attribute_from(const Json& json) {
   if (json.is_boolean()) return Attribute(std::int64_t{json.get<bool>() ? 1 : 0});
   if (json.is_number_integer()) return Attribute(json.get<std::int64_t>());
@@ -349,7 +353,7 @@ Json tensor_json(const Tensor& tensor) {
                    {"low", tensor.fill.low},
                    {"high", tensor.fill.high},
                    {"below", expr_json(tensor.fill.below)},
-                   {"structure", structures[static_cast<std::size_t>(tensor.fill.structure)]}};
+                   {"structure", name_of(tensor.fill.structure)}};
   }
   if (tensor.role == Role::out || tensor.role == Role::in_out) {
     out["check"] = {{"kind", check_kinds[static_cast<std::size_t>(tensor.check.kind)]},

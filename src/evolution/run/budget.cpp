@@ -44,7 +44,8 @@ double Driver::usual_seconds(const std::string& phase) const {
 }
 
 double Driver::working_seconds(const std::string& phase) const {
-  return usual_seconds(phase) - usual_seconds(phase + "/judge/references");
+  return usual_seconds(phase) - usual_seconds(phase + "/judge/references") -
+         usual_seconds(phase + "/own reference");
 }
 
 double Driver::again_seconds(std::size_t finalists) const {
@@ -63,6 +64,13 @@ double Driver::screen_seconds() const {
   return elite > 0 ? elite : elite_screen * usual_seconds("search/proof/screen");
 }
 
+// Values that the controller computes of the contents of one proof. Candidates that wait for the
+// same values all count the wait.
+double Driver::own_reference_seconds() const {
+  return std::max(ledger_.dearest("search/proof/own reference"),
+                  ledger_.dearest("search/elite proof/own reference"));
+}
+
 // Estimates a candidate's proof on the device, without reference values.
 double Driver::proof_seconds() const {
   return working_seconds("search/proof") - usual_seconds("search/proof/screen");
@@ -72,7 +80,8 @@ double Driver::proof_seconds() const {
 double Driver::elite_seconds() const {
   const double elite = ledger_.dearest("search/elite proof");
   if (elite <= 0) return elite_proof * proof_seconds();
-  return std::max(0.0, elite - screen_seconds() - elite_contents * content_seconds());
+  return std::max(0.0, elite - screen_seconds() - elite_contents * content_seconds() -
+                           ledger_.dearest("search/elite proof/own reference"));
 }
 
 double Driver::confirm_seconds() const {
@@ -83,7 +92,7 @@ double Driver::confirm_seconds() const {
   const double repeats = real ? more_repeats * usual_seconds("search/proof/repeats") : 0;
   const double proved =
       std::max(plain_proof_seconds_, proof_seconds() + finalist_proof * elite_seconds() + repeats +
-                                         screen_alone * screen_seconds());
+                                         screen_alone * screen_seconds() + own_reference_seconds());
   const double timed = (real ? confirm_visits : 1) * working_seconds("search/timing");
   const double baselines = real ? baseline_visits * baselines_seconds_ : baselines_seconds_;
   const double counted =
