@@ -51,6 +51,11 @@ double Ledger::dearest(const std::string& phase) const {
   return found == dearest_.end() ? 0 : found->second;
 }
 
+double Ledger::of_fastest(const std::string& phase) const {
+  const auto found = fastest_.find(phase);
+  return found == fastest_.end() ? 0 : found->second;
+}
+
 void Ledger::propose(const Proposal& proposal) {
   Row row;
   row.epoch = proposal.epoch;
@@ -68,7 +73,12 @@ bool Ledger::settle(const ResultRecord& record) {
     most = std::max(most, seconds);
   }
   cpu_.add(record.cpu);
+  most_interpreted_ = std::max(most_interpreted_, record.cpu.as_device);
   const Score score = score_of(record.candidate);
+  if (score.accepted && (fastest_us_ == 0 || score.time_us < fastest_us_)) {
+    fastest_us_ = score.time_us;
+    fastest_ = record.phases;
+  }
   evaluations_ += (score.evaluated ? 1 : 0) - (row.evaluated ? 1 : 0);
   row.settled = true;
   row.accepted = score.accepted;
@@ -148,6 +158,9 @@ Pieces Ledger::saved() const {
                             {"evaluations", evaluations_},
                             {"phases", phases_},
                             {"dearest", dearest_},
+                            {"fastest", fastest_},
+                            {"fastest_us", fastest_us_},
+                            {"most_interpreted", most_interpreted_},
                             {"cpu", cpu_.own},
                             {"cpu_as_device", cpu_.as_device},
                             {"candidate_seconds", candidate_seconds_},
@@ -181,6 +194,11 @@ bool Ledger::restore(std::string_view saved) {
     json.at("evaluations").get_to(evaluations_);
     json.at("phases").get_to(phases_);
     if (json.contains("dearest")) json.at("dearest").get_to(dearest_);
+    if (json.contains("fastest")) {
+      json.at("fastest").get_to(fastest_);
+      json.at("fastest_us").get_to(fastest_us_);
+      json.at("most_interpreted").get_to(most_interpreted_);
+    }
     json.at("cpu").get_to(cpu_.own);
     json.at("cpu_as_device").get_to(cpu_.as_device);
     json.at("candidate_seconds").get_to(candidate_seconds_);

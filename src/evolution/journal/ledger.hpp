@@ -37,6 +37,10 @@ class Ledger {
   double candidate_seconds() const { return candidate_seconds_; }
   // The most that one candidate took for a phase and those inside it, waiting left out.
   double dearest(const std::string& phase) const;
+  // Seconds of the fastest accepted candidate for one phase.
+  double of_fastest(const std::string& phase) const;
+  // The most processor time that interpreting took for one candidate, whatever it waited for.
+  double most_interpreted() const { return most_interpreted_; }
   std::int64_t settled() const { return settled_; }
 
   // All of it as bytes, some of them its own memory, and back into an empty one. False: these are
@@ -60,6 +64,8 @@ class Ledger {
   std::int64_t taken_ = 0, evaluations_ = 0;
   PhaseSeconds phases_;   // "search/…"
   PhaseSeconds dearest_;  // by phase, the same
+  PhaseSeconds fastest_;  // the same, of the fastest candidate
+  double fastest_us_ = 0, most_interpreted_ = 0;
   CpuSpent cpu_;
   double candidate_seconds_ = 0;
   std::int64_t settled_ = 0;

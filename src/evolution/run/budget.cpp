@@ -65,10 +65,11 @@ double Driver::screen_seconds() const {
 }
 
 // Values that the controller computes of the contents of one proof. Candidates that wait for the
-// same values all count the wait.
+// same values all count the wait, and the first waits for its compilation among all others.
 double Driver::own_reference_seconds() const {
-  return std::max(ledger_.dearest("search/proof/own reference"),
-                  ledger_.dearest("search/elite proof/own reference"));
+  return std::min(std::max(ledger_.dearest("search/proof/own reference"),
+                           ledger_.dearest("search/elite proof/own reference")),
+                  ledger_.most_interpreted());
 }
 
 // Estimates a candidate's proof on the device, without reference values.
@@ -97,7 +98,7 @@ double Driver::confirm_seconds() const {
   const double baselines = real ? baseline_visits * baselines_seconds_ : baselines_seconds_;
   const double counted =
       ledger_.dearest("search/virtual counts") + ledger_.dearest("search/counters");
-  return slack * (usual_seconds("search/compile") + proved + timed + counted +
+  return slack * (ledger_.of_fastest("search/compile") + proved + timed + counted +
                   confirm_contents * content_seconds() +
                   (baselines_.baselines.empty() ? 0 : baselines)) +
          start;
