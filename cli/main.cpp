@@ -16,6 +16,7 @@
 #include <cupilot/parts/device.hpp>
 #include <cupilot/version.hpp>
 
+#include "capture_words.hpp"
 #include "commands/verbs.hpp"
 #include "models.hpp"
 #include "nearest.hpp"
@@ -117,6 +118,7 @@ struct Verbs {
   RunFlags resume, report, show;
   ExplainFlags explain;
   KernelFlags verify, sanitize, profile, bench, write;
+  CaptureFlags capture;
   PeaksFlags peaks;
   RecordFlags record;
   TaskFlags task_check, task_new;
@@ -376,7 +378,7 @@ void add_kernel_verbs(CLI::App& app, Verbs& verbs) {
       "verify", "prove a kernel of your own: safe, right, how fast against the floor");
   verify
       ->add_option("file", verbs.verify.files,
-                   "a .cu file: a kernel, or a tunable; a .json file: a strategy")
+                   "a .cu file: a kernel, or a tunable; a .json file: a strategy; a capture")
       ->required()
       ->expected(1);
   add_settings(*verify, verbs.verify);
@@ -392,7 +394,9 @@ void add_kernel_verbs(CLI::App& app, Verbs& verbs) {
 
   CLI::App* sanitize = app.add_subcommand(
       "sanitize", "look for bad accesses, races and unwritten memory: a plan and no task");
-  sanitize->add_option("file", verbs.sanitize.files, "a .cu or .ptx file")->required()->expected(1);
+  sanitize->add_option("file", verbs.sanitize.files, "a .cu or .ptx file, or a capture")
+      ->required()
+      ->expected(1);
   add_plan(*sanitize, verbs.sanitize);
   verbs.sanitize.common.device = "virtual:h200";
   add_common(*sanitize, verbs.sanitize.common, true);
@@ -523,7 +527,9 @@ void add_tunable_verbs(CLI::App& app, Verbs& verbs) {
 }
 
 bool asks_json(int argc, char** argv) {
-  return std::any_of(argv + 1, argv + argc, [](std::string_view word) { return word == "--json"; });
+  // What stands behind -- is of another program.
+  char** const end = std::find(argv + 1, argv + argc, std::string_view("--"));
+  return std::any_of(argv + 1, end, [](std::string_view word) { return word == "--json"; });
 }
 
 // CLI11 names a wrong word; this adds the nearest right one.
@@ -566,6 +572,7 @@ int main(int argc, char** argv) {
   add_run_verbs(app, verbs);
   add_model_verbs(app, verbs);
   add_kernel_verbs(app, verbs);
+  add_capture(app, verbs.capture, verbs.chosen);
   add_lists(app, verbs);
   add_tunable_verbs(app, verbs);
   try {

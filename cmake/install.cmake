@@ -8,6 +8,7 @@ install(TARGETS cupilot_c EXPORT cupilot-c
 install(TARGETS cupilot_worker EXPORT cupilot-core RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/cupilot COMPONENT library)
 install(TARGETS cupilot EXPORT cupilot-static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
 install(TARGETS cupilot_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
+install(TARGETS cupilot_inject LIBRARY DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/cupilot COMPONENT program)
 install(DIRECTORY include/cupilot DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development FILES_MATCHING PATTERN *.h*)
 
 # Side by side, as the docs' links to the examples want it; share/doc is left out of many images.

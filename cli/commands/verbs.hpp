@@ -119,6 +119,15 @@ struct KernelFlags {
   int line_count = 8;  // profile: source lines to show
 };
 
+struct CaptureFlags {
+  bool json = false;
+  std::string out;              // folder; empty: captures/PROGRAM
+  std::int64_t launches = 32;   // distinct ones to keep
+  std::int64_t megabytes = 64;  // of an allocation
+  std::string entry;            // part of the names of the kernels to keep; empty: all
+  std::vector<std::string> program;
+};
+
 struct RecordFlags {
   CommonFlags common;
   std::vector<std::string> task;
@@ -163,6 +172,11 @@ int show_command(const RunFlags& flags);
 int verify_command(const KernelFlags& flags);
 int sanitize_command(const KernelFlags& flags);
 int profile_command(const KernelFlags& flags);
+int capture_command(const CaptureFlags& flags);
+// True if a path is a folder that `capture` made.
+bool is_capture(const std::string& path);
+// Replays its launches, in so many orders of blocks, warps and lanes.
+int judge_capture(const KernelFlags& flags, int orders);
 int peaks_command(const PeaksFlags& flags);
 int bench_command(const KernelFlags& flags);
 int record_command(const RecordFlags& flags);

@@ -104,6 +104,7 @@ OwnRules rules_of(const KernelFlags& flags) { return {.leave_others_out = !flags
 int sanitize_command(const KernelFlags& flags) {
   constexpr int seeds = 8;  // orders of blocks, warps and lanes; what nobody wrote
   const bool json = flags.common.json;
+  if (is_capture(flags.files.front())) return judge_capture(flags, seeds);
   Result<std::unique_ptr<Backend>> backend =
       open_own_device(flags.common.device, "sanitize", rules_of(flags));
   if (!backend) return fail(backend.error(), json);
@@ -113,6 +114,7 @@ int sanitize_command(const KernelFlags& flags) {
 }
 
 int verify_command(const KernelFlags& flags) {
+  if (is_capture(flags.files.front())) return judge_capture(flags, 1);
   Result<std::unique_ptr<Backend>> backend =
       open_own_device(flags.common.device, "verify", rules_of(flags));
   if (!backend) return fail(backend.error(), flags.common.json);

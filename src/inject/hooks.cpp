@@ -1,5 +1,5 @@
-// The functions of the driver that the library stands before. Programs reach them by the names here,
-// by dlsym and by cuGetProcAddress.
+// The functions of the driver that the library stands before. Programs reach them by the names
+// here, by dlsym and by cuGetProcAddress.
 #include <cuda.h>
 
 #include <dlfcn.h>
@@ -47,9 +47,9 @@ Function* real(const char* name) {
   return reinterpret_cast<Function*>(hook->real);
 }
 // Calls the real function under this one's name.
-#define CUPILOT_REAL(name, ...)                                       \
-  [&]() -> CUresult {                                                 \
-    static auto* const found = real<decltype(name)>(#name);           \
+#define CUPILOT_REAL(name, ...)                                                \
+  [&]() -> CUresult {                                                          \
+    static auto* const found = real<decltype(name)>(#name);                    \
     return found == nullptr ? CUDA_ERROR_NOT_INITIALIZED : found(__VA_ARGS__); \
   }()
 
@@ -96,8 +96,7 @@ inject::Request request_of(CUfunction f, unsigned gx, unsigned gy, unsigned gz, 
   return request;
 }
 
-inject::Request request_of(const CUlaunchConfig& c, CUfunction f, void** parameters,
-                           void** extra) {
+inject::Request request_of(const CUlaunchConfig& c, CUfunction f, void** parameters, void** extra) {
   inject::Request request =
       request_of(f, c.gridDimX, c.gridDimY, c.gridDimZ, c.blockDimX, c.blockDimY, c.blockDimZ,
                  c.sharedMemBytes, c.hStream, parameters, extra);
@@ -115,7 +114,7 @@ CUstream of_thread(CUstream stream) { return stream == nullptr ? CU_STREAM_PER_T
 
 }  // namespace
 
-#define CUPILOT_DIMENSIONS                                                               \
+#define CUPILOT_DIMENSIONS                                                                    \
   CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, \
       unsigned shared, CUstream stream, void **parameters
 #define CUPILOT_SAME f, gx, gy, gz, bx, by, bz, shared, stream, parameters
@@ -143,9 +142,7 @@ CUPILOT_SHOWN CUresult cuLaunchCooperativeKernel_ptsz(CUPILOT_DIMENSIONS) {
 }
 CUPILOT_SHOWN CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f,
                                         void** parameters, void** extra) {
-  const auto launch = [&] {
-    return CUPILOT_REAL(cuLaunchKernelEx, config, f, parameters, extra);
-  };
+  const auto launch = [&] { return CUPILOT_REAL(cuLaunchKernelEx, config, f, parameters, extra); };
   if (config == nullptr) return launch();
   return launched(request_of(*config, f, parameters, extra), launch);
 }
@@ -344,7 +341,8 @@ CUPILOT_SHOWN int nvrtcGetCUBIN(void* program, char* cubin) {
 
 namespace {
 
-#define CUPILOT_HOOK(name) {#name, reinterpret_cast<void*>(&name)}
+#define CUPILOT_HOOK(name) \
+  { #name, reinterpret_cast < void*>(&name) }
 Hook hooks[] = {
     CUPILOT_HOOK(cuLaunchKernel),
     CUPILOT_HOOK(cuLaunchKernel_ptsz),
@@ -389,8 +387,8 @@ Hook* hook_named(std::string_view name) {
 // names as the driver and NVRTC have them are looked at.
 extern "C" __attribute__((visibility("hidden"))) void* cupilot_inject_shown(void* handle,
                                                                             const char* name) {
-  const bool may_be = name != nullptr && ((name[0] == 'c' && name[1] == 'u') ||
-                                          (name[0] == 'n' && name[1] == 'v'));
+  const bool may_be =
+      name != nullptr && ((name[0] == 'c' && name[1] == 'u') || (name[0] == 'n' && name[1] == 'v'));
   if (!may_be || handle == RTLD_NEXT || handle == RTLD_DEFAULT) return nullptr;
   if (hook_named(name) == nullptr || inject::settings().folder.empty()) return nullptr;
   void* const found = inject::real_dlsym(handle, name);

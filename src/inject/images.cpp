@@ -234,8 +234,8 @@ std::string kept_image(void* owner) {
   if (found == all.images.end()) return "";
   Image& image = found->second;
   if (image.name.empty()) {
-    const auto bytes = image.place != nullptr ? bytes_of(image.place)
-                                              : std::span<const std::uint8_t>(image.copy);
+    const auto bytes =
+        image.place != nullptr ? bytes_of(image.place) : std::span<const std::uint8_t>(image.copy);
     if (bytes.size() >= 8) image.name = write_image(all, bytes);
   }
   return image.name;

@@ -41,7 +41,8 @@ bool gather(const Request& request, const Known& known, Arguments& out) {
   std::size_t block_bytes = 0;
   for (void** word = request.extra; word != nullptr && *word != CU_LAUNCH_PARAM_END; word += 2) {
     if (*word == CU_LAUNCH_PARAM_BUFFER_POINTER) block = word[1];
-    if (*word == CU_LAUNCH_PARAM_BUFFER_SIZE) std::memcpy(&block_bytes, word[1], sizeof block_bytes);
+    if (*word == CU_LAUNCH_PARAM_BUFFER_SIZE)
+      std::memcpy(&block_bytes, word[1], sizeof block_bytes);
   }
   if (block != nullptr) {
     const auto* from = static_cast<const std::uint8_t*>(block);
@@ -78,11 +79,11 @@ std::uint64_t key_of(const Request& request, const Known& known, const Arguments
   Bytes masked = arguments.bytes;
   for (const std::uint64_t at : arguments.pointers) std::fill_n(masked.data() + at, 8, 0);
   const auto* name = reinterpret_cast<const std::uint8_t*>(known.name.data());
-  std::uint64_t key = hash_of({name, known.name.size()},
-                              reinterpret_cast<std::uintptr_t>(known.owner));
+  std::uint64_t key =
+      hash_of({name, known.name.size()}, reinterpret_cast<std::uintptr_t>(known.owner));
   key = hash_of(masked, key);
-  const std::uint64_t shape[] = {request.grid[0],  request.grid[1],  request.grid[2],
-                                 request.block[0], request.block[1], request.block[2],
+  const std::uint64_t shape[] = {request.grid[0],  request.grid[1],   request.grid[2],
+                                 request.block[0], request.block[1],  request.block[2],
                                  request.shared,   request.cluster[0]};
   return hash_of({reinterpret_cast<const std::uint8_t*>(shape), sizeof shape}, key);
 }
@@ -189,8 +190,7 @@ std::string Kept::keep_variables(void* owner) {
     region.bytes = region.kept = one.bytes;
     Bytes content;
     if (!take_room(one.bytes) || !read_region(region, stream_, content)) continue;
-    const std::string file =
-        folder() + "/variable-" + std::to_string(list.size()) + ".before";
+    const std::string file = folder() + "/variable-" + std::to_string(list.size()) + ".before";
     if (!write_file(file, content)) continue;
     list += (list.size() > 1 ? ", " : "") + Line()
                                                 .text("name", one.name)
@@ -232,7 +232,8 @@ void Kept::after(CUresult asked) {
   const bool ended = asked == CUDA_SUCCESS && wait_for(stream_, result);
   const char* name = nullptr;
   CUPILOT_CALL(cuGetErrorName, result, &name);
-  line.number("result", static_cast<std::uint64_t>(result)).text("name", name != nullptr ? name : "");
+  line.number("result", static_cast<std::uint64_t>(result))
+      .text("name", name != nullptr ? name : "");
   std::string list = "[";
   for (std::size_t i = 0; ended && i < regions_.size(); ++i) {
     Bytes content;
@@ -259,8 +260,7 @@ KeptPtr keep_before(const Request& request) {
   if (is_full()) return count(Unkept::beyond), nullptr;
   const std::optional<Known> known = known_function(request.function);
   if (!known) return count(Unkept::unknown), nullptr;
-  if (known->name.find(settings().entry) == std::string::npos)
-    return count(Unkept::other), nullptr;
+  if (known->name.find(settings().entry) == std::string::npos) return count(Unkept::other), nullptr;
   const Unrecorded unrecorded;
   Arguments arguments;
   if (!gather(request, *known, arguments)) return count(Unkept::unknown), nullptr;

@@ -12,8 +12,8 @@ namespace cupilot::inject {
 
 // Limits and place, from the environment that `cupilot capture` sets.
 struct Settings {
-  std::string folder{};              // empty: nothing is captured
-  std::int64_t launches = 32;        // distinct ones to keep
+  std::string folder{};               // empty: nothing is captured
+  std::int64_t launches = 32;         // distinct ones to keep
   std::uint64_t bytes = 64ull << 20;  // of an allocation
   std::uint64_t all_bytes = 8ull << 30;
   std::string entry{};  // part of the names of the kernels to keep; empty: all

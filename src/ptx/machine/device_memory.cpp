@@ -40,6 +40,14 @@ void for_touched_words(const Buffer& b, F f) {
   }
 }
 
+// Content of a buffer of so many bytes that is made chunk by chunk.
+std::unique_ptr<Buffer::Later> made_by(Buffer::Make make, std::uint64_t bytes) {
+  auto later = std::make_unique<Buffer::Later>();
+  later->make = std::move(make);
+  later->made.resize((bytes + Buffer::chunk_bytes - 1) / Buffer::chunk_bytes);
+  return later;
+}
+
 }  // namespace
 
 void HostFree::operator()(void* memory) const {
@@ -93,9 +101,7 @@ Result<std::size_t> DeviceMemory::add_later(std::string name, std::uint64_t byte
   buffer.bytes = bytes;
   buffer.access = access;
   buffer.sparse = true;
-  buffer.later = std::make_unique<Buffer::Later>();
-  buffer.later->make = std::move(make);
-  buffer.later->made.resize((bytes + Buffer::chunk_bytes - 1) / Buffer::chunk_bytes);
+  buffer.later = made_by(std::move(make), bytes);
   return add(std::move(buffer), 0);
 }
 
@@ -107,7 +113,28 @@ Result<std::size_t> DeviceMemory::add_sparse(std::string name, std::uint64_t byt
   return add(std::move(buffer), 0);
 }
 
+Result<std::size_t> DeviceMemory::add_at(std::uint64_t address, std::string name,
+                                         std::uint64_t bytes, Buffer::Make make) {
+  Buffer buffer;
+  buffer.name = std::move(name);
+  buffer.bytes = bytes;
+  buffer.address = address;
+  buffer.sparse = make != nullptr;
+  if (make) buffer.later = made_by(std::move(make), bytes);
+  const Buffer* last = buffers_.empty() ? nullptr : &buffers_.back();
+  if (last != nullptr && address < last->address + last->bytes)
+    return Error{ErrorCode::not_done,
+                 fmt::format("buffer {} at 0x{:x} lies over {}", buffer.name, address, last->name),
+                 "give buffers by ascending address"};
+  return add_placed(std::move(buffer));
+}
+
 Result<std::size_t> DeviceMemory::add(Buffer buffer, std::uint64_t past) {
+  buffer.address = next_ + gap_around(buffer) + past;
+  return add_placed(std::move(buffer));
+}
+
+Result<std::size_t> DeviceMemory::add_placed(Buffer buffer) {
   const bool writable = buffer.access == Access::read_write;
   const std::uint64_t cost = buffer.sparse ? 0 : writable ? 2 * buffer.bytes : buffer.bytes;
   if (!buffer.sparse && (buffer.bytes > limit_ || used_ + cost > limit_)) {
@@ -126,9 +153,7 @@ Result<std::size_t> DeviceMemory::add(Buffer buffer, std::uint64_t past) {
                  "use smaller shapes"};
   }
   used_ += cost;
-  const std::uint64_t around = gap_around(buffer);
-  buffer.address = next_ + around + past;
-  next_ = (buffer.address + buffer.bytes + around + 511) / 512 * 512;
+  next_ = (buffer.address + buffer.bytes + gap_around(buffer) + 511) / 512 * 512;
   buffers_.push_back(std::move(buffer));
   return buffers_.size() - 1;
 }

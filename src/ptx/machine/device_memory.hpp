@@ -128,6 +128,11 @@ class DeviceMemory {
   // count as never written.
   Result<std::size_t> add_sparse(std::string name, std::uint64_t bytes);
 
+  // A read_write buffer at an address of the caller's choice, behind all others, which counts as
+  // initialised. `make`: its content is made as in add_later; else it holds zeros.
+  Result<std::size_t> add_at(std::uint64_t address, std::string name, std::uint64_t bytes,
+                             Buffer::Make make = {});
+
   std::size_t size() const { return buffers_.size(); }
   const Buffer& operator[](std::size_t index) const { return buffers_[index]; }
   std::uint64_t address(std::size_t index) const { return buffers_[index].address; }
@@ -177,6 +182,7 @@ class DeviceMemory {
 
  private:
   Result<std::size_t> add(Buffer buffer, std::uint64_t past);
+  Result<std::size_t> add_placed(Buffer buffer);  // its address is set
   std::vector<Buffer> buffers_;
   std::uint64_t limit_ = 0, used_ = 0;
   std::uint64_t next_ = 0;

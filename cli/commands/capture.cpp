@@ -1,0 +1,233 @@
+// Runs a program with the library that keeps its launches, and judges what was kept.
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include <cupilot/parts/capture.hpp>
+#include <cupilot/parts/host.hpp>
+
+#include "commands/verbs.hpp"
+#include "screens/capture.hpp"
+#include "screens/say.hpp"
+
+namespace cupilot::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The library lies beside the program, or where an installation or a build puts the worker.
+Result<std::string> find_library() {
+  std::vector<fs::path> places;
+  std::error_code ignored;
+  if (const char* given = std::getenv("CUPILOT_CAPTURE_LIBRARY")) {
+    places.emplace_back(given);
+  } else {
+    const fs::path folder = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+    for (const char* relative : {".", "../libexec/cupilot"})
+      places.push_back((folder / relative / "libcupilot-capture.so").lexically_normal());
+  }
+  std::string tried;
+  for (const fs::path& place : places) {
+    if (fs::is_regular_file(place, ignored)) return fs::absolute(place, ignored).string();
+    tried += (tried.empty() ? "" : ", ") + place.string();
+  }
+  return Error{ErrorCode::failure,
+               "the library libcupilot-capture.so was not found; looked at " + tried,
+               "build target cupilot_inject, or name it by CUPILOT_CAPTURE_LIBRARY"};
+}
+
+// The folder asked for, or the first captures/PROGRAM-N that is not there.
+Result<std::string> make_folder(const CaptureFlags& flags) {
+  std::error_code error;
+  std::string folder = flags.out;
+  const std::string name = "captures/" + fs::path(flags.program.front()).filename().string();
+  for (int n = 1; folder.empty(); ++n) {
+    const std::string one = n == 1 ? name : fmt::format("{}-{}", name, n);
+    if (!fs::exists(one, error)) folder = one;
+  }
+  if (fs::exists(folder, error) && !fs::is_empty(folder, error))
+    return Error{ErrorCode::usage, "--out " + folder + ": there is something in it",
+                 "name a folder that is not there yet"};
+  if (auto made = real_host().make_directories(folder + "/modules"); !made) return made.error();
+  return fs::absolute(folder, error).lexically_normal().string();
+}
+
+std::vector<std::string> environment(const CaptureFlags& flags, const std::string& library,
+                                     const std::string& folder) {
+  std::vector<std::string> all;
+  std::string preload = library;
+  for (char** one = environ; *one != nullptr; ++one) {
+    const std::string variable = *one;
+    if (variable.starts_with("CUPILOT_CAPTURE")) continue;
+    if (variable.starts_with("LD_PRELOAD=")) {
+      preload += ":" + variable.substr(std::strlen("LD_PRELOAD="));
+    } else {
+      all.push_back(variable);
+    }
+  }
+  all.push_back("LD_PRELOAD=" + preload);
+  all.push_back("CUPILOT_CAPTURE=" + folder);
+  all.push_back(fmt::format("CUPILOT_CAPTURE_LAUNCHES={}", flags.launches));
+  all.push_back(fmt::format("CUPILOT_CAPTURE_MEGABYTES={}", flags.megabytes));
+  if (!flags.entry.empty()) all.push_back("CUPILOT_CAPTURE_ENTRY=" + flags.entry);
+  return all;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& words) {
+  std::vector<char*> out;
+  for (std::string& word : words) out.push_back(word.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+// Runs the program to its end; the terminal's interrupt is for it alone. Returns how it ended:
+// "exit code 1".
+Result<std::string> run(std::vector<std::string> words, std::vector<std::string> variables) {
+  const auto arguments = pointers(words), values = pointers(variables);
+  struct sigaction ignore {
+  }, before{};
+  ignore.sa_handler = SIG_IGN;
+  pid_t child = 0;
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t defaults;
+  sigemptyset(&defaults);
+  sigaddset(&defaults, SIGINT);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  sigaction(SIGINT, &ignore, &before);
+  const int failed =
+      posix_spawnp(&child, arguments[0], nullptr, &attributes, arguments.data(), values.data());
+  posix_spawnattr_destroy(&attributes);
+  int status = 0;
+  while (failed == 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  sigaction(SIGINT, &before, nullptr);
+  if (failed != 0)
+    return Error{ErrorCode::usage, words.front() + ": " + std::strerror(failed),
+                 "name the program as a shell does, behind --"};
+  return WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status))
+                             : fmt::format("exit code {}", WEXITSTATUS(status));
+}
+
+// Caches where Triton and Inductor keep PTX beside the cubins that they load.
+std::vector<std::string> triton_caches() {
+  std::vector<std::string> folders;
+  const auto add = [&](const char* variable, const std::string& tail) {
+    if (const char* value = std::getenv(variable); value != nullptr && value[0] == '/')
+      folders.push_back(value + tail);
+  };
+  add("TRITON_CACHE_DIR", "");
+  add("TORCHINDUCTOR_CACHE_DIR", "");
+  add("HOME", "/.triton/cache");
+  for (const char* name : {"USER", "LOGNAME"}) {
+    if (const char* user = std::getenv(name))
+      folders.push_back(std::string("/tmp/torchinductor_") + user);
+  }
+  if (getuid() == 0) folders.emplace_back("/tmp/torchinductor_root");
+  return folders;
+}
+
+// Judges launches one after another, and says each as soon as it is known.
+class Judge {
+ public:
+  Judge(const Capture& capture, bool json) : capture_(capture), json_(json) {}
+
+  // Returns the exit code of an error; 0: go on.
+  int judge(const CapturedLaunch& launch, int orders) {
+    wait_words(launch);
+    ReplayOptions options;
+    options.orders = orders;
+    const Result<Replay> ran = replay(capture_, launch, options);
+    if (!ran) return fail(Error(ran.error()).while_doing(launch_text(launch)), json_);
+    judged_.push_back({&launch, *ran});
+    judged_.back().replay.ptx.clear();
+    if (!json_) say(replay_text(judged_.back()));
+    return 0;
+  }
+  int end() const {
+    say(json_ ? replays_json(judged_) : replays_text(judged_));
+    return replays_code(judged_);
+  }
+
+ private:
+  // Tells a reader who waits for longer than two seconds.
+  void wait_words(const CapturedLaunch& launch) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - told_ < std::chrono::seconds(2)) return;
+    told_ = now;
+    show(stderr, fmt::format("replaying {} ({} of {})\n", launch_text(launch), judged_.size() + 1,
+                             capture_.launches.size()));
+  }
+
+  const Capture& capture_;
+  bool json_;
+  std::vector<JudgedLaunch> judged_;
+  std::chrono::steady_clock::time_point told_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+int capture_command(const CaptureFlags& flags) {
+  const Result<std::string> library = find_library();
+  if (!library) return fail(library.error(), flags.json);
+  const Result<std::string> folder = make_folder(flags);
+  if (!folder) return fail(folder.error(), flags.json);
+  const Result<std::string> ended = run(flags.program, environment(flags, *library, *folder));
+  if (!ended) return fail(ended.error(), flags.json);
+  const std::string& program = flags.program.front();
+  if (!real_host().exists(*folder + "/capture.jsonl"))
+    return fail({ErrorCode::no_device,
+                 fmt::format("{}: ended with {}, and reached no CUDA driver", program, *ended),
+                 "run it where a GPU and its driver are (`cupilot doctor`); a program that is "
+                 "linked statically as a whole cannot be captured"},
+                flags.json);
+  Result<Capture> capture = read_capture(*folder);
+  if (!capture) return fail(capture.error(), flags.json);
+  const Result<int> cached = find_cached_ptx(*capture, triton_caches());
+  if (!cached) return fail(cached.error(), flags.json);
+  if (*cached > 0) capture = read_capture(*folder);
+  if (!capture) return fail(capture.error(), flags.json);
+  say(flags.json ? capture_json(*capture, *ended) : capture_text(*capture, *ended, flags.launches));
+  return 0;
+}
+
+bool is_capture(const std::string& path) { return real_host().exists(path + "/capture.jsonl"); }
+
+int judge_capture(const KernelFlags& flags, int orders) {
+  const bool json = flags.common.json;
+  const std::string& folder = flags.files.front();
+  if (!flags.task.empty() || !flags.launch.empty())
+    return fail({ErrorCode::usage, folder + ": a capture holds its launches, and proves no task",
+                 "leave --task and --launch out"},
+                json);
+  const Result<Capture> capture = read_capture(folder);
+  if (!capture) return fail(capture.error(), json);
+  Judge judge(*capture, json);
+  bool any = false;
+  for (const CapturedLaunch& launch : capture->launches) {
+    if (launch.entry.find(flags.entry) == std::string::npos) continue;
+    any = true;
+    if (const int code = judge.judge(launch, orders); code != 0) return code;
+  }
+  if (any) return judge.end();
+  return fail({ErrorCode::not_done,
+               folder + (flags.entry.empty() ? ": holds no launch"
+                                             : ": holds no launch of a kernel with '" +
+                                                   flags.entry + "' in its name"),
+               "capture again: `cupilot capture -- PROGRAM` tells what it met and did not keep"},
+              json);
+}
+
+}  // namespace cupilot::cli
