@@ -20,7 +20,7 @@ CUresult state = CUDA_SUCCESS;
 bool recording = false;
 
 const std::map<std::string, std::vector<std::size_t>> parameters = {
-    {"twice", {8, 8, 4}},   {"past", {8, 4}},     {"racing", {8}},
+    {"twice", {8, 8, 4}},  {"past", {8, 4}},    {"racing", {8}},
     {"unwritten", {8, 4}}, {"through", {8, 4}}, {"wrong", {8, 8, 4}},
 };
 
@@ -56,10 +56,10 @@ CUresult cuDeviceGetName(char* name, int, CUdevice) {
   return std::strcpy(name, "Fake"), CUDA_SUCCESS;
 }
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice) {
-  *value = which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR        ? 9
-           : which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR      ? 0
-           : which == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT          ? 132
-                                                                        : 232448;
+  *value = which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR   ? 9
+           : which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? 0
+           : which == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT     ? 132
+                                                                   : 232448;
   return CUDA_SUCCESS;
 }
 CUresult cuMemAlloc(CUdeviceptr* address, std::size_t bytes) {

@@ -64,8 +64,9 @@ int main(int argc, char** argv) {
     void* three[] = {&x, &y, &n};
     void* two[] = {&x, &n};
     void* by_table[] = {&table, &n};
-    void** const all = name == "through" ? by_table
-                       : name == "twice" || name == "wrong" ? three : two;
+    void** const all = name == "through"                    ? by_table
+                       : name == "twice" || name == "wrong" ? three
+                                                            : two;
     if (recorded) DRIVER(cuStreamBeginCapture)(nullptr, CU_STREAM_CAPTURE_MODE_GLOBAL);
     DRIVER(cuLaunchKernel)(function, 4, 1, 1, 32, 1, 1, 0, nullptr, all, nullptr);
     if (recorded) DRIVER(cuStreamEndCapture)(nullptr, nullptr);

@@ -1,5 +1,6 @@
-// Kernels of the guest: right ones, and one for each planted fault. guest.ptx is made of it:
-// nvcc -ptx -arch=compute_90 guest.cu
+// Kernels of the guest (tests/inject): right ones, and one for each planted fault. Made of it by nvcc 13.0:
+// guest.ptx by `nvcc -ptx -arch=compute_90`, the fat binaries by `nvcc -fatbin` with code=compute_90 and code=sm_90,
+// guest-zstd by `--compress-mode size`, guest-lz4 by `--compress-mode speed`, its machine code left out.
 extern "C" __global__ void twice(const float* x, float* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) y[i] = 2 * x[i];

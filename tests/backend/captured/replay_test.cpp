@@ -1,0 +1,200 @@
+// Replays of captured launches: right kernels, planted faults, other values than the device's.
+#include <cupilot/parts/capture.hpp>
+
+#include <bit>
+
+#include "backend/captured/folder.hpp"
+
+using namespace cupilot;
+using namespace support;
+
+namespace {
+
+constexpr std::uint64_t x_at = 0x7abc00000000, y_at = 0x7abc00402000, table_at = 0x7abc00804000;
+constexpr int count = 100;
+
+std::vector<float> values(float first, float step) {
+  std::vector<float> out;
+  for (int i = 0; i < count; ++i) out.push_back(first + step * static_cast<float>(i));
+  return out;
+}
+
+// A launch of `twice` or of a kernel with its arguments.
+GivenLaunch twice(const std::string& entry = "twice") {
+  const std::string x = bytes_of(values(0, 0.5f));
+  return {entry,
+          {x_at, y_at, count},
+          {{x_at, x, x}, {y_at, bytes_of(values(-1, 0)), bytes_of(values(0, 1))}}};
+}
+
+GivenLaunch on_x(const std::string& entry, int result = 0) {
+  const std::string x = bytes_of(values(1, 0));
+  GivenLaunch out{entry, {x_at, count}, {{x_at, x, x}}};
+  out.result = result;
+  return out;
+}
+
+Replay replayed(const CaptureFolder& folder, const ReplayOptions& options = {}) {
+  const Result<Capture> capture = read_capture(folder.path());
+  INFO((capture ? "" : capture.error().message));
+  REQUIRE(capture);
+  REQUIRE(!capture->launches.empty());
+  Result<Replay> ran = replay(*capture, capture->launches.back(), options);
+  INFO((ran ? "" : ran.error().message));
+  REQUIRE(ran);
+  INFO(ran->fault.message << ran->reason);
+  return *ran;
+}
+
+Replay replayed(const GivenLaunch& launch, const ReplayOptions& options = {}) {
+  CaptureFolder folder;
+  folder.module("ptx", read(data + "guest.ptx"));
+  folder.launch(launch);
+  return replayed(folder, options);
+}
+
+bool has(const std::string& text, const std::string& part) {
+  INFO(text);
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a right launch leaves the device's bytes", "[captured]") {
+  const Replay ran = replayed(twice());
+  CHECK(ran.outcome == ReplayOutcome::same);
+  CHECK(ran.blocks == 4);
+  CHECK(ran.blocks_run == 4);
+  CHECK(ran.written == 4 * count);
+}
+
+TEST_CASE("a pointer in memory reaches its buffer", "[captured]") {
+  const std::string x = bytes_of(values(0, 0.5f));
+  const std::string table = bytes_of(std::vector<std::uint64_t>{x_at, y_at});
+  GivenLaunch launch{"through",
+                     {table_at, count},
+                     {{table_at, table, table}, {x_at, x, x}, {y_at, bytes_of(values(-1, 0)), x}}};
+  CHECK(replayed(launch).outcome == ReplayOutcome::same);
+}
+
+TEST_CASE("planted faults are found by the launch alone", "[captured]") {
+  const Replay past = replayed(on_x("past", 700));
+  CHECK(past.outcome == ReplayOutcome::refused);
+  CHECK(past.fault.code == "run.out_of_bounds");
+  CHECK(has(past.fault.message, "argument 1"));
+  const Replay racing = replayed(on_x("racing"));
+  CHECK(racing.outcome == ReplayOutcome::refused);
+  CHECK(racing.fault.code == "run.race");
+  const Replay unwritten = replayed(on_x("unwritten"));
+  CHECK(unwritten.outcome == ReplayOutcome::refused);
+  CHECK(unwritten.fault.code == "run.uninitialised");
+}
+
+TEST_CASE("other values than the device's are told with their place", "[captured]") {
+  GivenLaunch launch = twice();
+  launch.buffers[1].after = bytes_of(values(0, 1.5f));
+  const Replay ran = replayed(launch);
+  CHECK(ran.outcome == ReplayOutcome::differs);
+  CHECK(has(ran.reason, "of argument 2 differ, the first at offset"));
+  CHECK(has(ran.reason, "1, on the device 1.5"));
+}
+
+TEST_CASE("a rounding is no other value", "[captured]") {
+  GivenLaunch launch = twice();
+  std::vector<float> after = values(0, 1);
+  after[7] = std::bit_cast<float>(std::bit_cast<std::uint32_t>(after[7]) + 2);
+  launch.buffers[1].after = bytes_of(after);
+  const Replay ran = replayed(launch);
+  CHECK(ran.outcome == ReplayOutcome::rounded);
+  CHECK(ran.ulps == 2);
+  CHECK(ran.type == "fp32");
+}
+
+TEST_CASE("a large grid is replayed by some of its blocks", "[captured]") {
+  GivenLaunch launch = twice();
+  ReplayOptions few;
+  few.instructions = 60;  // of some twenty a block
+  Replay ran = replayed(launch, few);
+  CHECK(ran.outcome == ReplayOutcome::same);
+  CHECK(ran.blocks_run < ran.blocks);
+  CHECK(ran.blocks_run >= 2);
+  launch.buffers[1].after = bytes_of(values(0, 1.5f));
+  CHECK(replayed(launch, few).outcome == ReplayOutcome::differs);
+}
+
+TEST_CASE("memory that was left out is no fault of the kernel", "[captured]") {
+  GivenLaunch launch = twice();
+  Given& y = launch.buffers[1];
+  y.bytes = y.before.size();
+  y.before.resize(64);
+  y.after.resize(64);
+  const Replay ran = replayed(launch);
+  CHECK(ran.outcome == ReplayOutcome::not_done);
+  CHECK(has(ran.reason, "argument 2"));
+  CHECK(has(ran.next, "--megabytes"));
+}
+
+TEST_CASE("a fault of the device that the replay does not meet is not explained away",
+          "[captured]") {
+  GivenLaunch launch = twice();
+  launch.result = 700;
+  Replay ran = replayed(launch);
+  CHECK(ran.outcome == ReplayOutcome::not_done);
+  CHECK(has(ran.reason, "CUDA_ERROR_ILLEGAL_ADDRESS"));
+  launch.ended = false;
+  ran = replayed(launch);
+  CHECK(ran.outcome == ReplayOutcome::not_done);
+  CHECK(has(ran.reason, "ended before the launch"));
+}
+
+TEST_CASE("PTX is found in fat binaries, and machine code alone is said", "[captured]") {
+  for (const char* packed : {"guest-lz4.fatbin", "guest-zstd.fatbin"}) {
+    CaptureFolder folder;
+    folder.module("fatbin", read(data + packed));
+    folder.launch(twice());
+    INFO(packed);
+    CHECK(replayed(folder).outcome == ReplayOutcome::same);
+  }
+  CaptureFolder folder;
+  folder.module("cubin",
+                "\x7f"
+                "ELF and no more");
+  folder.launch(twice());
+  const Replay ran = replayed(folder);
+  CHECK(ran.outcome == ReplayOutcome::not_done);
+  CHECK(has(ran.reason, "machine code and no PTX"));
+}
+
+TEST_CASE("a cubin's PTX is taken from a compiler's cache", "[captured]") {
+  const std::string cubin =
+      "\x7f"
+      "ELF of a cache";
+  CaptureFolder folder, cache;
+  folder.module("cubin", cubin);
+  folder.launch(twice());
+  cache.file("deep/kernel.cubin", cubin);
+  cache.file("deep/kernel.ptx", read(data + "guest.ptx"));
+  const Result<Capture> capture = read_capture(folder.path());
+  REQUIRE(capture);
+  const Result<int> found = find_cached_ptx(*capture, {"/nowhere", cache.path()});
+  REQUIRE(found);
+  CHECK(*found == 1);
+  CHECK(replayed(folder).outcome == ReplayOutcome::same);
+}
+
+TEST_CASE("a folder that is none, or is cut short, is told", "[captured]") {
+  const Result<Capture> none = read_capture("/nowhere");
+  REQUIRE(!none);
+  CHECK(none.error().code == ErrorCode::usage);
+  CaptureFolder folder;
+  folder.module("ptx", read(data + "guest.ptx"));
+  folder.launch(twice());
+  std::ofstream(folder.path() + "/capture.jsonl", std::ios::app) << R"({"event": "lau)";
+  const Result<Capture> cut = read_capture(folder.path());
+  REQUIRE(cut);
+  CHECK(cut->launches.size() == 1);
+  std::ofstream(folder.path() + "/capture.jsonl", std::ios::app) << "\n";
+  const Result<Capture> damaged = read_capture(folder.path());
+  REQUIRE(!damaged);
+  CHECK(has(damaged.error().message, "capture.jsonl:6"));
+}
