@@ -35,7 +35,7 @@ double half_value(std::uint16_t bits) {
 }
 
 template <class T>
-T read(Bytes from, std::uint64_t at) {
+T bits_at(Bytes from, std::uint64_t at) {
   T value{};
   std::memcpy(&value, from.data() + at, sizeof value);
   return value;
@@ -44,14 +44,14 @@ T read(Bytes from, std::uint64_t at) {
 double value_at(Bytes from, std::uint64_t at, FloatType type) {
   switch (type) {
     case FloatType::f64:
-      return read<double>(from, at);
+      return bits_at<double>(from, at);
     case FloatType::f32:
-      return static_cast<double>(read<float>(from, at));
+      return static_cast<double>(bits_at<float>(from, at));
     case FloatType::f16:
-      return half_value(read<std::uint16_t>(from, at));
+      return half_value(bits_at<std::uint16_t>(from, at));
     default:
       return static_cast<double>(
-          std::bit_cast<float>(std::uint32_t{read<std::uint16_t>(from, at)} << 16));
+          std::bit_cast<float>(std::uint32_t{bits_at<std::uint16_t>(from, at)} << 16));
   }
 }
 
@@ -127,11 +127,12 @@ BufferDifference compare_left(Bytes ours, Bytes devices,
   if (!types.empty() && !out.rounded) out.type = types.front();
   const std::uint64_t size = types.empty() ? 4 : row(out.type).bytes, at = out.first / size * size;
   if (at + size > end) return out;
-  out.words = types.empty()
-                  ? fmt::format("0x{:08x}, on the device 0x{:08x}", read<std::uint32_t>(ours, at),
-                                read<std::uint32_t>(devices, at))
-                  : fmt::format("{:.9g}, on the device {:.9g}", value_at(ours, at, out.type),
-                                value_at(devices, at, out.type));
+  out.words =
+      types.empty()
+          ? fmt::format("0x{:08x}, on the device 0x{:08x}", bits_at<std::uint32_t>(ours, at),
+                        bits_at<std::uint32_t>(devices, at))
+          : fmt::format("{:.9g}, on the device {:.9g}", value_at(ours, at, out.type),
+                        value_at(devices, at, out.type));
   return out;
 }
 

@@ -20,7 +20,7 @@ constexpr std::uint64_t by_lz4 = 0x2000, by_zstd = 0x8000;
 constexpr std::uint64_t most_text = 1ull << 30;
 
 template <class T>
-T at(Bytes bytes, std::size_t offset) {
+T field(Bytes bytes, std::size_t offset) {
   T value{};
   std::memcpy(&value, bytes.data() + offset, sizeof value);
   return value;
@@ -48,10 +48,10 @@ Result<std::string> unpack_zstd(Bytes packed, std::size_t bytes) {
 }
 
 Result<PtxText> read_part(Bytes part, std::size_t header) {
-  const auto packed_bytes = at<std::uint32_t>(part, 16);
-  const auto flags = at<std::uint64_t>(part, 40), bytes = at<std::uint64_t>(part, 56);
+  const auto packed_bytes = field<std::uint32_t>(part, 16);
+  const auto flags = field<std::uint64_t>(part, 40), bytes = field<std::uint64_t>(part, 56);
   PtxText out;
-  out.arch = static_cast<int>(at<std::uint32_t>(part, 28));
+  out.arch = static_cast<int>(field<std::uint32_t>(part, 28));
   const Bytes payload = part.subspan(header);
   if ((flags & (by_lz4 | by_zstd)) == 0) {
     out.text.assign(payload.begin(), payload.end());
@@ -101,7 +101,7 @@ Result<std::string> unpack_lz4(Bytes block, std::size_t bytes) {
 
 Result<std::vector<PtxText>> ptx_of_image(Bytes image) {
   std::vector<PtxText> found;
-  if (image.size() < 4 || at<std::uint32_t>(image, 0) != fatbin_magic) {
+  if (image.size() < 4 || field<std::uint32_t>(image, 0) != fatbin_magic) {
     const bool elf = image.size() >= 4 && std::memcmp(image.data(),
                                                       "\x7f"
                                                       "ELF",
@@ -112,9 +112,9 @@ Result<std::vector<PtxText>> ptx_of_image(Bytes image) {
   if (image.size() < file_header) return damaged("its header");
   std::size_t next = file_header;
   while (image.size() - next >= part_header) {
-    const auto kind = at<std::uint16_t>(image, next);
-    const auto header = at<std::uint32_t>(image, next + 4);
-    const auto payload = at<std::uint64_t>(image, next + 8);
+    const auto kind = field<std::uint16_t>(image, next);
+    const auto header = field<std::uint32_t>(image, next + 4);
+    const auto payload = field<std::uint64_t>(image, next + 8);
     const std::size_t rest = image.size() - next;
     if (header < part_header || header > rest || payload > rest - header)
       return damaged("a part's size");
