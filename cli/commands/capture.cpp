@@ -147,9 +147,9 @@ class Judge {
   // Returns the exit code of an error; 0: go on.
   int judge(const CapturedLaunch& launch, int orders) {
     wait_words(launch);
-    ReplayOptions options;
+    LaunchReplayOptions options;
     options.orders = orders;
-    const Result<Replay> ran = replay(capture_, launch, options);
+    const Result<LaunchReplay> ran = replay_launch(capture_, launch, options);
     if (!ran) return fail(Error(ran.error()).while_doing(launch_text(launch)), json_);
     judged_.push_back({&launch, *ran});
     judged_.back().replay.ptx.clear();

@@ -12,7 +12,7 @@
 namespace cupilot::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
 std::string three(const std::array<std::int64_t, 3>& of) {
   return fmt::format("({},{},{})", of[0], of[1], of[2]);
@@ -115,7 +115,7 @@ std::string capture_json(const Capture& capture, const std::string& ended) {
 }
 
 std::string replay_text(const JudgedLaunch& judged) {
-  const Replay& ran = judged.replay;
+  const LaunchReplay& ran = judged.replay;
   std::string text = launch_text(*judged.launch) + ": " + words_of(ran.outcome).text;
   if (ran.outcome == ReplayOutcome::refused)
     text += fmt::format(" {}: {}\n  at {}\n  next: {}", ran.fault.code, ran.fault.message,
@@ -145,7 +145,7 @@ std::string replays_text(const std::vector<JudgedLaunch>& all) {
 std::string replays_json(const std::vector<JudgedLaunch>& all) {
   Json launches = Json::array();
   for (const JudgedLaunch& one : all) {
-    const Replay& ran = one.replay;
+    const LaunchReplay& ran = one.replay;
     Json row = {{"number", one.launch->number},          {"entry", one.launch->entry},
                 {"outcome", words_of(ran.outcome).json}, {"blocks", ran.blocks},
                 {"blocks_run", ran.blocks_run},          {"written", ran.written}};

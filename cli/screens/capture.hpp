@@ -17,7 +17,7 @@ std::string capture_json(const Capture& capture, const std::string& ended);
 
 struct JudgedLaunch {
   const CapturedLaunch* launch = nullptr;
-  Replay replay{};
+  LaunchReplay replay{};
 };
 std::string replay_text(const JudgedLaunch& judged);
 std::string replays_text(const std::vector<JudgedLaunch>& all);

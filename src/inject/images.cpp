@@ -11,6 +11,7 @@
 #include <span>
 
 #include "inject/driver.hpp"
+#include "inject/linked.hpp"
 #include "inject/record.hpp"
 
 namespace cupilot::inject {
@@ -21,7 +22,6 @@ using Bytes = std::vector<std::uint8_t>;
 constexpr std::uint32_t wrapper_magic = 0x466243b1, fatbin_magic = 0xba55ed50;
 constexpr std::size_t fatbin_header = 16;
 constexpr std::uint64_t whole_fatbin = 16ull << 20;  // larger ones keep their PTX alone
-constexpr std::uint16_t kind_ptx = 1;
 
 struct Image {
   const void* place = nullptr;  // of a program's own data, which stays
@@ -39,6 +39,7 @@ struct State {
   std::map<CUdeviceptr, std::uint64_t> asked;
   std::map<std::uint64_t, std::string> ptx;   // hash of a cubin -> PTX
   std::set<std::string> written;
+  std::optional<std::string> linked;          // name of the image of all PTX in loaded files
 };
 // clang-format on
 // Lives until the process ends: other threads may launch while it does.
@@ -81,20 +82,9 @@ std::span<const std::uint8_t> bytes_of(const void* image) {
 
 // A fat binary without what is no PTX.
 Bytes only_ptx(std::span<const std::uint8_t> fatbin) {
-  Bytes out(fatbin.begin(), fatbin.begin() + fatbin_header);
-  std::size_t at = fatbin_header;
-  while (at + 64 <= fatbin.size()) {
-    const auto kind = read_at<std::uint16_t>(fatbin.data(), at);
-    const auto header = read_at<std::uint32_t>(fatbin.data(), at + 4);
-    const auto payload = read_at<std::uint64_t>(fatbin.data(), at + 8);
-    if (header < 64 || payload > fatbin.size() - at || header > fatbin.size() - at - payload) break;
-    const auto* begin = fatbin.data() + at;
-    at += static_cast<std::size_t>(header + payload);
-    if (kind == kind_ptx) out.insert(out.end(), begin, fatbin.data() + at);
-  }
-  const std::uint64_t rest = out.size() - fatbin_header;
-  std::memcpy(out.data() + 8, &rest, sizeof rest);
-  return out;
+  Bytes parts;
+  append_ptx(parts, fatbin);
+  return fatbin_of(parts);
 }
 
 const char* kind_of(std::span<const std::uint8_t> bytes) {
@@ -122,6 +112,16 @@ std::string write_image(State& all, std::span<const std::uint8_t> bytes) {
   if (write_file(text_file, {text, ptx->second.size()}))
     append(Line("ptx").text("module", name).text("file", text_file).text("from", "NVRTC"));
   return name;
+}
+
+// Runtimes load what is linked with them in a way of their own as well: then the PTX in the files
+// stands for the image. The lock is held.
+std::string linked_image(State& all) {
+  if (!all.linked) {
+    const Bytes whole = linked_ptx();
+    all.linked = whole.empty() ? "" : write_image(all, whole);
+  }
+  return *all.linked;
 }
 
 }  // namespace
@@ -231,7 +231,7 @@ std::string kept_image(void* owner) {
   const auto library = all.library_of.find(owner);
   auto found = all.images.find(library == all.library_of.end() ? owner : library->second);
   if (found == all.images.end()) found = all.images.find(owner);
-  if (found == all.images.end()) return "";
+  if (found == all.images.end()) return linked_image(all);
   Image& image = found->second;
   if (image.name.empty()) {
     const auto bytes =

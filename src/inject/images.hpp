@@ -42,8 +42,8 @@ struct KnownVariable {
 };
 std::vector<KnownVariable> known_variables(void* owner);
 
-// Writes the image of a module, once, and returns its name in the folder's list; empty: the image
-// is unknown.
+// Writes the image of a module, once, and returns its name in the folder's list: of an unknown
+// module that of all PTX in the loaded files; empty: there is none.
 std::string kept_image(void* owner);
 
 }  // namespace cupilot::inject

@@ -63,6 +63,14 @@ TEST_CASE("planted faults are found by capture alone, in a program that dies of 
   CHECK(has(judged, "4 launches replayed: 0 safe, 0 of them as on the device; 1 wrong; 3 refused"));
 }
 
+TEST_CASE("a module that was loaded unseen is found in the program's file", "[cli]") {
+  const Scratch scratch;
+  CHECK(capture(scratch, "@twice").exit == 0);
+  const Ran judged = run("verify c", scratch);
+  CHECK(judged.exit == 0);
+  CHECK(has(judged, "twice<<<(4,1,1), (32,1,1)>>>: SAFE, and the device's bytes"));
+}
+
 TEST_CASE("capture says why it kept nothing", "[cli]") {
   const Scratch scratch;
   const Ran none = run("capture --out a -- sh -c 'exit 5'", scratch);
@@ -84,8 +92,8 @@ TEST_CASE("capture says why it kept nothing", "[cli]") {
 
 TEST_CASE("a capture that cannot be written leaves the program alone", "[cli]") {
   const Scratch scratch;
-  const Ran ran = run("capture --out c -- sh -c 'rm -r c; exec " CUPILOT_GUEST " " CUPILOT_SOURCE_DIR
-                      "/tests/data/capture/guest.ptx twice twice'",
+  const Ran ran = run("capture --out c -- sh -c 'rm -r c; exec " CUPILOT_GUEST
+                      " " CUPILOT_SOURCE_DIR "/tests/data/capture/guest.ptx twice twice'",
                       scratch, with_driver);
   CHECK(has(ran, "y[3] = 3"));
   CHECK(has(ran, "nothing more is captured; the program goes on"));

@@ -1,5 +1,6 @@
 // A program that launches kernels as programs with a static CUDA runtime do: guest PTX NAME…. A
-// name that begins with + is launched while a graph is recorded, `dies` ends the program at once.
+// name that begins with + is launched while a graph is recorded, one that begins with @ comes of
+// the program's own fat binary, `dies` ends the program at once.
 #include <cuda.h>
 
 #include <dlfcn.h>
@@ -10,6 +11,10 @@
 #include <iterator>
 #include <string>
 #include <vector>
+
+// As nvcc links a fat binary with a program.
+asm(".section .nv_fatbin, \"a\"\n.align 8\n.incbin \"" CUPILOT_SOURCE_DIR
+    "/tests/data/capture/guest-zstd.fatbin\"\n.text");
 
 namespace {
 
@@ -58,9 +63,14 @@ int main(int argc, char** argv) {
       continue;
     }
     const bool recorded = name[0] == '+';
-    if (recorded) name.erase(0, 1);
+    const bool own = name[0] == '@';
+    if (recorded || own) name.erase(0, 1);
     CUfunction function = nullptr;
-    if (DRIVER(cuModuleGetFunction)(&function, module, name.c_str()) != CUDA_SUCCESS) return 4;
+    if (own) {
+      function = reinterpret_cast<CUfunction (*)(const char*)>(dlsym(library, "fake_function"))(
+          name.c_str());
+    } else if (DRIVER(cuModuleGetFunction)(&function, module, name.c_str()) != CUDA_SUCCESS)
+      return 4;
     void* three[] = {&x, &y, &n};
     void* two[] = {&x, &n};
     void* by_table[] = {&table, &n};

@@ -93,12 +93,12 @@ enum class ReplayOutcome {
   not_done,
 };
 
-struct ReplayOptions {
+struct LaunchReplayOptions {
   int orders = 1;                             // of blocks, warps and lanes to run it in
   std::uint64_t instructions = 300'000'000u;  // of warps, for all blocks; past it some are drawn
 };
 
-struct Replay {
+struct LaunchReplay {
   ReplayOutcome outcome = ReplayOutcome::not_done;
   Rejected fault{};      // refused
   std::string reason{};  // not_done, safe, differs; empty elsewhere
@@ -113,8 +113,8 @@ struct Replay {
 
 // Replays a launch with its buffers at their own addresses, every access checked. Error: the folder
 // cannot be read.
-Result<Replay> replay(const Capture& capture, const CapturedLaunch& launch,
-                      const ReplayOptions& options = {});
+Result<LaunchReplay> replay_launch(const Capture& capture, const CapturedLaunch& launch,
+                                   const LaunchReplayOptions& options = {});
 
 }  // namespace cupilot
 CUPILOT_EXPORTS_END

@@ -27,19 +27,19 @@ constexpr std::uint64_t of_one_block = 200'000'000;  // warp instructions
 constexpr int fallback_sms = 132;
 constexpr std::uint32_t fallback_shared = 232448;
 
-Replay not_done(std::string reason, std::string next) {
-  Replay out;
+LaunchReplay not_done(std::string reason, std::string next) {
+  LaunchReplay out;
   out.reason = std::move(reason);
   out.next = std::move(next);
   return out;
 }
 
-Replay refused(Rejected fault) {
+LaunchReplay refused(Rejected fault) {
   // The interpreter lacks something: that judges no kernel.
   if (fault.code == "run.unsupported" || fault.code == "gate.ptx_syntax")
     return not_done(fault.message + (fault.where.empty() ? "" : " at " + fault.where),
                     "the launch stays in the capture");
-  Replay out;
+  LaunchReplay out;
   out.outcome = ReplayOutcome::refused;
   out.fault = std::move(fault);
   return out;
@@ -146,7 +146,7 @@ Result<void> set_variables(ptx::Module& module, const Capture& capture,
 // One launch, made ready to run any number of times.
 class Replayer {
  public:
-  Replayer(const Capture& capture, const CapturedLaunch& launch, const ReplayOptions& options,
+  Replayer(const Capture& capture, const CapturedLaunch& launch, const LaunchReplayOptions& options,
            ptx::Program& program, LaunchMemory& memory)
       : launch_(launch), options_(options), program_(program), memory_(memory) {
     const auto device = capture.devices.find(launch.device);
@@ -154,23 +154,23 @@ class Replayer {
     blocks_ = static_cast<std::uint64_t>(launch.grid[0] * launch.grid[1] * launch.grid[2]);
   }
 
-  Result<Replay> judge();
+  Result<LaunchReplay> judge();
 
  private:
   ptx::Launch order() const;
   Attempt<ptx::Report> run(std::vector<std::uint64_t> blocks, std::uint64_t budget,
                            std::uint64_t seed);
   // Blocks to run: empty for all of them. nullopt: `out` holds the verdict already.
-  Result<std::optional<std::vector<std::uint64_t>>> choose(Replay& out);
+  Result<std::optional<std::vector<std::uint64_t>>> choose(LaunchReplay& out);
   std::vector<std::uint64_t> draw(std::uint64_t count) const;
   // What a run says by itself; nullopt: it met no fault.
-  Result<std::optional<Replay>> fault_of(const Attempt<ptx::Report>& ran) const;
-  Result<void> compare(const ptx::Report& report, Replay& out);
+  Result<std::optional<LaunchReplay>> fault_of(const Attempt<ptx::Report>& ran) const;
+  Result<void> compare(const ptx::Report& report, LaunchReplay& out);
   void judge_difference(const LaunchMemory::Part& part, const BufferDifference& difference,
-                        Replay& out) const;
+                        LaunchReplay& out) const;
 
   const CapturedLaunch& launch_;
-  const ReplayOptions& options_;
+  const LaunchReplayOptions& options_;
   ptx::Program& program_;
   LaunchMemory& memory_;
   CapturedDevice device_{};
@@ -226,17 +226,17 @@ std::vector<std::uint64_t> Replayer::draw(std::uint64_t count) const {
   return {chosen.begin(), chosen.end()};
 }
 
-Result<std::optional<Replay>> Replayer::fault_of(const Attempt<ptx::Report>& ran) const {
+Result<std::optional<LaunchReplay>> Replayer::fault_of(const Attempt<ptx::Report>& ran) const {
   if (ran.is_error()) return ran.error();
   if (ran.is_rejected()) return std::optional(refused(ran.rejected()));
   if (const std::string missed = memory_.missed(); !missed.empty())
     return std::optional(not_done("it reaches memory that the capture left out: " + missed,
                                   "capture with more --megabytes"));
-  if (ran->faults.empty()) return std::optional<Replay>();
+  if (ran->faults.empty()) return std::optional<LaunchReplay>();
   return std::optional(refused(ptx::rejection_of(*ran)));
 }
 
-Result<std::optional<std::vector<std::uint64_t>>> Replayer::choose(Replay& out) {
+Result<std::optional<std::vector<std::uint64_t>>> Replayer::choose(LaunchReplay& out) {
   std::vector<std::uint64_t> all;
   if (blocks_ <= 1 || launch_.cooperative) return std::optional(all);
   const Attempt<ptx::Report> first = run({0}, of_one_block, 0);
@@ -257,7 +257,7 @@ Result<std::optional<std::vector<std::uint64_t>>> Replayer::choose(Replay& out) 
 }
 
 void Replayer::judge_difference(const LaunchMemory::Part& part, const BufferDifference& difference,
-                                Replay& out) const {
+                                LaunchReplay& out) const {
   if (difference.bytes == 0) return;
   out.type = name_of(difference.type);
   if (difference.rounded) {
@@ -272,7 +272,7 @@ void Replayer::judge_difference(const LaunchMemory::Part& part, const BufferDiff
                            name, difference.first, difference.words);
 }
 
-Result<void> Replayer::compare(const ptx::Report& report, Replay& out) {
+Result<void> Replayer::compare(const ptx::Report& report, LaunchReplay& out) {
   const bool whole = out.blocks_run == out.blocks;
   const ptx::DeviceMemory& memory = memory_.device();
   const std::vector<FloatType> types = float_types(program_);
@@ -302,8 +302,8 @@ Result<void> Replayer::compare(const ptx::Report& report, Replay& out) {
   return {};
 }
 
-Result<Replay> Replayer::judge() {
-  Replay out;
+Result<LaunchReplay> Replayer::judge() {
+  LaunchReplay out;
   auto blocks = choose(out);
   if (!blocks) return blocks.error();
   if (!*blocks) return out;
@@ -333,8 +333,8 @@ Result<Replay> Replayer::judge() {
 
 }  // namespace
 
-Result<Replay> replay(const Capture& capture, const CapturedLaunch& launch,
-                      const ReplayOptions& options) {
+Result<LaunchReplay> replay_launch(const Capture& capture, const CapturedLaunch& launch,
+                                   const LaunchReplayOptions& options) {
   const auto module = capture.modules.find(launch.module);
   if (module == capture.modules.end())
     return not_done("its module was loaded where capture does not see it",
@@ -367,7 +367,7 @@ Result<Replay> replay(const Capture& capture, const CapturedLaunch& launch,
     if (memory.error().code != ErrorCode::not_done) return std::move(memory.error());
     return not_done(memory.error().message, memory.error().hint);
   }
-  Result<Replay> out = Replayer(capture, launch, options, **program, *memory).judge();
+  Result<LaunchReplay> out = Replayer(capture, launch, options, **program, *memory).judge();
   if (!out) return out;
   const std::string unknown = unknown_variable(**program, launch);
   if (out->outcome == ReplayOutcome::differs && !unknown.empty()) {

@@ -34,19 +34,19 @@ GivenLaunch on_x(const std::string& entry, int result = 0) {
   return out;
 }
 
-Replay replayed(const CaptureFolder& folder, const ReplayOptions& options = {}) {
+LaunchReplay replayed(const CaptureFolder& folder, const LaunchReplayOptions& options = {}) {
   const Result<Capture> capture = read_capture(folder.path());
   INFO((capture ? "" : capture.error().message));
   REQUIRE(capture);
   REQUIRE(!capture->launches.empty());
-  Result<Replay> ran = replay(*capture, capture->launches.back(), options);
+  Result<LaunchReplay> ran = replay_launch(*capture, capture->launches.back(), options);
   INFO((ran ? "" : ran.error().message));
   REQUIRE(ran);
   INFO(ran->fault.message << ran->reason);
   return *ran;
 }
 
-Replay replayed(const GivenLaunch& launch, const ReplayOptions& options = {}) {
+LaunchReplay replayed(const GivenLaunch& launch, const LaunchReplayOptions& options = {}) {
   CaptureFolder folder;
   folder.module("ptx", read(data + "guest.ptx"));
   folder.launch(launch);
@@ -61,7 +61,7 @@ bool has(const std::string& text, const std::string& part) {
 }  // namespace
 
 TEST_CASE("a right launch leaves the device's bytes", "[captured]") {
-  const Replay ran = replayed(twice());
+  const LaunchReplay ran = replayed(twice());
   CHECK(ran.outcome == ReplayOutcome::same);
   CHECK(ran.blocks == 4);
   CHECK(ran.blocks_run == 4);
@@ -78,14 +78,14 @@ TEST_CASE("a pointer in memory reaches its buffer", "[captured]") {
 }
 
 TEST_CASE("planted faults are found by the launch alone", "[captured]") {
-  const Replay past = replayed(on_x("past", 700));
+  const LaunchReplay past = replayed(on_x("past", 700));
   CHECK(past.outcome == ReplayOutcome::refused);
   CHECK(past.fault.code == "run.out_of_bounds");
   CHECK(has(past.fault.message, "argument 1"));
-  const Replay racing = replayed(on_x("racing"));
+  const LaunchReplay racing = replayed(on_x("racing"));
   CHECK(racing.outcome == ReplayOutcome::refused);
   CHECK(racing.fault.code == "run.race");
-  const Replay unwritten = replayed(on_x("unwritten"));
+  const LaunchReplay unwritten = replayed(on_x("unwritten"));
   CHECK(unwritten.outcome == ReplayOutcome::refused);
   CHECK(unwritten.fault.code == "run.uninitialised");
 }
@@ -93,7 +93,7 @@ TEST_CASE("planted faults are found by the launch alone", "[captured]") {
 TEST_CASE("other values than the device's are told with their place", "[captured]") {
   GivenLaunch launch = twice();
   launch.buffers[1].after = bytes_of(values(0, 1.5f));
-  const Replay ran = replayed(launch);
+  const LaunchReplay ran = replayed(launch);
   CHECK(ran.outcome == ReplayOutcome::differs);
   CHECK(has(ran.reason, "of argument 2 differ, the first at offset"));
   CHECK(has(ran.reason, "1, on the device 1.5"));
@@ -104,7 +104,7 @@ TEST_CASE("a rounding is no other value", "[captured]") {
   std::vector<float> after = values(0, 1);
   after[7] = std::bit_cast<float>(std::bit_cast<std::uint32_t>(after[7]) + 2);
   launch.buffers[1].after = bytes_of(after);
-  const Replay ran = replayed(launch);
+  const LaunchReplay ran = replayed(launch);
   CHECK(ran.outcome == ReplayOutcome::rounded);
   CHECK(ran.ulps == 2);
   CHECK(ran.type == "fp32");
@@ -112,9 +112,9 @@ TEST_CASE("a rounding is no other value", "[captured]") {
 
 TEST_CASE("a large grid is replayed by some of its blocks", "[captured]") {
   GivenLaunch launch = twice();
-  ReplayOptions few;
+  LaunchReplayOptions few;
   few.instructions = 60;  // of some twenty a block
-  Replay ran = replayed(launch, few);
+  LaunchReplay ran = replayed(launch, few);
   CHECK(ran.outcome == ReplayOutcome::same);
   CHECK(ran.blocks_run < ran.blocks);
   CHECK(ran.blocks_run >= 2);
@@ -128,7 +128,7 @@ TEST_CASE("memory that was left out is no fault of the kernel", "[captured]") {
   y.bytes = y.before.size();
   y.before.resize(64);
   y.after.resize(64);
-  const Replay ran = replayed(launch);
+  const LaunchReplay ran = replayed(launch);
   CHECK(ran.outcome == ReplayOutcome::not_done);
   CHECK(has(ran.reason, "argument 2"));
   CHECK(has(ran.next, "--megabytes"));
@@ -138,7 +138,7 @@ TEST_CASE("a fault of the device that the replay does not meet is not explained 
           "[captured]") {
   GivenLaunch launch = twice();
   launch.result = 700;
-  Replay ran = replayed(launch);
+  LaunchReplay ran = replayed(launch);
   CHECK(ran.outcome == ReplayOutcome::not_done);
   CHECK(has(ran.reason, "CUDA_ERROR_ILLEGAL_ADDRESS"));
   launch.ended = false;
@@ -160,7 +160,7 @@ TEST_CASE("PTX is found in fat binaries, and machine code alone is said", "[capt
                 "\x7f"
                 "ELF and no more");
   folder.launch(twice());
-  const Replay ran = replayed(folder);
+  const LaunchReplay ran = replayed(folder);
   CHECK(ran.outcome == ReplayOutcome::not_done);
   CHECK(has(ran.reason, "machine code and no PTX"));
 }
