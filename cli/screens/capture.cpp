@@ -47,6 +47,11 @@ std::uint64_t kept_bytes(const CapturedLaunch& launch) {
   return sum;
 }
 
+// "1 time", "2 times".
+std::string counted(std::int64_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 // Names what was met and is not in the folder.
 std::vector<std::string> unkept_lines(const CaptureUnkept& unkept, std::int64_t limit) {
   std::vector<std::string> lines;
@@ -80,12 +85,13 @@ std::string capture_text(const Capture& capture, const std::string& ended, std::
     const std::size_t cut = static_cast<std::size_t>(
         std::count_if(one.buffers.begin(), one.buffers.end(),
                       [](const auto& buffer) { return buffer.kept < buffer.bytes; }));
-    text += fmt::format("\n  {}: {} times, {} buffers, {} bytes{}{}", launch_text(one), one.times,
-                        one.buffers.size(), kept_bytes(one),
-                        cut > 0 ? fmt::format(", {} of them in part (--megabytes)", cut) : "",
-                        !one.ended        ? "; the program ended before it"
-                        : one.result != 0 ? "; the device reported " + one.result_name
-                                          : "");
+    text += fmt::format(
+        "\n  {}: {}, {}, {} bytes{}{}", launch_text(one), counted(one.times, "time"),
+        counted(static_cast<std::int64_t>(one.buffers.size()), "buffer"), kept_bytes(one),
+        cut > 0 ? fmt::format(", {} of them in part (--megabytes)", cut) : "",
+        !one.ended        ? "; the program ended before it"
+        : one.result != 0 ? "; the device reported " + one.result_name
+                          : "");
   }
   for (const std::string& line : unkept_lines(capture.unkept, limit)) text += "\n" + line;
   return text + "\n  next: cupilot verify " + capture.folder;

@@ -36,7 +36,7 @@ void* real_dlsym(void* handle, const char* name) {
 
 void* driver_function(const char* name) {
   static std::mutex lock;
-  static std::map<std::string, void*> known;
+  static auto& known = *new std::map<std::string, void*>;  // threads may launch until the very end
   const std::scoped_lock held(lock);
   const auto found = known.find(name);
   if (found != known.end()) return found->second;

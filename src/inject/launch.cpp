@@ -93,7 +93,7 @@ std::uint64_t note_device() {
   CUdevice device = 0;
   if (CUPILOT_CALL(cuCtxGetDevice, &device) != CUDA_SUCCESS) return 0;
   static std::mutex lock;
-  static std::set<CUdevice> noted;
+  static auto& noted = *new std::set<CUdevice>;
   const std::scoped_lock held(lock);
   const auto number = static_cast<std::uint64_t>(device);
   if (!noted.insert(device).second) return number;

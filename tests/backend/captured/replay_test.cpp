@@ -27,9 +27,10 @@ GivenLaunch twice(const std::string& entry = "twice") {
           {{x_at, x, x}, {y_at, bytes_of(values(-1, 0)), bytes_of(values(0, 1))}}};
 }
 
-GivenLaunch on_x(const std::string& entry, int result = 0) {
+GivenLaunch on_x(const std::string& entry, int result = 0,
+                 const std::vector<std::uint64_t>& arguments = {x_at, count}) {
   const std::string x = bytes_of(values(1, 0));
-  GivenLaunch out{entry, {x_at, count}, {{x_at, x, x}}};
+  GivenLaunch out{entry, arguments, {{x_at, x, x}}};
   out.result = result;
   return out;
 }
@@ -82,7 +83,7 @@ TEST_CASE("planted faults are found by the launch alone", "[captured]") {
   CHECK(past.outcome == ReplayOutcome::refused);
   CHECK(past.fault.code == "run.out_of_bounds");
   CHECK(has(past.fault.message, "argument 1"));
-  const LaunchReplay racing = replayed(on_x("racing"));
+  const LaunchReplay racing = replayed(on_x("racing", 0, {x_at}));
   CHECK(racing.outcome == ReplayOutcome::refused);
   CHECK(racing.fault.code == "run.race");
   const LaunchReplay unwritten = replayed(on_x("unwritten"));
