@@ -527,7 +527,7 @@ void add_tunable_verbs(CLI::App& app, Verbs& verbs) {
 }
 
 bool asks_json(int argc, char** argv) {
-  // What stands behind -- is of another program.
+  // Words behind -- are of another program.
   char** const end = std::find(argv + 1, argv + argc, std::string_view("--"));
   return std::any_of(argv + 1, end, [](std::string_view word) { return word == "--json"; });
 }

@@ -1,4 +1,4 @@
-// What `capture` says of the launches that it kept, and `verify` and `sanitize` of their replays.
+// The screens of `capture`, and of `verify` and `sanitize` where they replay launches that it kept.
 #pragma once
 
 #include <string>

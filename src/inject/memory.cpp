@@ -14,7 +14,7 @@ namespace {
 
 constexpr CUdeviceptr page = 4096;
 
-// What an attribute of a pointer says; false: the driver knows none.
+// Asks for an attribute of a pointer; false: the driver knows none.
 template <class T>
 bool attribute(T& out, CUpointer_attribute which, CUdeviceptr address) {
   return CUPILOT_CALL(cuPointerGetAttribute, static_cast<void*>(&out), which, address) ==

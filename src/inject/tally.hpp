@@ -1,4 +1,4 @@
-// How often each distinct launch was met, and what was not kept.
+// Counts how often each distinct launch was met, and what was not kept.
 #pragma once
 
 #include <cstdint>

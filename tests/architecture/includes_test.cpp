@@ -92,13 +92,24 @@ TEST_CASE("each room of src includes only the rooms that it may use", "[architec
   REQUIRE(allowed.size() > 20);
   for (const Include& include : includes_under(root / "src")) {
     const std::string room = room_of(fs::relative(include.file, root / "src").string());
-    if (room == "capi" || room.find("prompts") != std::string::npos) continue;
+    if (room == "capi" || room == "inject" || room.find("prompts") != std::string::npos) continue;
     INFO("a new room needs a row in tests/architecture/rooms.txt: " << room);
     REQUIRE(allowed.contains(room));
     const std::string target = room_of(include.target);
     if (!allowed.contains(target) || target == room) continue;
     INFO(place(include));
     CHECK(may_use(room, target));
+  }
+}
+
+TEST_CASE("what other programs load includes nothing of the library", "[architecture]") {
+  const std::vector<Include> all = includes_under(root / "src/inject");
+  REQUIRE(all.size() > 20);
+  for (const Include& include : all) {
+    INFO(place(include));
+    CHECK_FALSE(allowed.contains(room_of(include.target)));
+    CHECK_FALSE(include.target.starts_with("cupilot/"));
+    CHECK_FALSE(include.target.starts_with("fmt/"));
   }
 }
 

@@ -1,4 +1,4 @@
-// What a replay left in a buffer, beside what the device left there.
+// Compares what a replay left in a buffer with what the device left there.
 #pragma once
 
 #include <cstdint>

@@ -163,7 +163,7 @@ class Replayer {
   // Blocks to run: empty for all of them. nullopt: `out` holds the verdict already.
   Result<std::optional<std::vector<std::uint64_t>>> choose(LaunchReplay& out);
   std::vector<std::uint64_t> draw(std::uint64_t count) const;
-  // What a run says by itself; nullopt: it met no fault.
+  // Judges a run by itself; nullopt: it met no fault.
   Result<std::optional<LaunchReplay>> fault_of(const Attempt<ptx::Report>& ran) const;
   Result<void> compare(const ptx::Report& report, LaunchReplay& out);
   void judge_difference(const LaunchMemory::Part& part, const BufferDifference& difference,
