@@ -58,7 +58,7 @@ std::vector<std::string> unkept_lines(const CaptureUnkept& unkept, std::int64_t 
   const auto add = [&](std::int64_t count, const std::string& text) {
     if (count > 0) lines.push_back(fmt::format("  not kept: {} {}", count, text));
   };
-  add(unkept.beyond, fmt::format("beyond the first {} distinct ones (--launches)", limit));
+  add(unkept.beyond, fmt::format("after {} distinct ones were kept (--launches)", limit));
   add(unkept.other, "of other kernels than --entry names");
   add(unkept.recorded, "that were recorded into graphs");
   add(unkept.graphs, "graph launches, whose kernels ran together");

@@ -55,30 +55,30 @@ Function* real(const char* name) {
 
 bool watched() { return !Aside::now() && !inject::standing_aside(); }
 
-// Runs a launch and keeps it.
-template <class Launch>
-CUresult launched(const inject::Request& request, Launch launch) {
-  if (!watched()) return launch();
+// Does what the program has no part in: a failure ends capturing, and nothing else.
+template <class Work>
+void guarded(Work work) {
   try {
-    const inject::KeptPtr kept = inject::keep_before(request);
-    const CUresult result = launch();
-    if (kept) inject::keep_after(*kept, result);
-    return result;
+    work();
   } catch (const std::exception& error) {
     inject::stand_aside(error.what());
-    return launch();
   }
 }
 
-// Notes something after a call that went well; what fails here is none of the program's concern.
+// Runs a launch and keeps it.
+template <class Launch>
+CUresult launched(const inject::Request& request, Launch launch) {
+  inject::KeptPtr kept;
+  if (watched()) guarded([&] { kept = inject::keep_before(request); });
+  const CUresult result = launch();
+  if (kept) guarded([&] { inject::keep_after(*kept, result); });
+  return result;
+}
+
+// Notes something after a call that went well.
 template <class Note>
 CUresult noted(CUresult result, Note note) {
-  if (result != CUDA_SUCCESS || !watched()) return result;
-  try {
-    note();
-  } catch (const std::exception& error) {
-    inject::stand_aside(error.what());
-  }
+  if (result == CUDA_SUCCESS && watched()) guarded(note);
   return result;
 }
 

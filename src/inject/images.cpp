@@ -218,11 +218,18 @@ std::optional<Known> known_function(CUfunction function) {
 
 std::vector<KnownVariable> known_variables(void* owner) {
   const std::scoped_lock held(state().lock);
-  std::vector<KnownVariable> all = state().variables[owner];
-  const auto library = state().library_of.find(owner);
-  if (library == state().library_of.end()) return all;
-  for (const KnownVariable& one : state().variables[library->second]) all.push_back(one);
-  return all;
+  State& all = state();
+  std::vector<KnownVariable> found = all.variables[owner];
+  const auto add = [&](void* other) {
+    const std::vector<KnownVariable>& more = all.variables[other];
+    found.insert(found.end(), more.begin(), more.end());
+  };
+  // A program may ask the library for a kernel, and its module for a variable, or the other way.
+  for (const auto& [module, library] : all.library_of) {
+    if (module == owner) add(library);
+    if (library == owner) add(module);
+  }
+  return found;
 }
 
 std::string kept_image(void* owner) {

@@ -22,7 +22,7 @@ bool is_of_another_program(const std::string& file) {
       "src/backend/worker/probe.cpp",   "src/backend/worker/roles.cpp",
       "src/backend/worker/runner.cpp",  "src/backend/worker/serve.cpp",
       "src/wisdom/dispatcher_main.cpp"};
-  return files.contains(file);
+  return files.contains(file) || file.starts_with("src/inject/");
 }
 
 struct Hit {

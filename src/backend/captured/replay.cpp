@@ -111,7 +111,9 @@ bool takes_maps(const ptx::Program& program) {
 }
 
 // Names a variable of the module that the entry uses and whose content was not kept; "": none.
-std::string unknown_variable(const ptx::Program& program, const CapturedLaunch& launch) {
+// `filled_later`: only one that no initialiser fills.
+std::string unknown_variable(const ptx::Program& program, const CapturedLaunch& launch,
+                             bool filled_later) {
   for (const ptx::Function* function : functions_of(program)) {
     for (const ptx::Operand& one : function->operands) {
       const bool names =
@@ -122,7 +124,7 @@ std::string unknown_variable(const ptx::Program& program, const CapturedLaunch& 
       if (variable.space != ptx::Space::global && variable.space != ptx::Space::constant) continue;
       const bool known = std::any_of(launch.variables.begin(), launch.variables.end(),
                                      [&](const auto& kept) { return kept.name == variable.name; });
-      if (!known) return variable.name;
+      if (!known && !(filled_later && !variable.initial.empty())) return variable.name;
     }
   }
   return "";
@@ -369,15 +371,19 @@ Result<LaunchReplay> replay_launch(const Capture& capture, const CapturedLaunch&
   }
   Result<LaunchReplay> out = Replayer(capture, launch, options, **program, *memory).judge();
   if (!out) return out;
-  const std::string unknown = unknown_variable(**program, launch);
+  const std::string unknown =
+      unknown_variable(**program, launch, out->outcome == ReplayOutcome::refused);
   if (out->outcome == ReplayOutcome::differs && !unknown.empty()) {
     out->outcome = ReplayOutcome::safe;
     out->reason = "the content of " + unknown + " at the launch is unknown: " + out->reason;
   }
+  if (out->outcome == ReplayOutcome::refused && !unknown.empty())
+    out->notice = "the content of " + unknown + " at the launch is unknown: zeros stood in";
   const auto device = capture.devices.find(launch.device);
   if (device != capture.devices.end() && (*text)->arch > device->second.capability)
-    out->notice = fmt::format(
-        "the module's PTX is for sm_{}: the device ran machine code of its own", (*text)->arch);
+    out->notice +=
+        fmt::format("{}the module's PTX is for sm_{}: the device ran machine code of its own",
+                    out->notice.empty() ? "" : "; ", (*text)->arch);
   out->ptx = std::move((*text)->text);
   return out;
 }
