@@ -16,6 +16,7 @@ namespace cupilot {
 
 class LaunchMemory {
  public:
+  // The launch must outlive it.
   static Result<LaunchMemory> make(const Capture& capture, const CapturedLaunch& launch);
 
   // Writes the content from before the launch into all buffers.
