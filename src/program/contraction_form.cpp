@@ -42,6 +42,7 @@ ContractionText::ContractionText(const Task& task, const GraphSite& site)
   found_ = site.folds.size() == 1 && fold().combine == Combine::sum && find_factors();
   if (!found_) return;
   find_phases();
+  find_window();
   find_direct();
 }
 

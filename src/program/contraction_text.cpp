@@ -40,6 +40,7 @@ std::optional<SiteContraction> ContractionText::contraction() const {
   for (const Phase& phase : phases_) phases *= phase.step;
   out.phases = phases;
   out.planes = planes();
+  out.window = window();
   return out;
 }
 
@@ -69,6 +70,7 @@ std::string ContractionText::text() const {
            index_function("right_index", joined(batch_, n_), *right_) + inside_functions();
   out += batch_struct() + place_struct("Left", "left_place", m_, left_) +
          place_struct("Right", "right_place", n_, right_) + term_struct() + factors();
+  if (window_) out += window_functions();
   return out + store_folded() + store() + extents() + "};\n";
 }
 

@@ -42,6 +42,23 @@ class ContractionText : public StageText {
     int bit = 0;
   };
 
+  // A dimension of the left factor's tensor along which places lie `step` apart and taps, if there
+  // are any, `far`: within a phase.
+  struct Side {
+    std::size_t dimension = 0;
+    StageAxis place{}, tap{};
+    std::int64_t step = 1, far = 0, taps = 1;
+  };
+  // A left factor that is read at places and taps of such dimensions, and at a channel: all terms
+  // of neighbouring places lie in one patch. Sides are in the order of places, the last of them are
+  // the columns and the one before the rows of a patch.
+  struct Window {
+    const StageRead* read = nullptr;
+    std::vector<std::string> at{};
+    std::vector<Side> sides{};
+    StageAxis channel{};
+  };
+
   // Coordinates that a text depends on, through constants too.
   std::set<std::string> axes_of(const std::string& text) const;
   bool find_factors();
@@ -52,6 +69,21 @@ class ContractionText : public StageText {
   void find_direct();
   bool find_taps();
   std::optional<Direct> direct(const std::string& factor) const;
+  void find_window();
+  bool add_dimension(Window& window, std::size_t dimension) const;
+  bool order_sides(Window& window) const;
+  bool is_bound(const Window& window, const std::string& clause) const;
+  const Side* patch_side(bool rows) const;
+  std::vector<Side> outer_sides() const;
+  std::optional<SiteWindow> window() const;
+  std::string side_extent(const Side& side) const;
+  std::string count_of_taps(const Side& side) const;
+  std::string window_numbers() const;
+  std::string window_place(const char* name, const Side* side) const;
+  std::string window_slice() const;
+  std::string window_values() const;
+  std::string window_term() const;
+  std::string window_functions() const;
   const Phase* phase_of(const std::string& axis) const;
   Expr extent_in_phase(const StageAxis& axis) const;
 
@@ -82,6 +114,7 @@ class ContractionText : public StageText {
   std::vector<Tap> taps_{};
   std::vector<std::string> place_clauses_{};  // conditions without a tap
   std::optional<Direct> left_{}, right_{};    // both or none
+  std::optional<Window> window_{};
 };
 
 }  // namespace cupilot

@@ -31,12 +31,22 @@ std::optional<SiteTiles> tiles_of(const Task& task, const GraphSite& site);
 // `struct Graph` of such a graph.
 std::string tile_text(const Task& task, const GraphSite& site);
 
+// A contraction whose left factor is read in patches of a plane: extents of places, within a phase,
+// and channels; the most taps of a phase; how far neighbouring places lie apart and how far all
+// taps of one reach.
+struct SiteWindow {
+  Expr outer = 1, rows = 1, columns = 1, channels = 1;
+  std::int64_t outer_taps = 1, taps = 1;
+  std::int64_t row_step = 1, row_reach = 0, column_step = 1, column_reach = 0;
+};
+
 // A sum of products of two factors that are found by coordinates: extents of what both depend on,
 // each alone, and of the sum.
 struct SiteContraction {
   Expr batch = 1, m = 1, n = 1, k = 1;
   std::int64_t phases = 1;  // kinds of places whose terms are others; m is of one of them
   std::int64_t planes = 1;  // parts of an operand on tensor cores; 2: the class is an emulation
+  std::optional<SiteWindow> window{};
 };
 std::optional<SiteContraction> contraction_of(const Task& task, const GraphSite& site);
 

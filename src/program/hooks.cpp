@@ -185,7 +185,8 @@ bool is_product(const Task& task) {
 Tunable given_graph(const Tunable& tunable, const Task& task, const GraphSite& site,
                     const std::string& text, const NamedExprs& more) {
   Tunable out = tunable;
-  const char* terms = tunable.anchor == "contraction" ? "#include \"cupilot/terms.cuh\"\n" : "";
+  const bool of_terms = tunable.anchor == "contraction" || tunable.anchor == "window";
+  const char* terms = of_terms ? "#include \"cupilot/terms.cuh\"\n" : "";
   out.text = row_headers + std::string(terms) + text + tunable.text;
   NamedExprs sizes = sizes_of(task, site);
   sizes.insert(sizes.end(), more.begin(), more.end());
@@ -204,15 +205,28 @@ std::optional<Tunable> as_contraction(const Tunable& tunable, const Task& task) 
   const auto site = graph_site(task);
   if (!site || !site->joins.empty() || is_product(task)) return std::nullopt;
   const auto found = contraction_of(task, *site);
-  if (!found) return std::nullopt;
-  return given_graph(tunable, task, *site, contraction_text(task, *site),
-                     {{"graph_batch", product_of({found->batch, found->phases})},
+  if (!found || (tunable.anchor == "window" && !found->window)) return std::nullopt;
+  NamedExprs sizes = {{"graph_batch", product_of({found->batch, found->phases})},
                       {"graph_phases", found->phases},
                       {"graph_planes", found->planes},
                       {"graph_m", found->m},
                       {"graph_n", found->n},
                       {"graph_k", found->k},
-                      {"graph_largest", largest_of(task)}});
+                      {"graph_largest", largest_of(task)}};
+  if (tunable.anchor == "window") {
+    const SiteWindow& window = *found->window;
+    sizes.insert(sizes.end(), {{"graph_outer", window.outer},
+                               {"graph_across", window.columns},
+                               {"graph_down", window.rows},
+                               {"graph_channels", window.channels},
+                               {"graph_taps", window.taps},
+                               {"graph_outer_taps", window.outer_taps},
+                               {"graph_row_step", window.row_step},
+                               {"graph_row_reach", window.row_reach},
+                               {"graph_column_step", window.column_step},
+                               {"graph_column_reach", window.column_reach}});
+  }
+  return given_graph(tunable, task, *site, contraction_text(task, *site), sizes);
 }
 
 // Graphs that no other form serves: a row of theirs is a block's.
@@ -365,6 +379,7 @@ std::optional<Tunable> with_hooks(const Tunable& tunable, const Task& task) {
   auto out = tunable.anchor == "matmul"        ? after_product(tunable, task)
              : tunable.anchor == "gather"      ? in_tiles(tunable, task)
              : tunable.anchor == "contraction" ? as_contraction(tunable, task)
+             : tunable.anchor == "window"      ? as_contraction(tunable, task)
              : tunable.anchor == "local"       ? in_blocks(tunable, task)
                                                : over_rows(tunable, task);
   if (!out) return std::nullopt;

@@ -1,0 +1,429 @@
+/* cupilot tunable 2
+{
+  "name": "window_patch",
+  "family": "windowed",
+  "anchor": "window",
+  "summary": "a convolution by wgmma, for sm_90a: a patch of x is rounded once and kept in shared memory, where every tap finds its places as a shifted matrix",
+  "provides": ["window_patch"],
+  "requires": ["window_patch"],
+  "when": ["class.tf32 || class.fp32_emulated || class.bf16x3 || class.bf16 || class.fp16"],
+  "parameters": {
+    "GROUPS": {"name": "groups", "technique": "window_patch", "domain": [1, 2, 3], "plain": 2},
+    "PARTS": {"name": "parts", "technique": "window_patch", "domain": [1, 2, 3, 4], "plain": 2},
+    "BLOCK_N": {"name": "tile_n", "technique": "window_patch", "domain": [8, 16, 24, 32, 48, 64, 96, 128, 192], "plain": 64},
+    "LINE": {"name": "line", "technique": "window_patch", "domain": [8, 64], "plain": 8},
+    "ACROSS": {"name": "across_parts", "technique": "window_patch", "domain": [1, 2, 4, 8], "plain": 2},
+    "CHANNELS": {"name": "channels", "technique": "window_patch", "domain": [8, 16, 32], "plain": 8},
+    "STEPS": {"name": "steps", "technique": "window_patch", "domain": [1, 2, 3, 4, 5, 6, 8, 9], "plain": 3},
+    "STAGES": {"name": "ring", "technique": "window_patch", "domain": [2, 3, 4, 6, 8], "plain": 3},
+    "MIN_BLOCKS": {"name": "min_blocks", "technique": "launch_bounds", "domain": [1, 2, 3], "plain": 1}
+  },
+  "let": {
+    "threads": "128 * GROUPS + 128",
+    "pieces": "GROUPS * PARTS",
+    "tile_rows": "64 / LINE * (pieces / ACROSS)",
+    "tile_columns": "LINE * ACROSS",
+    "patch_rows": "(tile_rows - 1) * graph_row_step + graph_row_reach + 1",
+    "patch_columns": "(tile_columns - 1) * graph_column_step + graph_column_reach + 1",
+    "patch_pitch": "cdiv(patch_columns, graph_column_step) * graph_column_step",
+    "patch_bytes": "graph_planes * CHANNELS * patch_rows * patch_pitch * 4",
+    "slab_steps": "graph_taps * CHANNELS / 8",
+    "step_bytes": "graph_planes * 32 * BLOCK_N",
+    "shared_all": "2 * patch_bytes + STAGES * STEPS * step_bytes",
+    "sums": "PARTS * BLOCK_N / 2",
+    "held": "sums + 2 * PARTS + 28"
+  },
+  "restrict": [
+    "dev.cc == 90",
+    "pieces % ACROSS == 0",
+    "STEPS <= slab_steps",
+    "patch_rows * patch_pitch <= 16383",
+    "held <= 255",
+    "max(held, 80) * threads * MIN_BLOCKS <= dev.registers",
+    "(shared_all + 2048) * MIN_BLOCKS <= dev.shared"
+  ],
+  "registers": "max(held, 80)",
+  "plan": {
+    "require": ["graph_largest <= 2147483648"],
+    "let": {
+      "tiles": "cdiv(graph_down, tile_rows) * cdiv(graph_across, tile_columns) * graph_outer * cdiv(graph_n, BLOCK_N)",
+      "slabs": "graph_outer_taps * cdiv(graph_channels, CHANNELS)",
+      "quads": "graph_batch * cdiv(graph_n, BLOCK_N) * slabs * slab_steps * 2 * BLOCK_N"
+    },
+    "buffers": [{"name": "ordered", "bytes": "quads * graph_planes * 16"}],
+    "launches": [
+      {"name": "order", "entry": "window_order", "grid": ["cdiv(quads, 256)"], "block": [256], "args": ["graph", "ordered"]},
+      {"name": "main", "entry": "window_patch", "grid": ["tiles * graph_batch"], "block": ["threads"], "shared": "shared_all + 128", "args": ["graph", "ordered"]}
+    ]
+  },
+  "model": {
+    "let": {
+      "products": "graph_planes == 2 ? 3 : 1",
+      "near": "sums * (graph_operations + 8)",
+      "elements": "CHANNELS * patch_rows * patch_columns",
+      "rate": "dev.ops.tf32 > 0 ? dev.ops.tf32 : 2048"
+    },
+    "blocks": "tiles * graph_batch",
+    "threads": "threads",
+    "registers": "max(held, 80)",
+    "shared_bytes": "shared_all + 2048",
+    "rounds": "256 * slabs / graph_phases",
+    "math": "256 * pieces * products * 128 * max(BLOCK_N, 32 + BLOCK_N / 2) * graph_taps * CHANNELS / rate",
+    "issue": "256 * (elements * 6 / 32 + 4 * GROUPS * slab_steps * PARTS * products * 6) / 4",
+    "shared": "256 * (elements * graph_planes / 32 + pieces * products * slab_steps * (16 + BLOCK_N / 4))",
+    "fill": "256 * (elements * graph_widest + slab_steps * step_bytes) / 24",
+    "chain": "256 * (200 + 60 * cdiv(slab_steps, STEPS))",
+    "latency": "256 * 800 * cdiv(elements, 96 * 16)",
+    "ahead": "1",
+    "ends": "256 * cdiv(tiles * graph_batch, dev.sms) * (4 * GROUPS * near / 4 + 2500 / max(1, MIN_BLOCKS))",
+    "start": "256 * 4000",
+    "l2": "graph_bytes + tiles * graph_batch * slabs / graph_phases * (elements * graph_widest + slab_steps * step_bytes)",
+    "dram": "graph_bytes",
+    "launches": "2",
+    "traits": {"tile": "256 * sums", "slab": "256 * CHANNELS", "groups": "256 * GROUPS", "line": "256 * LINE"}
+  }
+}
+*/
+// A block computes a rectangle of places, of GROUPS PARTS pieces of 64, by BLOCK_N channels. It
+// walks taps of outer sides and slabs of CHANNELS channels; of each a patch of x, all that the
+// rectangle's places need, comes rounded to shared memory, four channels of an element together.
+// So eight neighbouring places are eight rows of a matrix without swizzle, wherever a tap moves
+// them. Three warps fill patches, one orders weights copied, which another kernel has rounded and
+// laid out as they are multiplied; warpgroups of consumers do nothing but multiply.
+#include "cupilot/barrier.cuh"
+#include "cupilot/tma.cuh"
+#include "cupilot/wgmma.cuh"
+
+constexpr int PLANES = Graph::PLANES;
+constexpr int THREADS = 128 * GROUPS + 128, FILLERS = 96, BATCH = 4;
+constexpr int PIECE_ROWS = 64 / LINE, TILE_ROWS = PIECE_ROWS * (GROUPS * PARTS / ACROSS);
+constexpr int TILE_COLUMNS = LINE * ACROSS;
+constexpr int PATCH_ROWS = (TILE_ROWS - 1) * Graph::ROW_STEP + Graph::ROW_REACH + 1;
+constexpr int PATCH_COLUMNS = (TILE_COLUMNS - 1) * Graph::COLUMN_STEP + Graph::COLUMN_REACH + 1;
+// Columns that lie a whole number of steps apart are neighbours.
+constexpr int SPAN = (PATCH_COLUMNS + Graph::COLUMN_STEP - 1) / Graph::COLUMN_STEP;
+constexpr int PITCH = SPAN * Graph::COLUMN_STEP, PATCH = PATCH_ROWS * PITCH;
+constexpr int QUADS = CHANNELS / 4, DEPTHS = CHANNELS / 8;
+constexpr int PATCH_BYTES = PLANES * QUADS * PATCH * 16;
+constexpr int STEP_BYTES = PLANES * 32 * BLOCK_N, STAGE_BYTES = STEPS * STEP_BYTES;
+constexpr int MOST_STEPS = Graph::MOST_TAPS * DEPTHS;
+
+// A matrix whose lines run along K in shared memory without swizzle: units of 16 bytes, eight lines
+// of which lie together; how far the second unit of a line and the next eight lines lie.
+__device__ __forceinline__ unsigned long long unit_descriptor(unsigned address, int next_unit,
+                                                              int next_lines) {
+  return (address & 0x3ffff) >> 4 | static_cast<unsigned long long>(next_unit) << 16 |
+         static_cast<unsigned long long>(next_lines) << 32;
+}
+// Copies `bytes`, a multiple of 16, counted on `barrier` as they land.
+__device__ __forceinline__ void copy_bytes(unsigned to, const void* from, int bytes,
+                                           unsigned barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+          "r"(to),
+      "l"(from), "r"(bytes), "r"(barrier)
+      : "memory");
+}
+
+// Splits a value into what the tensor core keeps and the rest. It cuts off bits; three eighths of
+// the last one that it keeps are added before, up to three quarters by the value's size.
+__device__ __forceinline__ unsigned plane_of(float& value) {
+  const unsigned out = __float_as_uint(value * (1.0f + 0x3p-13f));
+  if constexpr (PLANES > 1) value -= __uint_as_float(out & 0xffffe000u);
+  return out;
+}
+// Four neighbouring channels into each plane, whose units lie `apart`.
+__device__ __forceinline__ void put_planes(float (&of)[4], uint4* to, int apart) {
+#pragma unroll
+  for (int plane = 0; plane < PLANES; ++plane) {
+    const unsigned x = plane_of(of[0]), y = plane_of(of[1]), z = plane_of(of[2]),
+                   w = plane_of(of[3]);
+    to[plane * apart] = make_uint4(x, y, z, w);
+  }
+}
+
+// A block's work.
+struct Work {
+  Graph::Batch batch;
+  Graph::Taps taps;
+  int outer, row, column, channel;  // first places, first channel of results
+  int slabs, steps, rounds;         // of channels, of a round, all
+  long long weights;                // bytes before the first of its own
+
+  __device__ __forceinline__ Work(const Graph& graph, int block) {
+    const int batches = graph.batches(), number = block % batches;
+    batch = graph.batch_place(number);
+    taps = graph.window_taps(batch);
+    int tile = block / batches;
+    const int over = (graph.n_count() + BLOCK_N - 1) / BLOCK_N;
+    const int along = (graph.window_columns() + TILE_COLUMNS - 1) / TILE_COLUMNS;
+    const int down = (graph.window_rows() + TILE_ROWS - 1) / TILE_ROWS;
+    const int first = tile % over;
+    tile /= over;
+    column = tile % along * TILE_COLUMNS;
+    tile /= along;
+    row = tile % down * TILE_ROWS;
+    outer = tile / down;
+    channel = first * BLOCK_N;
+    slabs = (graph.window_channels() + CHANNELS - 1) / CHANNELS;
+    steps = taps.rows * taps.columns * DEPTHS;
+    rounds = steps > 0 ? taps.outer * slabs : 0;
+    weights = static_cast<long long>(number * over + first) * (Graph::OUTER_TAPS * slabs) *
+              (MOST_STEPS * STEP_BYTES);
+  }
+};
+
+// Rounds and lays out all weights: for each batch, tile of channels, outer tap, slab and step (a
+// tap with eight channels) a matrix of BLOCK_N lines.
+extern "C" __global__ void __launch_bounds__(256)
+    window_order(GRAPH_PARAMETERS, uint4* __restrict__ ordered) {
+  const Graph graph{GRAPH_ARGUMENTS};
+  const int over = (graph.n_count() + BLOCK_N - 1) / BLOCK_N;
+  const int slabs = (graph.window_channels() + CHANNELS - 1) / CHANNELS;
+  long long rest = blockIdx.x * 256ll + threadIdx.x;
+  const int line = static_cast<int>(rest % BLOCK_N), quad = static_cast<int>(rest / BLOCK_N % 2);
+  rest /= 2 * BLOCK_N;
+  const long long step_number = rest;
+  const int step = static_cast<int>(rest % MOST_STEPS);
+  rest /= MOST_STEPS;
+  const int slab = static_cast<int>(rest % slabs);
+  rest /= slabs;
+  const int outer = static_cast<int>(rest % Graph::OUTER_TAPS);
+  rest /= Graph::OUTER_TAPS;
+  const int tile = static_cast<int>(rest % over), number = static_cast<int>(rest / over);
+  if (number >= graph.batches()) return;
+  const Graph::Batch batch = graph.batch_place(number);
+  const Graph::Taps taps = graph.window_taps(batch);
+  const int tap = step / DEPTHS;
+  if (tap >= taps.rows * taps.columns || outer >= taps.outer) return;
+  const Graph::Right right = graph.right_place(batch, tile * BLOCK_N + line);
+  float values[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int channel = slab * CHANNELS + step % DEPTHS * 8 + quad * 4 + i;
+    values[i] = 0.0f;
+    if (channel < graph.window_channels() && right.present) {
+      const int term =
+          graph.window_term(batch, channel, outer, tap / taps.columns, tap % taps.columns);
+      values[i] = graph.right_factor(right, graph.term_place(batch, term));
+    }
+  }
+  put_planes(values, ordered + step_number * (PLANES * 2 * BLOCK_N) + quad * BLOCK_N + line,
+             2 * BLOCK_N);
+}
+
+// The ring's places and parities.
+template <int COUNT>
+struct Turn {
+  int at = 0;
+  unsigned parity = 0;
+  __device__ __forceinline__ void next() {
+    at = at + 1 == COUNT ? 0 : at + 1;
+    if (at == 0) parity ^= 1;
+  }
+};
+
+struct Rings {
+  unsigned patches, stages;  // shared addresses
+  unsigned full_patch, empty_patch, full_stage, empty_stage;
+};
+
+// Fills patches: one of FILLERS threads.
+__device__ __forceinline__ void fill(const Graph& graph, const Work& work, const Rings& rings,
+                                     unsigned char* memory, int thread) {
+  constexpr int PLACES = PATCH_ROWS * PATCH_COLUMNS, ITEMS = QUADS * PLACES;
+  const int top =
+      graph.window_row(work.batch, work.row, Graph::ROW_FAR < 0 ? work.taps.rows - 1 : 0);
+  const int left = graph.window_column(work.batch, work.column,
+                                       Graph::COLUMN_FAR < 0 ? work.taps.columns - 1 : 0);
+  Turn<2> turn;
+#pragma unroll 1
+  for (int round = 0; round < work.rounds; ++round, turn.next()) {
+    const Graph::Slice slice = graph.window_slice(work.batch, work.outer, round / work.slabs);
+    const int channel = round % work.slabs * CHANNELS;
+    uint4* const patch = reinterpret_cast<uint4*>(memory + turn.at * PATCH_BYTES);
+    wait_barrier(rings.empty_patch + turn.at * 8, turn.parity ^ 1);
+#pragma unroll 1
+    for (int first = thread; first < ITEMS; first += FILLERS * BATCH) {
+      float values[BATCH][4];
+#pragma unroll
+      for (int i = 0; i < BATCH; ++i) {
+        const int item = first + i * FILLERS, place = item % PLACES;
+        const int own = item < ITEMS ? channel + item / PLACES * 4 : 1 << 30;
+        graph.window_values(work.batch, slice, own, top + place / PATCH_COLUMNS,
+                            left + place % PATCH_COLUMNS, values[i]);
+      }
+#pragma unroll
+      for (int i = 0; i < BATCH; ++i) {
+        const int item = first + i * FILLERS, place = item % PLACES;
+        const int column = place % PATCH_COLUMNS;
+        if (item < ITEMS)
+          put_planes(values[i],
+                     patch + item / PLACES * PATCH + place / PATCH_COLUMNS * PITCH +
+                         column % Graph::COLUMN_STEP * SPAN + column / Graph::COLUMN_STEP,
+                     QUADS * PATCH);
+      }
+    }
+    fence_for_copies();
+    __syncwarp();
+    if (thread % 32 == 0) arrive(rings.full_patch + turn.at * 8);
+  }
+}
+
+// Copies weights: one thread.
+__device__ __forceinline__ void copy_weights(const Work& work, const Rings& rings,
+                                             const uint4* ordered) {
+  const char* from = reinterpret_cast<const char*>(ordered) + work.weights;
+  Turn<STAGES> turn;
+#pragma unroll 1
+  for (int round = 0; round < work.rounds; ++round, from += MOST_STEPS * STEP_BYTES) {
+#pragma unroll 1
+    for (int first = 0; first < work.steps; first += STEPS, turn.next()) {
+      const int bytes = min(STEPS, work.steps - first) * STEP_BYTES;
+      const unsigned full = rings.full_stage + turn.at * 8;
+      wait_barrier(rings.empty_stage + turn.at * 8, turn.parity ^ 1);
+      arrive_expecting(full, bytes);
+      copy_bytes(rings.stages + turn.at * STAGE_BYTES, from + first * STEP_BYTES, bytes, full);
+    }
+  }
+}
+
+// How far a tap lies from the patch's first element, in units.
+__device__ __forceinline__ int tap_distance(const Graph::Taps& taps, int row, int column) {
+  if (Graph::ROW_FAR < 0) row -= taps.rows - 1;
+  if (Graph::COLUMN_FAR < 0) column -= taps.columns - 1;
+  const int across = column * Graph::COLUMN_FAR;
+  return row * Graph::ROW_FAR * PITCH + across % Graph::COLUMN_STEP * SPAN +
+         across / Graph::COLUMN_STEP;
+}
+
+struct Sums {
+  float at[PARTS][BLOCK_N / 2];
+
+  __device__ __forceinline__ Sums() {
+#pragma unroll
+    for (int part = 0; part < PARTS; ++part) {
+#pragma unroll
+      for (int i = 0; i < BLOCK_N / 2; ++i) at[part][i] = 0.0f;
+    }
+  }
+  __device__ __forceinline__ void settle_all() {
+#pragma unroll
+    for (int part = 0; part < PARTS; ++part) settle(at[part]);
+  }
+  // Products of one step.
+  __device__ __forceinline__ void add(const unsigned long long (&places)[PARTS], int far,
+                                      unsigned long long channels) {
+#pragma unroll
+    for (int product = PLANES > 1 ? 0 : 2; product < 3; ++product) {
+      const int of_a = product == 0, of_b = product == 1;
+#pragma unroll
+      for (int part = 0; part < PARTS; ++part)
+        Wgmma<BLOCK_N>::template multiply<float, 0, 0>(at[part],
+                                                       places[part] + (far + of_a * QUADS * PATCH),
+                                                       channels + of_b * 2 * BLOCK_N, 1);
+    }
+  }
+};
+
+__device__ __forceinline__ void consume(const Graph& graph, const Work& work, const Rings& rings) {
+  const int thread = static_cast<int>(threadIdx.x), group = __shfl_sync(~0u, thread / 128, 0), lane = thread % 32;
+  unsigned long long places[PARTS];
+#pragma unroll
+  for (int part = 0; part < PARTS; ++part) {
+    const int piece = group * PARTS + part;
+    const int far = piece / ACROSS * PIECE_ROWS * Graph::ROW_STEP * PITCH + piece % ACROSS * LINE;
+    places[part] =
+        unit_descriptor(rings.patches + far * 16, PATCH, LINE == 8 ? Graph::ROW_STEP * PITCH : 8);
+  }
+  Sums sums;
+  Turn<2> patch;
+  Turn<STAGES> stage;
+  int behind_patch = -1, behind_stage = -1;
+#pragma unroll 1
+  for (int round = 0; round < work.rounds; ++round, patch.next()) {
+    const int base = patch.at * (PATCH_BYTES / 16);
+    int row = 0, column = 0, depth = 0;
+    wait_barrier(rings.full_patch + patch.at * 8, patch.parity);
+#pragma unroll 1
+    for (int first = 0; first < work.steps; first += STEPS, stage.next()) {
+      const int count = min(STEPS, work.steps - first);
+      unsigned long long channels =
+          unit_descriptor(rings.stages + stage.at * STAGE_BYTES, BLOCK_N, 8);
+      wait_barrier(rings.full_stage + stage.at * 8, stage.parity);
+      sums.settle_all();
+      multiply_fence();
+#pragma unroll 1
+      for (int step = 0; step < count; ++step) {
+        sums.add(places, base + tap_distance(work.taps, row, column) + depth * 2 * PATCH, channels);
+        channels += STEP_BYTES / 16;
+        depth = depth + 1 == DEPTHS ? 0 : depth + 1;
+        if (depth == 0) column = column + 1 == work.taps.columns ? 0 : column + 1;
+        if (depth == 0 && column == 0) ++row;
+      }
+      multiply_commit();
+      multiply_wait<1>();
+      if (lane == 0 && behind_stage >= 0) arrive(rings.empty_stage + behind_stage * 8);
+      if (lane == 0 && behind_patch >= 0) arrive(rings.empty_patch + behind_patch * 8);
+      behind_stage = stage.at;
+      behind_patch = first + STEPS < work.steps ? -1 : patch.at;
+    }
+  }
+  multiply_wait<0>();
+  sums.settle_all();
+  const int rows = graph.window_rows(), columns = graph.window_columns();
+#pragma unroll
+  for (int i = 0; i < 2 * PARTS; ++i) {
+    const int piece = group * PARTS + i / 2,
+              in_piece = thread % 128 / 32 * 16 + lane / 4 + i % 2 * 8;
+    const int row = work.row + piece / ACROSS * PIECE_ROWS + in_piece / LINE;
+    const int column = work.column + piece % ACROSS * LINE + in_piece % LINE;
+    if (row >= rows || column >= columns) continue;
+    const Graph::Left left =
+        graph.left_place(work.batch, (work.outer * rows + row) * columns + column);
+    if (!left.present) continue;
+#pragma unroll
+    for (int j = 0; j < BLOCK_N / 4; ++j) {
+      const Graph::Right right =
+          graph.right_place(work.batch, work.channel + j / 2 * 8 + j % 2 + lane % 4 * 2);
+      if (right.present) graph.store(left, right, sums.at[i / 2][j / 2 * 4 + i % 2 * 2 + j % 2]);
+    }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
+    window_patch(GRAPH_PARAMETERS, const uint4* __restrict__ ordered) {
+  extern __shared__ __align__(128) unsigned char memory[];
+  __shared__ Barrier barriers[4 + 2 * STAGES];
+  const Graph graph{GRAPH_ARGUMENTS};
+  const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(barriers));
+  const Rings rings = {static_cast<unsigned>(__cvta_generic_to_shared(memory)),
+                       static_cast<unsigned>(__cvta_generic_to_shared(memory)) + 2 * PATCH_BYTES,
+                       at,
+                       at + 16,
+                       at + 32,
+                       at + 32 + 8 * STAGES};
+  if (threadIdx.x == 0) {
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      init_barrier(rings.full_patch + i * 8, FILLERS / 32);
+      init_barrier(rings.empty_patch + i * 8, 4 * GROUPS);
+    }
+#pragma unroll
+    for (int i = 0; i < STAGES; ++i) {
+      init_barrier(rings.full_stage + i * 8, 1);
+      init_barrier(rings.empty_stage + i * 8, 4 * GROUPS);
+    }
+    publish_barriers();
+  }
+  __syncthreads();
+  const Work work(graph, static_cast<int>(blockIdx.x));
+  const int beside = static_cast<int>(threadIdx.x) - 128 * GROUPS;
+  if (beside < 0) {
+    consume(graph, work, rings);
+  } else if (beside < FILLERS) {
+    fill(graph, work, rings, memory, beside);
+  } else if (beside == FILLERS) {
+    copy_weights(work, rings, ordered);
+  }
+}

@@ -1,0 +1,115 @@
+// Convolutions from patches in shared memory: every form of a window is right by its reference.
+#include <cupilot/family.hpp>
+
+#include "support/graph.hpp"
+#include "tests/backend/template_kernels.hpp"
+
+namespace cupilot {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+using support::graph_task;
+using support::input;
+using support::output;
+
+struct Window {
+  const char* kind;
+  std::vector<Expr> x, weight, result;
+  std::map<std::string, Attribute> attributes{};
+};
+
+// A convolution with a bias and an operator behind it; `before`: one in front of it too.
+Task window_task(const Window& window, Precision precision, bool before) {
+  std::vector<Operation> operations;
+  if (before) operations.push_back({"before", "relu", {"x"}, {"r"}});
+  operations.push_back(
+      {"conv", window.kind, {before ? "r" : "x", "k", "b"}, {"c"}, window.attributes});
+  operations.push_back({"act", "tanh", {"c"}, {"y"}});
+  auto task =
+      graph_task({input("x", window.x), input("k", window.weight), input("b", {window.result[1]}),
+                  output("y", window.result)},
+                 std::move(operations),
+                 {{"n", 2}, {"ch", 10}, {"o", 20}, {"d", 5}, {"h", 11}, {"w", 19}}, precision);
+  REQUIRE(task);
+  return *task;
+}
+
+const std::vector<Expr> plane = {"n", "ch", "h", "w"};
+const Values small = {{"GROUPS", 1}, {"PARTS", 1}, {"BLOCK_N", 16},
+                      {"ACROSS", 1}, {"STEPS", 1}, {"STAGES", 2}};
+const Values wide = {{"GROUPS", 2},    {"PARTS", 2}, {"BLOCK_N", 24}, {"ACROSS", 2},
+                     {"CHANNELS", 16}, {"STEPS", 2}, {"STAGES", 3}};
+
+TEST_CASE("patches serve planes at every stride, dilation and padding", "[hooks][threads]") {
+  const std::vector<Window> windows = {
+      {"conv2d", plane, {"o", "ch", 3, 3}, {"n", "o", "h-2", "w-2"}},
+      {"conv2d", plane, {"o", "ch", 5, 7}, {"n", "o", "h", "w-2"}, {{"padding", Integers{2, 2}}}},
+      {"conv2d", plane, {"o", "ch", 1, 4}, {"n", "o", "h", "w-3"}},
+      {"conv2d",
+       plane,
+       {"o", "ch", 3, 2},
+       {"n", "o", "(h-1)/2+1", "(w-1)/3+1"},
+       {{"stride", Integers{2, 3}}, {"padding", Integers{1, 1}}, {"dilation", Integers{1, 2}}}},
+      {"conv2d",
+       plane,
+       {"o", 5, 3, 3},
+       {"n", "o", "h-2", "w"},
+       {{"padding", Integers{1, 1}}, {"dilation", Integers{2, 1}}, {"groups", std::int64_t{2}}}}};
+  for (const Window& window : windows) {
+    check_accepted(window_task(window, Precision::tf32, false), "window_patch", wide);
+    check_accepted(window_task(window, Precision::fp32_emulated, true), "window_patch", small);
+  }
+  Values lines = wide;
+  lines["LINE"] = 64;
+  lines["ACROSS"] = 1;
+  check_accepted(window_task(windows[0], Precision::fp32_emulated, false), "window_patch", lines);
+}
+
+TEST_CASE("patches serve lines, spaces and single taps", "[hooks][threads]") {
+  const std::vector<Window> windows = {
+      {"conv1d", {"n", "ch", "w"}, {"o", "ch", 3}, {"n", "o", "w-2"}},
+      {"conv3d",
+       {"n", "ch", "d", "h", "w"},
+       {"o", "ch", 3, 2, 3},
+       {"n", "o", "d", "h-1", "w-2"},
+       {{"padding", Integers{1, 0, 0}}}},
+      {"conv2d", plane, {"o", "ch", 1, 1}, {"n", "o", "h", "w"}}};
+  for (const Window& window : windows) {
+    check_accepted(window_task(window, Precision::tf32, false), "window_patch", small);
+    check_accepted(window_task(window, Precision::tf32, true), "window_patch", small);
+  }
+}
+
+TEST_CASE("patches serve the phases of transposed windows", "[hooks][threads]") {
+  const std::vector<Window> windows = {
+      {"conv_transpose2d", plane, {"ch", "o", 3, 4}, {"n", "o", "h+2", "w+3"}},
+      // Taps two apart at steps of three: each phase has other taps, 2, 1 and 1 of them.
+      {"conv_transpose2d",
+       plane,
+       {"ch", 10, 4, 3},
+       {"n", "20", "(h-1)*3+5", "w*2"},
+       {{"stride", Integers{3, 2}},
+        {"padding", Integers{1, 1}},
+        {"dilation", Integers{2, 1}},
+        {"output_padding", Integers{0, 1}},
+        {"groups", std::int64_t{2}}}},
+      // Every second place is reached by no tap.
+      {"conv_transpose2d",
+       plane,
+       {"ch", 10, 3, 1},
+       {"n", "10", "(h-1)*2+5", "w"},
+       {{"stride", Integers{2, 1}}, {"dilation", Integers{2, 1}}}}};
+  for (const Window& window : windows) {
+    check_accepted(window_task(window, Precision::tf32, false), "window_patch", wide);
+    check_accepted(window_task(window, Precision::fp32_emulated, true), "window_patch", small);
+  }
+}
+
+TEST_CASE("patches are for tensor cores", "[hooks]") {
+  const Window window{"conv2d", plane, {"o", "ch", 3, 3}, {"n", "o", "h-2", "w-2"}};
+  const auto strict = window_task(window, Precision::fp32_strict, false);
+  CHECK(named(templates_of(builtin_families(), strict), strict, "window_patch") == nullptr);
+}
+
+}  // namespace
+}  // namespace cupilot
