@@ -42,7 +42,7 @@ void ContractionText::find_window() {
     const std::string opening = "real(" + read.name + "(";
     if (!read.at.empty() || !a_.starts_with(opening) || !a_.ends_with("))")) continue;
     std::size_t close = 0;
-    Window found{&read, arguments_at(a_, opening.size() - 1, close), {}, {}};
+    Window found{.read = &read, .at = arguments_at(a_, opening.size() - 1, close)};
     if (close + 2 != a_.size() || found.at.size() != read.extents.size()) return;
     for (std::size_t d = 0; d < found.at.size(); ++d) {
       if (!add_dimension(found, d)) return;

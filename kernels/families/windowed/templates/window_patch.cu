@@ -29,7 +29,7 @@
     "patch_bytes": "graph_planes * CHANNELS * patch_rows * patch_pitch * 4",
     "slab_steps": "graph_taps * CHANNELS / 8",
     "step_bytes": "graph_planes * 32 * BLOCK_N",
-    "shared_all": "2 * patch_bytes + STAGES * STEPS * step_bytes",
+    "shared_all": "max(2 * patch_bytes + STAGES * STEPS * step_bytes, 32 * (64 * pieces + 4))",
     "sums": "PARTS * BLOCK_N / 2",
     "held": "sums + 2 * PARTS + 28"
   },
@@ -107,6 +107,11 @@ constexpr int QUADS = CHANNELS / 4, DEPTHS = CHANNELS / 8;
 constexpr int PATCH_BYTES = PLANES * QUADS * PATCH * 16;
 constexpr int STEP_BYTES = PLANES * 32 * BLOCK_N, STAGE_BYTES = STEPS * STEP_BYTES;
 constexpr int MOST_STEPS = Graph::MOST_TAPS * DEPTHS;
+// Results leave by way of the same shared memory, TURN times eight channels at once.
+constexpr int CONSUMERS = 128 * GROUPS, PLACES = 64 * GROUPS * PARTS, LAID = PLACES + 4;
+constexpr int EIGHTS = BLOCK_N / 8,
+              FITTING = (2 * PATCH_BYTES + STAGES * STAGE_BYTES) / (32 * LAID);
+constexpr int TURN = FITTING < 1 ? 1 : FITTING < EIGHTS ? FITTING : EIGHTS;
 
 // A matrix whose lines run along K in shared memory without swizzle: units of 16 bytes, eight lines
 // of which lie together; how far the second unit of a line and the next eight lines lie.
@@ -231,7 +236,7 @@ struct Rings {
 // Fills patches: one of FILLERS threads.
 __device__ __forceinline__ void fill(const Graph& graph, const Work& work, const Rings& rings,
                                      unsigned char* memory, int thread) {
-  constexpr int PLACES = PATCH_ROWS * PATCH_COLUMNS, ITEMS = QUADS * PLACES;
+  constexpr int EACH = PATCH_ROWS * PATCH_COLUMNS, ITEMS = QUADS * EACH;
   const int top =
       graph.window_row(work.batch, work.row, Graph::ROW_FAR < 0 ? work.taps.rows - 1 : 0);
   const int left = graph.window_column(work.batch, work.column,
@@ -248,18 +253,18 @@ __device__ __forceinline__ void fill(const Graph& graph, const Work& work, const
       float values[BATCH][4];
 #pragma unroll
       for (int i = 0; i < BATCH; ++i) {
-        const int item = first + i * FILLERS, place = item % PLACES;
-        const int own = item < ITEMS ? channel + item / PLACES * 4 : 1 << 30;
+        const int item = first + i * FILLERS, place = item % EACH;
+        const int own = item < ITEMS ? channel + item / EACH * 4 : 1 << 30;
         graph.window_values(work.batch, slice, own, top + place / PATCH_COLUMNS,
                             left + place % PATCH_COLUMNS, values[i]);
       }
 #pragma unroll
       for (int i = 0; i < BATCH; ++i) {
-        const int item = first + i * FILLERS, place = item % PLACES;
+        const int item = first + i * FILLERS, place = item % EACH;
         const int column = place % PATCH_COLUMNS;
         if (item < ITEMS)
           put_planes(values[i],
-                     patch + item / PLACES * PATCH + place / PATCH_COLUMNS * PITCH +
+                     patch + item / EACH * PATCH + place / PATCH_COLUMNS * PITCH +
                          column % Graph::COLUMN_STEP * SPAN + column / Graph::COLUMN_STEP,
                      QUADS * PATCH);
       }
@@ -311,6 +316,26 @@ struct Sums {
 #pragma unroll
     for (int part = 0; part < PARTS; ++part) settle(at[part]);
   }
+  // Brings results of TURN times eight channels to shared memory.
+  __device__ __forceinline__ void lay(float* to, int first) const {
+    const int thread = static_cast<int>(threadIdx.x), lane = thread % 32;
+    named_wait(1, CONSUMERS);
+#pragma unroll
+    for (int i = 0; i < 2 * PARTS; ++i) {
+      const int piece = thread / 128 * PARTS + i / 2;
+      const int in_piece = thread % 128 / 32 * 16 + lane / 4 + i % 2 * 8;
+      float* const at = to + (piece / ACROSS * PIECE_ROWS + in_piece / LINE) * TILE_COLUMNS +
+                        piece % ACROSS * LINE + in_piece % LINE + lane % 4 * 2 * LAID;
+#pragma unroll
+      for (int j = 0; j < TURN; ++j) {
+        if (first + j >= EIGHTS) continue;
+#pragma unroll
+        for (int r = 0; r < 2; ++r)
+          at[(j * 8 + r) * LAID] = this->at[i / 2][(first + j) * 4 + i % 2 * 2 + r];
+      }
+    }
+    named_wait(1, CONSUMERS);
+  }
   // Products of one step.
   __device__ __forceinline__ void add(const unsigned long long (&places)[PARTS], int far,
                                       unsigned long long channels) {
@@ -326,8 +351,31 @@ struct Sums {
   }
 };
 
-__device__ __forceinline__ void consume(const Graph& graph, const Work& work, const Rings& rings) {
-  const int thread = static_cast<int>(threadIdx.x), group = __shfl_sync(~0u, thread / 128, 0), lane = thread % 32;
+// Stores what was laid there: neighbouring lanes have neighbouring places.
+__device__ __forceinline__ void store_laid(const Graph& graph, const Work& work, const float* from,
+                                           int first) {
+  constexpr int SHARES = CONSUMERS > PLACES ? CONSUMERS / PLACES : 1;
+  const int thread = static_cast<int>(threadIdx.x), share = SHARES > 1 ? thread / PLACES : 0;
+  const int rows = graph.window_rows(), columns = graph.window_columns();
+#pragma unroll 1
+  for (int place = thread - share * PLACES; place < PLACES; place += CONSUMERS) {
+    const int row = work.row + place / TILE_COLUMNS, column = work.column + place % TILE_COLUMNS;
+    if (row >= rows || column >= columns) continue;
+    const Graph::Left left =
+        graph.left_place(work.batch, (work.outer * rows + row) * columns + column);
+    if (!left.present) continue;
+#pragma unroll 4
+    for (int i = share; i < min(TURN * 8, BLOCK_N - first); i += SHARES) {
+      const Graph::Right right = graph.right_place(work.batch, work.channel + first + i);
+      if (right.present) graph.store(left, right, from[i * LAID + place]);
+    }
+  }
+}
+
+__device__ __forceinline__ void consume(const Graph& graph, const Work& work, const Rings& rings,
+                                        float* leaving) {
+  const int thread = static_cast<int>(threadIdx.x), group = __shfl_sync(~0u, thread / 128, 0),
+            lane = thread % 32;
   unsigned long long places[PARTS];
 #pragma unroll
   for (int part = 0; part < PARTS; ++part) {
@@ -347,20 +395,20 @@ __device__ __forceinline__ void consume(const Graph& graph, const Work& work, co
     wait_barrier(rings.full_patch + patch.at * 8, patch.parity);
 #pragma unroll 1
     for (int first = 0; first < work.steps; first += STEPS, stage.next()) {
-      const int count = min(STEPS, work.steps - first);
       unsigned long long channels =
           unit_descriptor(rings.stages + stage.at * STAGE_BYTES, BLOCK_N, 8);
       wait_barrier(rings.full_stage + stage.at * 8, stage.parity);
-      sums.settle_all();
-      multiply_fence();
+      int left = min(STEPS, work.steps - first);  // one at least
 #pragma unroll 1
-      for (int step = 0; step < count; ++step) {
+      do {
+        multiply_fence();
         sums.add(places, base + tap_distance(work.taps, row, column) + depth * 2 * PATCH, channels);
         channels += STEP_BYTES / 16;
         depth = depth + 1 == DEPTHS ? 0 : depth + 1;
         if (depth == 0) column = column + 1 == work.taps.columns ? 0 : column + 1;
         if (depth == 0 && column == 0) ++row;
-      }
+      } while (--left > 0);
+      multiply_fence();  // or the compiler adds one, behind the loop
       multiply_commit();
       multiply_wait<1>();
       if (lane == 0 && behind_stage >= 0) arrive(rings.empty_stage + behind_stage * 8);
@@ -371,23 +419,10 @@ __device__ __forceinline__ void consume(const Graph& graph, const Work& work, co
   }
   multiply_wait<0>();
   sums.settle_all();
-  const int rows = graph.window_rows(), columns = graph.window_columns();
 #pragma unroll
-  for (int i = 0; i < 2 * PARTS; ++i) {
-    const int piece = group * PARTS + i / 2,
-              in_piece = thread % 128 / 32 * 16 + lane / 4 + i % 2 * 8;
-    const int row = work.row + piece / ACROSS * PIECE_ROWS + in_piece / LINE;
-    const int column = work.column + piece % ACROSS * LINE + in_piece % LINE;
-    if (row >= rows || column >= columns) continue;
-    const Graph::Left left =
-        graph.left_place(work.batch, (work.outer * rows + row) * columns + column);
-    if (!left.present) continue;
-#pragma unroll
-    for (int j = 0; j < BLOCK_N / 4; ++j) {
-      const Graph::Right right =
-          graph.right_place(work.batch, work.channel + j / 2 * 8 + j % 2 + lane % 4 * 2);
-      if (right.present) graph.store(left, right, sums.at[i / 2][j / 2 * 4 + i % 2 * 2 + j % 2]);
-    }
+  for (int first = 0; first < EIGHTS; first += TURN) {
+    sums.lay(leaving, first);
+    store_laid(graph, work, leaving, first * 8);
   }
 }
 
@@ -420,7 +455,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   const Work work(graph, static_cast<int>(blockIdx.x));
   const int beside = static_cast<int>(threadIdx.x) - 128 * GROUPS;
   if (beside < 0) {
-    consume(graph, work, rings);
+    consume(graph, work, rings, reinterpret_cast<float*>(memory));
   } else if (beside < FILLERS) {
     fill(graph, work, rings, memory, beside);
   } else if (beside == FILLERS) {
