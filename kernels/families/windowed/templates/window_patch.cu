@@ -73,7 +73,7 @@
     "shared": "256 * (elements * graph_planes / 32 + pieces * products * slab_steps * (16 + BLOCK_N / 4))",
     "fill": "256 * (elements * graph_widest + slab_steps * step_bytes) / 24",
     "chain": "256 * (200 + 60 * cdiv(slab_steps, STEPS))",
-    "latency": "256 * 800 * cdiv(elements, 96 * 16)",
+    "latency": "256 * 800 * cdiv(elements, 96 * 32)",
     "ahead": "1",
     "ends": "256 * cdiv(tiles * graph_batch, dev.sms) * (4 * GROUPS * near / 4 + 2500 / max(1, MIN_BLOCKS))",
     "start": "256 * 4000",
@@ -95,7 +95,7 @@
 #include "cupilot/wgmma.cuh"
 
 constexpr int PLANES = Graph::PLANES;
-constexpr int THREADS = 128 * GROUPS + 128, FILLERS = 96, BATCH = 4;
+constexpr int THREADS = 128 * GROUPS + 128, FILLERS = 96;
 constexpr int PIECE_ROWS = 64 / LINE, TILE_ROWS = PIECE_ROWS * (GROUPS * PARTS / ACROSS);
 constexpr int TILE_COLUMNS = LINE * ACROSS;
 constexpr int PATCH_ROWS = (TILE_ROWS - 1) * Graph::ROW_STEP + Graph::ROW_REACH + 1;
@@ -237,6 +237,7 @@ struct Rings {
 __device__ __forceinline__ void fill(const Graph& graph, const Work& work, const Rings& rings,
                                      unsigned char* memory, int thread) {
   constexpr int EACH = PATCH_ROWS * PATCH_COLUMNS, ITEMS = QUADS * EACH;
+  constexpr int MOST = (ITEMS + FILLERS - 1) / FILLERS, BATCH = MOST < 8 ? MOST : 8;
   const int top =
       graph.window_row(work.batch, work.row, Graph::ROW_FAR < 0 ? work.taps.rows - 1 : 0);
   const int left = graph.window_column(work.batch, work.column,
@@ -247,20 +248,20 @@ __device__ __forceinline__ void fill(const Graph& graph, const Work& work, const
     const Graph::Slice slice = graph.window_slice(work.batch, work.outer, round / work.slabs);
     const int channel = round % work.slabs * CHANNELS;
     uint4* const patch = reinterpret_cast<uint4*>(memory + turn.at * PATCH_BYTES);
-    wait_barrier(rings.empty_patch + turn.at * 8, turn.parity ^ 1);
 #pragma unroll 1
-    for (int first = thread; first < ITEMS; first += FILLERS * BATCH) {
+    for (int first = 0; first < ITEMS; first += FILLERS * BATCH) {
       float values[BATCH][4];
 #pragma unroll
       for (int i = 0; i < BATCH; ++i) {
-        const int item = first + i * FILLERS, place = item % EACH;
+        const int item = first + i * FILLERS + thread, place = item % EACH;
         const int own = item < ITEMS ? channel + item / EACH * 4 : 1 << 30;
         graph.window_values(work.batch, slice, own, top + place / PATCH_COLUMNS,
                             left + place % PATCH_COLUMNS, values[i]);
       }
+      if (first == 0) wait_barrier(rings.empty_patch + turn.at * 8, turn.parity ^ 1);
 #pragma unroll
       for (int i = 0; i < BATCH; ++i) {
-        const int item = first + i * FILLERS, place = item % EACH;
+        const int item = first + i * FILLERS + thread, place = item % EACH;
         const int column = place % PATCH_COLUMNS;
         if (item < ITEMS)
           put_planes(values[i],
