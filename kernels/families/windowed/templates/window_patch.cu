@@ -16,6 +16,7 @@
     "CHANNELS": {"name": "channels", "technique": "window_patch", "domain": [8, 16, 32], "plain": 8},
     "STEPS": {"name": "steps", "technique": "window_patch", "domain": [1, 2, 3, 4, 5, 6, 8, 9], "plain": 3},
     "STAGES": {"name": "ring", "technique": "window_patch", "domain": [2, 3, 4, 6, 8], "plain": 3},
+    "STAY": {"name": "stay", "technique": "window_patch", "domain": [0, 1], "plain": 0},
     "MIN_BLOCKS": {"name": "min_blocks", "technique": "launch_bounds", "domain": [1, 2, 3], "plain": 1}
   },
   "let": {
@@ -29,7 +30,9 @@
     "patch_bytes": "graph_planes * CHANNELS * patch_rows * patch_pitch * 4",
     "slab_steps": "graph_taps * CHANNELS / 8",
     "step_bytes": "graph_planes * 32 * BLOCK_N",
-    "shared_all": "max(2 * patch_bytes + STAGES * STEPS * step_bytes, 32 * (64 * pieces + 4))",
+    "ring_bytes": "2 * patch_bytes + STAGES * STEPS * step_bytes",
+    "laid_bytes": "32 * (64 * pieces + 4)",
+    "shared_all": "STAY ? ring_bytes + min(2, BLOCK_N / 8) * laid_bytes : max(ring_bytes, laid_bytes)",
     "sums": "PARTS * BLOCK_N / 2",
     "held": "sums + 2 * PARTS + 28"
   },
@@ -53,7 +56,7 @@
     "buffers": [{"name": "ordered", "bytes": "quads * graph_planes * 16"}],
     "launches": [
       {"name": "order", "entry": "window_order", "grid": ["cdiv(quads, 256)"], "block": [256], "args": ["graph", "ordered"]},
-      {"name": "main", "entry": "window_patch", "grid": ["tiles * graph_batch"], "block": ["threads"], "shared": "shared_all + 128", "args": ["graph", "ordered"]}
+      {"name": "main", "entry": "window_patch", "grid": ["STAY ? min(tiles * graph_batch, dev.sms * MIN_BLOCKS) : tiles * graph_batch"], "block": ["threads"], "shared": "shared_all + 128", "args": ["graph", "ordered"]}
     ]
   },
   "model": {
@@ -107,10 +110,11 @@ constexpr int QUADS = CHANNELS / 4, DEPTHS = CHANNELS / 8;
 constexpr int PATCH_BYTES = PLANES * QUADS * PATCH * 16;
 constexpr int STEP_BYTES = PLANES * 32 * BLOCK_N, STAGE_BYTES = STEPS * STEP_BYTES;
 constexpr int MOST_STEPS = Graph::MOST_TAPS * DEPTHS;
-// Results leave by way of the same shared memory, TURN times eight channels at once.
+// Results leave by way of shared memory, TURN times eight channels at once: of blocks that stay
+// behind the rings, in which the next tile's patch is under way already.
 constexpr int CONSUMERS = 128 * GROUPS, PLACES = 64 * GROUPS * PARTS, LAID = PLACES + 4;
-constexpr int EIGHTS = BLOCK_N / 8,
-              FITTING = (2 * PATCH_BYTES + STAGES * STAGE_BYTES) / (32 * LAID);
+constexpr int EIGHTS = BLOCK_N / 8, RING_BYTES = 2 * PATCH_BYTES + STAGES * STAGE_BYTES;
+constexpr int FITTING = STAY != 0 ? 2 : RING_BYTES / (32 * LAID);
 constexpr int TURN = FITTING < 1 ? 1 : FITTING < EIGHTS ? FITTING : EIGHTS;
 
 // A matrix whose lines run along K in shared memory without swizzle: units of 16 bytes, eight lines
@@ -178,6 +182,14 @@ struct Work {
   }
 };
 
+// Tiles of a launch.
+__device__ __forceinline__ int all_tiles(const Graph& graph) {
+  return (graph.n_count() + BLOCK_N - 1) / BLOCK_N *
+         ((graph.window_columns() + TILE_COLUMNS - 1) / TILE_COLUMNS) *
+         ((graph.window_rows() + TILE_ROWS - 1) / TILE_ROWS) * graph.window_outer() *
+         graph.batches();
+}
+
 // Rounds and lays out all weights: for each batch, tile of channels, outer tap, slab and step (a
 // tap with eight channels) a matrix of BLOCK_N lines.
 extern "C" __global__ void __launch_bounds__(256)
@@ -235,14 +247,13 @@ struct Rings {
 
 // Fills patches: one of FILLERS threads.
 __device__ __forceinline__ void fill(const Graph& graph, const Work& work, const Rings& rings,
-                                     unsigned char* memory, int thread) {
+                                     unsigned char* memory, int thread, Turn<2>& turn) {
   constexpr int EACH = PATCH_ROWS * PATCH_COLUMNS, ITEMS = QUADS * EACH;
   constexpr int MOST = (ITEMS + FILLERS - 1) / FILLERS, BATCH = MOST < 8 ? MOST : 8;
   const int top =
       graph.window_row(work.batch, work.row, Graph::ROW_FAR < 0 ? work.taps.rows - 1 : 0);
   const int left = graph.window_column(work.batch, work.column,
                                        Graph::COLUMN_FAR < 0 ? work.taps.columns - 1 : 0);
-  Turn<2> turn;
 #pragma unroll 1
   for (int round = 0; round < work.rounds; ++round, turn.next()) {
     const Graph::Slice slice = graph.window_slice(work.batch, work.outer, round / work.slabs);
@@ -278,9 +289,8 @@ __device__ __forceinline__ void fill(const Graph& graph, const Work& work, const
 
 // Copies weights: one thread.
 __device__ __forceinline__ void copy_weights(const Work& work, const Rings& rings,
-                                             const uint4* ordered) {
+                                             const uint4* ordered, Turn<STAGES>& turn) {
   const char* from = reinterpret_cast<const char*>(ordered) + work.weights;
-  Turn<STAGES> turn;
 #pragma unroll 1
   for (int round = 0; round < work.rounds; ++round, from += MOST_STEPS * STEP_BYTES) {
 #pragma unroll 1
@@ -320,7 +330,6 @@ struct Sums {
   // Brings results of TURN times eight channels to shared memory.
   __device__ __forceinline__ void lay(float* to, int first) const {
     const int thread = static_cast<int>(threadIdx.x), lane = thread % 32;
-    named_wait(1, CONSUMERS);
 #pragma unroll
     for (int i = 0; i < 2 * PARTS; ++i) {
       const int piece = thread / 128 * PARTS + i / 2;
@@ -374,7 +383,7 @@ __device__ __forceinline__ void store_laid(const Graph& graph, const Work& work,
 }
 
 __device__ __forceinline__ void consume(const Graph& graph, const Work& work, const Rings& rings,
-                                        float* leaving) {
+                                        float* leaving, Turn<2>& patch, Turn<STAGES>& stage) {
   const int thread = static_cast<int>(threadIdx.x), group = __shfl_sync(~0u, thread / 128, 0),
             lane = thread % 32;
   unsigned long long places[PARTS];
@@ -386,8 +395,6 @@ __device__ __forceinline__ void consume(const Graph& graph, const Work& work, co
         unit_descriptor(rings.patches + far * 16, PATCH, LINE == 8 ? Graph::ROW_STEP * PITCH : 8);
   }
   Sums sums;
-  Turn<2> patch;
-  Turn<STAGES> stage;
   int behind_patch = -1, behind_stage = -1;
 #pragma unroll 1
   for (int round = 0; round < work.rounds; ++round, patch.next()) {
@@ -420,10 +427,17 @@ __device__ __forceinline__ void consume(const Graph& graph, const Work& work, co
   }
   multiply_wait<0>();
   sums.settle_all();
+  if constexpr (STAY != 0) {
+    if (lane == 0 && behind_stage >= 0) arrive(rings.empty_stage + behind_stage * 8);
+    if (lane == 0 && behind_patch >= 0) arrive(rings.empty_patch + behind_patch * 8);
+  }
 #pragma unroll
   for (int first = 0; first < EIGHTS; first += TURN) {
+    if (STAY == 0 && first == 0) named_wait(1, CONSUMERS);
     sums.lay(leaving, first);
     store_laid(graph, work, leaving, first * 8);
+    __syncwarp();
+    named_wait(1, CONSUMERS);
   }
 }
 
@@ -453,13 +467,26 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     publish_barriers();
   }
   __syncthreads();
-  const Work work(graph, static_cast<int>(blockIdx.x));
   const int beside = static_cast<int>(threadIdx.x) - 128 * GROUPS;
-  if (beside < 0) {
-    consume(graph, work, rings, reinterpret_cast<float*>(memory));
-  } else if (beside < FILLERS) {
-    fill(graph, work, rings, memory, beside);
-  } else if (beside == FILLERS) {
-    copy_weights(work, rings, ordered);
+  float* const leaving = reinterpret_cast<float*>(memory + (STAY != 0 ? RING_BYTES : 0));
+  Turn<2> patch;
+  Turn<STAGES> stage;
+  const auto compute = [&](int tile) {
+    const Work work(graph, tile);
+    if (beside < 0) {
+      consume(graph, work, rings, leaving, patch, stage);
+    } else if (beside < FILLERS) {
+      fill(graph, work, rings, memory, beside, patch);
+    } else if (beside == FILLERS) {
+      copy_weights(work, rings, ordered, stage);
+    }
+  };
+  int tile = static_cast<int>(blockIdx.x);
+  if constexpr (STAY == 0) {
+    compute(tile);
+  } else {
+    const int tiles = all_tiles(graph);
+#pragma unroll 1
+    for (; tile < tiles; tile += static_cast<int>(gridDim.x)) compute(tile);
   }
 }
