@@ -105,6 +105,24 @@ TEST_CASE("patches serve the phases of transposed windows", "[hooks][threads]") 
   }
 }
 
+TEST_CASE("blocks that stay take further tiles", "[hooks][threads]") {
+  // More tiles than the device has multiprocessors.
+  const Window window{"conv_transpose2d",
+                      plane,
+                      {"ch", 10, 4, 3},
+                      {"n", "20", "(h-1)*3+5", "w*2"},
+                      {{"stride", Integers{3, 2}},
+                       {"padding", Integers{1, 1}},
+                       {"dilation", Integers{2, 1}},
+                       {"output_padding", Integers{0, 1}},
+                       {"groups", std::int64_t{2}}}};
+  Values stays = small;
+  stays["STAY"] = 1;
+  stays["BLOCK_N"] = 8;
+  stays["STAGES"] = 3;
+  check_accepted(window_task(window, Precision::tf32, false), "window_patch", stays);
+}
+
 TEST_CASE("patches are for tensor cores", "[hooks]") {
   const Window window{"conv2d", plane, {"o", "ch", 3, 3}, {"n", "o", "h-2", "w-2"}};
   const auto strict = window_task(window, Precision::fp32_strict, false);

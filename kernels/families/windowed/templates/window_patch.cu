@@ -78,12 +78,12 @@
     "chain": "256 * (200 + 60 * cdiv(slab_steps, STEPS))",
     "latency": "256 * 800 * cdiv(elements, 96 * 32)",
     "ahead": "1",
-    "ends": "256 * cdiv(tiles * graph_batch, dev.sms) * (4 * GROUPS * near / 4 + 2500 / max(1, MIN_BLOCKS))",
+    "ends": "256 * cdiv(tiles * graph_batch, dev.sms) * (4 * GROUPS * near / 4 + (STAY ? 300 : 2500) / MIN_BLOCKS)",
     "start": "256 * 4000",
     "l2": "graph_bytes + tiles * graph_batch * slabs / graph_phases * (elements * graph_widest + slab_steps * step_bytes)",
     "dram": "graph_bytes",
     "launches": "2",
-    "traits": {"tile": "256 * sums", "slab": "256 * CHANNELS", "groups": "256 * GROUPS", "line": "256 * LINE"}
+    "traits": {"tile": "256 * sums", "slab": "256 * CHANNELS", "groups": "256 * GROUPS", "line": "256 * LINE", "stay": "256 + 256 * STAY"}
   }
 }
 */
