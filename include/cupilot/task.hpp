@@ -85,6 +85,7 @@ struct Tensor {
 struct Edge {
   std::string name{};
   std::vector<Expr> shape{};  // outermost first
+  std::string repeat{};       // the repeat whose steps each make one anew; "": none
 };
 
 struct Scalar {
@@ -103,6 +104,24 @@ struct Operation {
   std::vector<std::string> inputs{};
   std::vector<std::string> outputs{};
   std::map<std::string, Attribute> attributes{};
+  std::string repeat{};  // the repeat whose body it belongs to; "": none
+};
+
+// A value that a step of a repeat hands to the next one.
+struct Carried {
+  std::string name{};  // what the body reads
+  std::string from{};  // its value at the first step: a tensor, or an edge made before
+  std::string next{};  // an output of the body: its value at the following step
+  std::string last{};  // the tensor or edge that gets `next` of the last step; "": none
+};
+
+// Operations that run `count` times, one step after the other. In their body "x[t + 1]" is a place
+// along the first dimension of x.
+struct Repeat {
+  std::string name{};
+  Expr count = 1;
+  std::string step = "t";  // the step's number, from 0, in such places
+  std::vector<Carried> carried{};
 };
 
 // One concrete shape. `weight`: its share in the weighted mean over time shapes.
@@ -128,7 +147,8 @@ struct Task {
   std::vector<Tensor> tensors{};
   std::vector<Scalar> scalars{};
   std::vector<Operation> operations{};
-  std::vector<Edge> edges{};  // complete() infers them from the operations
+  std::vector<Repeat> repeats{};  // whose bodies are runs of operations
+  std::vector<Edge> edges{};      // complete() infers them from the operations
   Constants constants{};
   Precision precision = Precision::fp32_strict;  // the contract's class
   bool deterministic = false;                    // equal runs must give equal bits

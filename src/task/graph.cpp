@@ -12,7 +12,9 @@
 #include "task/nearest.hpp"
 #include "task/operators.hpp"
 #include "task/prepared.hpp"
+#include "task/repeats.hpp"
 #include "task/rules/apply.hpp"
+#include "task/totals.hpp"
 
 namespace cupilot {
 namespace {
@@ -46,8 +48,10 @@ std::string_view meant_by(std::string_view kind) {
 // One operation's stages, written with the names of its row.
 class Composer {
  public:
-  Composer(Task& task, const Operation& operation, std::map<std::string, ExprShape>& shapes)
-      : task_(task), operation_(operation), shapes_(shapes) {}
+  // `body`: the repeat's that it belongs to, or null.
+  Composer(Task& task, const Operation& operation, std::map<std::string, ExprShape>& shapes,
+           RepeatBody* body)
+      : task_(task), operation_(operation), shapes_(shapes), body_(body) {}
 
   Result<void> run() {
     row_ = find_operator(operation_.kind);
@@ -118,14 +122,28 @@ class Composer {
       const bool optional =
           std::find(optional_.begin(), optional_.end(), names[i]) != optional_.end();
       if (source.empty() && optional) continue;  // left out, though later ones are not
-      const auto shape = shapes_.find(source);
-      if (shape == shapes_.end())
-        return fail(fmt::format("'{}' is no tensor and no output of an earlier operation", source),
-                    "list operations in the order in which they run");
-      call_.inputs.push_back({names[i], shape->second, optional});
-      sources_[names[i]] = source;
+      auto seen = see(source);
+      if (!seen) return fail(seen.error().message, seen.error().hint);
+      call_.inputs.push_back({names[i], seen->shape, optional});
+      sources_[names[i]] = std::move(*seen);
     }
     return {};
+  }
+
+  // Finds what a name of an input stands for.
+  Result<SeenInput> see(const std::string& source) const {
+    if (body_ != nullptr) return body_->input(source);
+    const auto shape = shapes_.find(source);
+    if (shape != shapes_.end()) return SeenInput{source, shape->second, "", ""};
+    const bool within = std::any_of(task_.edges.begin(), task_.edges.end(), [&](const Edge& edge) {
+      return edge.name == source && !edge.repeat.empty();
+    });
+    if (within)
+      return Error{ErrorCode::usage, fmt::format("'{}' lives in a step of a repeat", source),
+                   "let the body write a place of a tensor (y[t]), or carry it with `last`"};
+    return Error{ErrorCode::usage,
+                 fmt::format("'{}' is no tensor and no output of an earlier operation", source),
+                 "list operations in the order in which they run"};
   }
 
   Result<void> attributes() {
@@ -189,7 +207,10 @@ class Composer {
       return fail(fmt::format("gives {} outputs", row_->outputs.size()), "name one for each");
     for (std::size_t i = 0; i < operation_.outputs.size(); ++i) {
       const std::string& name = operation_.outputs[i];
-      if (auto fits = check_name(name); !fits) return fits;
+      auto stage = body_ == nullptr ? Result<std::string>(name) : body_->stage_of(name);
+      if (!stage) return fail(stage.error().message, stage.error().hint);
+      const std::string& base = body_ == nullptr ? name : step_name(name).base;
+      if (auto fits = check_name(base, *stage); !fits) return fits;
       ExprShape shape = rule_.output;
       const auto other = row_->shapes.find(row_->outputs[i]);
       if (other != row_->shapes.end()) shape = shape_of(other->second);
@@ -197,9 +218,17 @@ class Composer {
         if (stage.name == row_->outputs[i] && stage.reduction)
           shape = shape_of(is_unreduced() ? *stage.over : *stage.free);
       }
-      names_[row_->outputs[i]] = name;
-      const Tensor* tensor = find_tensor(task_, name);
-      if (tensor == nullptr) task_.edges.push_back({name, shape});
+      names_[row_->outputs[i]] = *stage;
+      const Tensor* tensor = find_tensor(task_, base);
+      if (body_ != nullptr) {
+        if (auto added = body_->add_output(name, shape); !added)
+          return fail(added.error().message, added.error().hint);
+        shape.insert(shape.begin(), body_->repeat().count);
+        if (tensor == nullptr) continue;
+        if (auto fits = check_shape(*tensor, shape); !fits) return fits;
+        continue;
+      }
+      if (tensor == nullptr) task_.edges.push_back({name, shape, ""});
       if (tensor != nullptr) {
         if (auto fits = check_shape(*tensor, shape); !fits) return fits;
       }
@@ -211,7 +240,7 @@ class Composer {
   }
 
   // A new name that C++ takes, of an edge or of a tensor that is written once.
-  Result<void> check_name(const std::string& name) const {
+  Result<void> check_name(const std::string& name, const std::string& stage_name) const {
     const bool shaped = !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) == 0 &&
                         std::all_of(name.begin(), name.end(), is_identifier_character);
     if (!shaped)
@@ -222,7 +251,7 @@ class Composer {
                   "give it the role in_out, or another name");
     const bool written =
         std::any_of(task_.reference.stages.begin(), task_.reference.stages.end(),
-                    [&](const ReferenceStage& stage) { return stage.name == name; });
+                    [&](const ReferenceStage& stage) { return stage.name == stage_name; });
     if (written) return fail(fmt::format("'{}' is written twice", name), "give it another name");
     const bool axis = std::any_of(task_.axes.begin(), task_.axes.end(),
                                   [&](const Axis& one) { return one.name == name; });
@@ -334,6 +363,10 @@ class Composer {
     if (stage.kind == StageKind::scan) at.push_back(stage.over[0].name);
     inner_.push_back({from.name, stage.name, at, {}});
     for (const std::string& name : at) inner_.back().extents.push_back(axis(name)->extent);
+    if (body_ != nullptr) {
+      stage.repeat = body_->repeat().name;
+      stage.free.insert(stage.free.begin(), {step_coordinate, body_->repeat().count});
+    }
     task_.reference.stages.push_back(std::move(stage));
   }
 
@@ -344,7 +377,10 @@ class Composer {
   void add_reads(ReferenceStage& stage) const {
     for (const RuleInput& input : call_.inputs) {
       if (!stands_in(stage, input.name)) continue;
-      StageRead read{.name = input.name, .source = sources_.at(input.name)};
+      const SeenInput& seen = sources_.at(input.name);
+      StageRead read{.name = input.name, .source = seen.source};
+      read.step = seen.step;
+      read.first = seen.first;
       const auto called = rule_.called.find(input.name);
       read.extents = called != rule_.called.end() ? called->second : input.shape;
       const auto valued = rule_.valued.find(input.name);
@@ -354,7 +390,8 @@ class Composer {
     const bool valued = rule_.called.empty();  // texts of this rule name values
     for (const Inner& earlier : inner_) {
       if (!stands_in(stage, earlier.name)) continue;
-      StageRead read{earlier.name, earlier.stage, earlier.extents, {}};
+      StageRead read{earlier.name, earlier.stage, earlier.extents, {}, "", ""};
+      if (body_ != nullptr) read.step = step_coordinate;
       if (valued) read.at = earlier.at;
       if (read.extents.empty()) read.extents = {1}, read.at = {"0"};
       stage.reads.push_back(std::move(read));
@@ -444,34 +481,42 @@ class Composer {
   Task& task_;
   const Operation& operation_;
   std::map<std::string, ExprShape>& shapes_;
+  RepeatBody* body_;
   const OperatorRow* row_ = nullptr;
   RuleCall call_;
   RuleResult rule_;
   std::vector<std::string> optional_;
-  std::map<std::string, std::string> sources_, names_;  // of inputs, of outputs
+  std::map<std::string, SeenInput> sources_;  // of inputs
+  std::map<std::string, std::string> names_;  // stages of outputs
   std::vector<Inner> inner_;
   ExprShape count_;  // the elements that a loss sums
   std::string flops_;
 };
 
-// The longest of all sums an output is made of.
-Expr length_of(const Task& task, const std::string& output) {
-  std::vector<std::string> wanted = {output}, lengths;
-  for (auto stage = task.reference.stages.rbegin(); stage != task.reference.stages.rend();
-       ++stage) {
-    if (std::find(wanted.begin(), wanted.end(), stage->name) == wanted.end()) continue;
-    for (const StageRead& read : stage->reads) wanted.push_back(read.source);
-    if (stage->over.empty() || stage->combine > Combine::prod) continue;
-    ExprShape over;
-    for (const StageAxis& axis : stage->over) over.push_back(axis.extent);
-    const std::string length = product_of(over).text;
-    if (std::find(lengths.begin(), lengths.end(), length) == lengths.end())
-      lengths.push_back(length);
+// Composes all operations of `task` into `made`; returns their textbook operations.
+Result<std::string> compose(const Task& task, Task& made) {
+  if (auto fits = check_repeats(task); !fits) return fits.error();
+  std::map<std::string, ExprShape> shapes;
+  for (const Tensor& tensor : task.tensors) {
+    if (tensor.role != Role::out) shapes[tensor.name] = tensor.shape;
   }
-  std::string most;
-  for (const std::string& length : lengths)
-    most = most.empty() ? length : fmt::format("max({}, {})", most, length);
-  return most.empty() ? Expr(1) : Expr(most);
+  WorkSum work;
+  const std::vector<bool> prepared = prepared_operations(task);
+  std::optional<RepeatBody> body;
+  for (std::size_t i = 0; i < task.operations.size(); ++i) {
+    const Operation& operation = task.operations[i];
+    const Repeat* repeat = find_repeat(task, operation.repeat);
+    if (repeat != nullptr && !body) body.emplace(made, *repeat, shapes);
+    Composer composer(made, operation, shapes, body ? &*body : nullptr);
+    if (auto composed = composer.run(); !composed) return composed.error();
+    if (!prepared[i]) work.add(composer.flops(), repeat);
+    const bool ends =
+        i + 1 == task.operations.size() || task.operations[i + 1].repeat != operation.repeat;
+    if (!body || !ends) continue;
+    if (auto finished = body->finish(); !finished) return finished.error();
+    body.reset();
+  }
+  return work.total();
 }
 
 }  // namespace
@@ -482,25 +527,16 @@ Result<void> complete(Task& task) {
   Task made = task;
   made.reference = {};
   made.edges.clear();
-  std::map<std::string, ExprShape> shapes;
-  for (const Tensor& tensor : task.tensors) {
-    if (tensor.role != Role::out) shapes[tensor.name] = tensor.shape;
-  }
-  std::string flops;
-  const std::vector<bool> prepared = prepared_operations(task);
-  for (std::size_t i = 0; i < task.operations.size(); ++i) {
-    Composer composer(made, task.operations[i], shapes);
-    if (auto composed = composer.run(); !composed) {
-      // The task's own reference says what operations without rows do.
-      if (given) return {};
-      return composed;
-    }
-    if (!prepared[i]) flops += (flops.empty() ? "" : " + ") + composer.flops();
+  auto flops = compose(task, made);
+  if (!flops) {
+    // The task's own reference says what operations without rows do.
+    if (given && task.repeats.empty()) return {};
+    return flops.error();
   }
   task.edges = std::move(made.edges);
   if (given) return {};
   task.reference = std::move(made.reference);
-  if (task.work.flops.text == "0") task.work.flops = flops;
+  if (task.work.flops.text == "0") task.work.flops = *flops;
   for (Tensor& tensor : task.tensors) {
     const bool output = tensor.role == Role::out || tensor.role == Role::in_out;
     if (output && tensor.check.length.text == "1")

@@ -21,7 +21,8 @@ std::vector<bool> prepared_operations(const Task& task) {
     };
     const auto& inputs = operation.inputs;
     const auto& outputs = operation.outputs;
-    const bool here = !inputs.empty() && std::all_of(inputs.begin(), inputs.end(), is_constant) &&
+    const bool here = operation.repeat.empty() && !inputs.empty() &&
+                      std::all_of(inputs.begin(), inputs.end(), is_constant) &&
                       std::all_of(outputs.begin(), outputs.end(), is_edge);
     prepared.push_back(here);
     if (here) constants.insert(outputs.begin(), outputs.end());

@@ -47,7 +47,8 @@ std::int64_t stage_number_bytes(const Task& task, ReferenceBuild build);
 //   one after the other in values and sums, of which there are `count`; an entry of `stages`: const
 //   cupilot_number* from, cupilot_number* out, span, parts, from_parts, count: `span` terms a
 //   thread (`from` null), or `span` of the `from_parts` parts an element that an earlier launch
-//   left in `from`; `parts` threads an element, of which one finishes it.
+//   left in `from`; `parts` threads an element, of which one finishes it. A stage of a repeat
+//   computes one step a launch, which step stands in from_parts.
 // numbers `long long`. One thread an element: grid cdiv(count, 256), for tracked cdiv(slice, 256)
 // by the slices; block 256.
 Result<ReferenceProgram> reference_program(const Task& task, ReferenceBuild build);

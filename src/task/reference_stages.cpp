@@ -7,6 +7,7 @@
 #include <cctype>
 
 #include "task/identifiers.hpp"
+#include "task/repeats.hpp"
 
 namespace cupilot {
 namespace {
@@ -118,25 +119,60 @@ class StageText {
   }
 
   const ReferenceStage* source_of(const StageRead& read) const {
-    const auto& stages = task_.reference.stages;
-    for (std::size_t i = number_; i-- > 0;) {
-      if (stages[i].name == read.source) return &stages[i];
-    }
-    return nullptr;
+    const int source = source_stage(task_.reference.stages, number_, read);
+    return source < 0 ? nullptr : &task_.reference.stages[static_cast<std::size_t>(source)];
   }
 
   // The element of a read whose coordinates are `at`.
   std::string element(const StageRead& read, const std::vector<std::string>& at) {
-    const ReferenceStage* source = source_of(read);
-    if (source == nullptr)
-      return fmt::format("this->{}({})", read.source, index_text(at, read.extents));
-    if (extents_of(coordinates(*source)) == read.extents) {
+    if (read.step.empty()) return element(read.source, source_of(read), at, read.extents);
+    std::vector<std::string> all = {step_of(read)};
+    all.insert(all.end(), at.begin(), at.end());
+    std::vector<Expr> extents = {Expr("cupilot_steps")};  // the first extent enters no place
+    extents.insert(extents.end(), read.extents.begin(), read.extents.end());
+    const std::string later = element(read.source, source_of(read), all, extents);
+    if (read.first.empty()) return later;
+    const ReferenceStage* first = stage_before(read.first);
+    return fmt::format("({} == 0 ? real({}) : real({}))", step_coordinate,
+                       element(read.first, first, at, read.extents), later);
+  }
+
+  std::string element(const std::string& name, const ReferenceStage* source,
+                      const std::vector<std::string>& at, const std::vector<Expr>& extents) {
+    if (source == nullptr) return fmt::format("this->{}({})", name, index_text(at, extents));
+    const std::vector<Expr> own = extents_of(coordinates(*source));
+    const bool steps = !extents.empty() && extents[0].text == "cupilot_steps";
+    if (own.size() == extents.size() &&
+        std::equal(own.begin() + (steps ? 1 : 0), own.end(), extents.begin() + (steps ? 1 : 0))) {
       std::string list;
       for (std::size_t d = 0; d < at.size(); ++d)
-        list += (d == 0 ? "" : ", ") + (read.extents[d].text == "1" ? "0ll" : at[d]);
-      return fmt::format("cupilot_value_{}({})", read.source, list);
+        list += (d == 0 ? "" : ", ") + (extents[d].text == "1" ? "0ll" : at[d]);
+      return fmt::format("cupilot_value_{}({})", name, list);
     }
-    return fmt::format("cupilot_at_{}({})", read.source, index_text(at, read.extents));
+    return fmt::format("cupilot_at_{}({})", name, index_text(at, extents));
+  }
+
+  const ReferenceStage* stage_before(const std::string& name) const {
+    StageRead read;
+    read.source = name;
+    return source_of(read);
+  }
+
+  // The place of a read along its source's first dimension. An expression over sizes is a member
+  // function of its own, since coordinates may have the names of sizes.
+  std::string step_of(const StageRead& read) {
+    const std::string carried = fmt::format("{} - 1", step_coordinate);
+    if (read.step == step_coordinate || read.step == carried) return "(" + read.step + ")";
+    const auto known = std::find(places_.begin(), places_.end(), read.step);
+    const std::string name =
+        fmt::format("cupilot_place_{}_{}", stage_.name, known - places_.begin());
+    if (known == places_.end()) {
+      places_.push_back(read.step);
+      extents_ += fmt::format("  __device__ long long {}(long long {}) const {{ return {}; }}\n",
+                              name, step_coordinate, read.step);
+    }
+    const bool in_repeat = !stage_.free.empty() && stage_.free[0].name == step_coordinate;
+    return fmt::format("this->{}({})", name, in_repeat ? step_coordinate : "0ll");
   }
 
   static std::vector<std::string> places(std::size_t count) {
@@ -258,6 +294,12 @@ class StageText {
 
   std::string value() {
     const auto all = coordinates(stage_);
+    if (!stage_.repeat.empty()) {
+      return fmt::format(
+          "  __device__ real cupilot_value_{0}({1}) const {{\n"
+          "    return cupilot::restored(cupilot_stored_{0}[{2}]);\n  }}\n",
+          stage_.name, parameters(all), index_text(coordinate_names(all), extents_of(all)));
+    }
     const std::string count =
         stage_.kind == StageKind::scan ? stage_.over[0].name + " + 1" : product(stage_.over);
     return fmt::format(
@@ -278,7 +320,18 @@ class StageText {
         stage_.name, decomposed(all, "cupilot_index", "    "), arguments(all));
   }
 
+  // A stage of a repeat computes one step, which takes the place of `from_parts`.
+  std::string first_of_step() {
+    const std::vector<StageAxis> within(stage_.free.begin() + 1, stage_.free.end());
+    return fmt::format("from_parts * ({}) + thread", product(within, "in."));
+  }
+
   std::string scan_body() {
+    if (!stage_.repeat.empty()) {
+      return fmt::format("  const long long line = {};\n{}  in.cupilot_scan_{}({});\n",
+                         first_of_step(), decomposed(stage_.free, "line", "  ", "in."), stage_.name,
+                         and_then(arguments(stage_.free), "out + line * span, span"));
+    }
     return fmt::format("{}  in.cupilot_scan_{}({});\n",
                        decomposed(stage_.free, "thread", "  ", "in."), stage_.name,
                        and_then(arguments(stage_.free), "out + thread * span, span"));
@@ -286,6 +339,14 @@ class StageText {
 
   std::string fold_body() {
     const std::string free = stage_.free.empty() ? "" : arguments(stage_.free) + ", ";
+    if (!stage_.repeat.empty()) {
+      return fmt::format(
+          "  const long long element = {0};\n{1}"
+          "  const real acc = in.cupilot_fold_{2}({3}0, {4});\n"
+          "  out[element] = cupilot::stored(in.cupilot_finish_{2}({3}acc));\n",
+          first_of_step(), decomposed(stage_.free, "element", "  ", "in."), stage_.name, free,
+          product(stage_.over, "in."));
+    }
     return fmt::format(
         "  const long long element = thread / parts, first = thread % parts * span;\n"
         "{0}  real acc;\n"
@@ -307,11 +368,24 @@ class StageText {
   const Task& task_;
   const ReferenceStage& stage_;
   std::size_t number_;
-  std::vector<std::string> named_;  // expressions that have a member function
-  std::string extents_;             // these functions
+  std::vector<std::string> named_;   // expressions that have a member function
+  std::vector<std::string> places_;  // those of the step
+  std::string extents_;              // these functions
 };
 
 }  // namespace
+
+int source_stage(const std::vector<ReferenceStage>& stages, std::size_t reader,
+                 const StageRead& read) {
+  const bool carried = !read.first.empty();
+  for (std::size_t i = reader; carried && i < stages.size(); ++i) {
+    if (stages[i].name == read.source && !stages[i].repeat.empty()) return static_cast<int>(i);
+  }
+  for (std::size_t i = std::min(reader, stages.size()); i-- > 0;) {
+    if (stages[i].name == read.source) return static_cast<int>(i);
+  }
+  return -1;
+}
 
 bool is_storable(const ReferenceStage& stage) { return stage.kind != StageKind::map; }
 

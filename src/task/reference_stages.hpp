@@ -9,6 +9,11 @@
 
 namespace cupilot {
 
+// The stage that `read` of stage number `reader` finds: the last of its name before it, or of what
+// a repeat carries the one that makes it, which may come later. -1: a tensor.
+int source_stage(const std::vector<ReferenceStage>& stages, std::size_t reader,
+                 const StageRead& read);
+
 // A stage that may be computed into memory: folds and scans.
 bool is_storable(const ReferenceStage& stage);
 

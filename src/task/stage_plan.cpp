@@ -14,6 +14,11 @@ constexpr std::int64_t block = 512;  // kernels/trusted/tree.cuh
 constexpr std::int64_t enough_threads = 1 << 16;
 // From this many terms on, parts of a fold are worth a launch of their own.
 constexpr std::int64_t long_fold = 16 * block;
+// Terms of a value that is computed from stored ones only.
+constexpr double endless = 1e30;
+
+// A stage that a repeat computes step by step and stores.
+bool is_stepped(const ReferenceStage& stage) { return !stage.repeat.empty() && is_storable(stage); }
 
 // True if a read asks for another element as the stage's `over` runs on.
 bool follows(const ReferenceStage& stage, const StageRead& read) {
@@ -66,6 +71,14 @@ class Planner {
     return -1;
   }
 
+  // Sources of a read of stage number `reader`: stages alone.
+  std::vector<int> sources(std::size_t reader, const StageRead& read) const {
+    std::vector<int> all = {source_stage(task_.reference.stages, reader, read)};
+    if (!read.first.empty()) all.push_back(source(reader, read.first));
+    std::erase(all, -1);
+    return all;
+  }
+
   // Stages that this one reads, and those these read, with itself.
   std::vector<bool> needed(int stage) const {
     std::vector<bool> all(sizes_.size(), false);
@@ -77,15 +90,16 @@ class Planner {
   // the last value of a fold that it reads, so one that does not follow the loop is computed once.
   double terms(int stage, bool stored) const {
     const ReferenceStage& what = task_.reference.stages[static_cast<std::size_t>(stage)];
+    if (!stored && is_stepped(what)) return endless;
     double of_maps = 1, of_folds = 0;
     for (const StageRead& read : what.reads) {
-      const int from = source(static_cast<std::size_t>(stage), read.source);
-      if (from < 0) continue;
-      const bool map = !is_storable(task_.reference.stages[static_cast<std::size_t>(from)]);
-      if (map)
-        of_maps += terms(from, stored);
-      else if (!stored)
-        (follows(what, read) ? of_maps : of_folds) += terms(from, false);
+      for (const int from : sources(static_cast<std::size_t>(stage), read)) {
+        const bool map = !is_storable(task_.reference.stages[static_cast<std::size_t>(from)]);
+        if (map)
+          of_maps += terms(from, stored);
+        else if (!stored)
+          (follows(what, read) ? of_maps : of_folds) += terms(from, false);
+      }
     }
     return static_cast<double>(whole(stage).over) * of_maps + of_folds;
   }
@@ -114,6 +128,7 @@ class Planner {
   // An output that all readers want whole is stored where its terms can be shared out better so.
   bool is_spread(int output, std::int64_t wanted) const {
     const ReferenceStage& what = stage(output);
+    if (is_stepped(what)) return true;
     if (!is_storable(what) || wanted < elements(output)) return false;
     return what.kind == StageKind::scan || is_few_and_long(output);
   }
@@ -126,6 +141,12 @@ class Planner {
       if (i != output && all[static_cast<std::size_t>(i)] && is_few_and_long(i)) return true;
     }
     return false;
+  }
+
+  // Steps of the repeat that the stage belongs to.
+  std::int64_t steps(int i) const {
+    const auto count = evaluate_or_error(stage(i).free[0].extent, scope_);
+    return count ? *count : 1;  // measure() evaluated it
   }
 
   const ReferenceStage& stage(int i) const {
@@ -141,8 +162,7 @@ class Planner {
     if (all[static_cast<std::size_t>(stage)]) return;
     all[static_cast<std::size_t>(stage)] = true;
     for (const StageRead& read : this->stage(stage).reads) {
-      const int from = source(static_cast<std::size_t>(stage), read.source);
-      if (from >= 0) mark(from, all);
+      for (const int from : sources(static_cast<std::size_t>(stage), read)) mark(from, all);
     }
   }
 
@@ -178,6 +198,29 @@ int add_stage(StagePlan& plan, const StageEntry& entry, const ReferenceStage& st
   return out;
 }
 
+// Launches that store all needed stages of the repeat whose first one is `first`, step by step.
+void add_repeat(StagePlan& plan, const ReferenceProgram& program, const Planner& planner,
+                const std::vector<bool>& needed, std::size_t first, std::int64_t number_bytes) {
+  const std::string& repeat = planner.stage(static_cast<int>(program.stages[first].stage)).repeat;
+  std::vector<StageLaunch> step;
+  std::int64_t steps = 0;
+  for (std::size_t i = first; i < program.stages.size(); ++i) {
+    const int number = static_cast<int>(program.stages[i].stage);
+    if (planner.stage(number).repeat != repeat || !needed[program.stages[i].stage]) continue;
+    plan.stored[i] = static_cast<int>(plan.buffers.size());
+    plan.buffers.push_back(std::max<std::int64_t>(planner.elements(number), 1) * number_bytes);
+    steps = planner.steps(number);
+    step.push_back({program.stages[i].entry, -1, plan.stored[i], planner.whole(number).over, 1, 0,
+                    planner.whole(number).free / steps});
+  }
+  for (std::int64_t at = 0; at < steps; ++at) {
+    for (StageLaunch& launch : step) {
+      launch.from_parts = at;
+      plan.launches.push_back(launch);
+    }
+  }
+}
+
 }  // namespace
 
 std::int64_t StagePlan::bytes() const {
@@ -204,12 +247,16 @@ Result<StagePlan> stage_plan(const Task& task, const ReferenceProgram& program,
   plan.terms = stores ? stored : direct;
   if (!stores) return plan;
   const auto needed = planner.needed(last);
+  const std::int64_t bytes = stage_number_bytes(task, build);
   for (std::size_t i = 0; i < program.stages.size(); ++i) {
     const StageEntry& entry = program.stages[i];
     const int stage = static_cast<int>(entry.stage);
-    if (!needed[entry.stage] || (stage == last && !spread)) continue;
-    plan.stored[i] = add_stage(plan, entry, planner.stage(stage), planner.whole(stage),
-                               stage_number_bytes(task, build), build == ReferenceBuild::in_turn);
+    if (!needed[entry.stage] || (stage == last && !spread) || plan.stored[i] >= 0) continue;
+    if (is_stepped(planner.stage(stage)))
+      add_repeat(plan, program, planner, needed, i, bytes);
+    else
+      plan.stored[i] = add_stage(plan, entry, planner.stage(stage), planner.whole(stage), bytes,
+                                 build == ReferenceBuild::in_turn);
   }
   return plan;
 }

@@ -92,10 +92,23 @@ void add_stage(Canonical& out, const ReferenceStage& stage) {
   out << "stage" << stage.name;
   out.named(stage.kind).named(stage.combine);
   for (const auto* axes : {&stage.free, &stage.over, &stage.sizes}) add_axes(out, *axes);
-  for (const StageRead& read : stage.reads)
+  for (const StageRead& read : stage.reads) {
     out << read.name << read.source << read.extents << read.at;
+    if (!read.step.empty()) out << "step" << read.step << read.first;
+  }
   for (const auto& [name, text] : stage.constants) out << name << text;
   out << stage.term << stage.finish;
+  if (!stage.repeat.empty()) out << "repeat" << stage.repeat;
+}
+
+void add_repeats(Canonical& out, const Task& task) {
+  if (task.repeats.empty()) return;
+  out << "repeats";
+  for (const Repeat& repeat : task.repeats) {
+    out << repeat.name << repeat.count.text << repeat.step;
+    for (const Carried& one : repeat.carried) out << one.name << one.from << one.next << one.last;
+  }
+  for (const Operation& operation : task.operations) out << operation.repeat;
 }
 
 }  // namespace
@@ -116,6 +129,7 @@ std::string task_id(const Task& task) {
     out << operation.name << operation.kind << operation.inputs << operation.outputs;
     add_attributes(out, operation);
   }
+  add_repeats(out, task);
   out << static_cast<std::int64_t>(task.constants.size());
   for (const auto& [name, value] : task.constants) out << std::string_view(name) << value;
   out << task.time_shapes << task.check_shapes << task.work.flops.text << task.work.matmul_like

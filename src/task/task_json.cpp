@@ -115,6 +115,47 @@ Operation operation_from(JsonFaults& faults, const Json& json, const std::string
   return operation;
 }
 
+Carried carried_from(JsonFaults& faults, const Json& json, const std::string& where) {
+  JsonObject object(faults, json, where);
+  Carried carried{.name = object.text("name", true), .from = object.text("from", true)};
+  carried.next = object.text("next", true);
+  carried.last = object.text("last", false);
+  object.done();
+  return carried;
+}
+
+// An operation, or a repeat with its body, whose operations stand in the task's list.
+void add_operation(JsonFaults& faults, const Json& json, const std::string& where, Task& task) {
+  if (!json.is_object() || !json.contains("repeat")) {
+    task.operations.push_back(operation_from(faults, json, where));
+    return;
+  }
+  JsonObject object(faults, json, where);
+  Repeat repeat{.name = object.text("name", true)};
+  if (const Json* loop = object.find_object("repeat")) {
+    JsonObject of_loop(faults, *loop, object.where("repeat"));
+    repeat.count = of_loop.expr("count", true);
+    repeat.step = of_loop.text("step", false, repeat.step);
+    for (const Json* item : of_loop.items("carried", false))
+      repeat.carried.push_back(carried_from(
+          faults, *item, fmt::format("{}[{}]", of_loop.where("carried"), repeat.carried.size())));
+    std::size_t number = 0;
+    for (const Json* item : of_loop.items("body", true)) {
+      const std::string place = fmt::format("{}[{}]", of_loop.where("body"), number++);
+      if (item->is_object() && item->contains("repeat")) {
+        faults.fail(place, "is a repeat within a repeat",
+                    "only one loop deep: unroll the inner one, or say it as one operator");
+        continue;
+      }
+      task.operations.push_back(operation_from(faults, *item, place));
+      task.operations.back().repeat = repeat.name;
+    }
+    of_loop.done();
+  }
+  object.done();
+  task.repeats.push_back(std::move(repeat));
+}
+
 std::vector<StageAxis> stage_axes(JsonObject& object, const char* key) {
   std::vector<StageAxis> axes;
   if (const Json* json = object.find_object(key)) {
@@ -155,6 +196,8 @@ ReferenceStage stage_from(JsonFaults& faults, const Json& json, const std::strin
     read.source = of_read.text("of", false, read.name);
     read.extents = of_read.exprs("extents", true);
     read.at = of_read.texts("at");
+    read.step = of_read.text("step", false);
+    read.first = of_read.text("first", false);
     of_read.done();
     stage.reads.push_back(std::move(read));
   }
@@ -167,6 +210,7 @@ ReferenceStage stage_from(JsonFaults& faults, const Json& json, const std::strin
   stage.term = object.text("term", true);
   stage.combine = static_cast<Combine>(object.choice("combine", combine_names, 0));
   stage.finish = object.text("finish", false);
+  stage.repeat = object.text("repeat", false);
   put_in_order(stage, object.texts("order"));
   object.done();
   return stage;
@@ -234,7 +278,9 @@ Task task_from(JsonObject& object, std::string& reference) {
   task.axes = list_of(object, "axes", true, axis_from);
   task.tensors = list_of(object, "tensors", true, tensor_from);
   task.scalars = list_of(object, "scalars", false, scalar_from);
-  task.operations = list_of(object, "operations", false, operation_from);
+  std::size_t number = 0;
+  for (const Json* item : object.items("operations", false))
+    add_operation(object.faults(), *item, fmt::format("operations[{}]", number++), task);
   if (const Json* constants = object.find("constants"))
     task.constants = integers_from(object.faults(), *constants, "constants");
   task.precision = precision_of(object);
@@ -403,6 +449,8 @@ Json stage_json(const ReferenceStage& stage) {
     if (read.source != read.name) one["of"] = read.source;
     one["extents"] = exprs_json(read.extents);
     if (!read.at.empty()) one["at"] = read.at;
+    if (!read.step.empty()) one["step"] = read.step;
+    if (!read.first.empty()) one["first"] = read.first;
     out["reads"].push_back(std::move(one));
   }
   for (const auto& [name, text] : stage.constants) out["constants"][name] = text;
@@ -410,6 +458,7 @@ Json stage_json(const ReferenceStage& stage) {
   if (stage.kind != StageKind::map)
     out["combine"] = combine_names[static_cast<std::size_t>(stage.combine)];
   if (!stage.finish.empty()) out["finish"] = stage.finish;
+  if (!stage.repeat.empty()) out["repeat"] = stage.repeat;
   if (const auto order = order_of(stage); !order.empty()) out["order"] = order;
   return out;
 }
@@ -424,6 +473,34 @@ Json operation_json(const Operation& operation, bool first) {
   return out;
 }
 
+Json repeat_json(const Repeat& repeat) {
+  Json loop = {{"count", expr_json(repeat.count)}, {"step", repeat.step}};
+  loop["carried"] = Json::array();
+  for (const Carried& one : repeat.carried) {
+    loop["carried"].push_back({{"name", one.name}, {"from", one.from}, {"next", one.next}});
+    if (!one.last.empty()) loop["carried"].back()["last"] = one.last;
+  }
+  loop["body"] = Json::array();
+  return {{"name", repeat.name}, {"repeat", std::move(loop)}};
+}
+
+// The operations in order; those of a body within their repeat.
+Json operations_json(const Task& task, bool first) {
+  Json out = Json::array();
+  std::string current;
+  for (const Operation& operation : task.operations) {
+    const auto repeat =
+        std::find_if(task.repeats.begin(), task.repeats.end(),
+                     [&](const Repeat& one) { return one.name == operation.repeat; });
+    if (operation.repeat != current && repeat != task.repeats.end())
+      out.push_back(repeat_json(*repeat));
+    current = operation.repeat;
+    Json& list = repeat == task.repeats.end() ? out : out.back()["repeat"]["body"];
+    list.push_back(operation_json(operation, first));
+  }
+  return out;
+}
+
 Json workloads_json(const std::vector<Workload>& workloads) {
   Json out = Json::array();
   for (const Workload& workload : workloads)
@@ -433,13 +510,13 @@ Json workloads_json(const std::vector<Workload>& workloads) {
 
 Json task_json(const Task& task) {
   // Version 1 says all of a task with a text and no attributes; older programs read it.
-  const bool first = task.reference.stages.empty() &&
+  const bool first = task.reference.stages.empty() && task.repeats.empty() &&
                      std::all_of(task.operations.begin(), task.operations.end(),
                                  [](const Operation& one) { return one.attributes.empty(); });
   Json out = {{"cupilot_task", first ? first_version : version},
               {"name", task.name},
               {"family", task.family}};
-  for (const char* list : {"axes", "tensors", "scalars", "operations"}) out[list] = Json::array();
+  for (const char* list : {"axes", "tensors", "scalars"}) out[list] = Json::array();
   for (const Axis& axis : task.axes) {
     out["axes"].push_back(
         {{"name", axis.name}, {"kind", axis_kinds[static_cast<std::size_t>(axis.kind)]}});
@@ -449,8 +526,7 @@ Json task_json(const Task& task) {
     out["scalars"].push_back(
         {{"name", scalar.name}, {"type", name_of(scalar.type)}, {"value", scalar.value}});
   }
-  for (const Operation& operation : task.operations)
-    out["operations"].push_back(operation_json(operation, first));
+  out["operations"] = operations_json(task, first);
   out["constants"] = task.constants;
   out["precision"] = name_of(task.precision);
   if (task.deterministic) out["deterministic"] = true;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "task/repeats.hpp"
 #include "trusted/content.cuh"
 
 namespace cupilot {
@@ -191,15 +192,23 @@ class Checker {
     }
   }
 
+  bool is_carried(const Operation& operation, const std::string& name) const {
+    const Repeat* repeat = find_repeat(task_, operation.repeat);
+    return repeat != nullptr && std::any_of(repeat->carried.begin(), repeat->carried.end(),
+                                            [&](const Carried& one) { return one.name == name; });
+  }
+
   void operations() {
     for (std::size_t o = 0; o < task_.operations.size(); ++o) {
       const Operation& operation = task_.operations[o];
       const auto tensors = [&](const std::vector<std::string>& words, const char* key) {
         for (std::size_t i = 0; i < words.size(); ++i) {
+          const std::string name = step_name(words[i]).base;
           const bool edge = std::any_of(task_.edges.begin(), task_.edges.end(),
-                                        [&](const Edge& one) { return one.name == words[i]; });
+                                        [&](const Edge& one) { return one.name == name; });
           const bool left_out = words[i].empty() && key == std::string_view("inputs");
-          if (edge || left_out || find_tensor(task_, words[i]) != nullptr) continue;
+          if (edge || left_out || find_tensor(task_, name) != nullptr) continue;
+          if (is_carried(operation, name)) continue;
           fail(fmt::format("{}.{}[{}]", at("operations", o), key, i),
                fmt::format("operation '{}' names '{}', which is no tensor", operation.name,
                            words[i]),

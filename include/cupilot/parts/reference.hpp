@@ -28,6 +28,10 @@ struct StageRead {
   // Empty: the text calls `name(i, j, …)`. Else `name` is the value at these coordinates, C++ over
   // the stage's coordinates.
   std::vector<std::string> at{};
+  // Not empty: the source has a first dimension besides, and this is the place along it, over sizes
+  // and `cupilot_step`.
+  std::string step{};
+  std::string first{};  // the source at the first step, without that dimension; "": the same
   bool operator==(const StageRead&) const = default;
 };
 
@@ -49,6 +53,9 @@ struct ReferenceStage {
   std::string term{};  // a C++ expression over `real`
   Combine combine = Combine::sum;
   std::string finish{};  // fold: an expression over `acc` and free coordinates; default: acc
+  // The repeat whose steps compute it, one after the other; its first free coordinate is
+  // `cupilot_step`, and what later steps read of it is a fold or scan.
+  std::string repeat{};
   bool operator==(const ReferenceStage&) const = default;
 };
 
