@@ -14,7 +14,8 @@
 namespace cupilot {
 namespace {
 
-constexpr std::size_t list_limit = 64;       // buffers, maps, launches, arguments of one plan
+constexpr std::size_t list_limit = 64;       // buffers, maps, arguments of one plan
+constexpr std::size_t launch_limit = 16384;  // a loop's launches stand one after the other
 constexpr std::int64_t record_limit = 4096;  // bytes of a kernel's parameters
 constexpr std::string_view content_names[] = {"scratch", "zeroed", "restored", "table"};
 constexpr std::string_view when_names[] = {"run", "setup"};
@@ -138,15 +139,15 @@ PlanArgument record_from(JsonObject& object) {
   return record;
 }
 
-// Reads an array of at most list_limit members, each by `one`.
+// Reads an array of at most `limit` members, each by `one`.
 template <class T>
 std::vector<T> list_from(JsonObject& object, const char* key, bool needed,
-                         T (*one)(JsonFaults&, const Json&, const std::string&)) {
+                         T (*one)(JsonFaults&, const Json&, const std::string&),
+                         std::size_t limit = list_limit) {
   std::vector<T> all;
   const std::vector<const Json*> items = object.items(key, needed);
-  if (items.size() > list_limit) {
-    object.fail(key, fmt::format("has {} members", items.size()),
-                fmt::format("at most {}", list_limit));
+  if (items.size() > limit) {
+    object.fail(key, fmt::format("has {} members", items.size()), fmt::format("at most {}", limit));
     return all;
   }
   for (const Json* item : items)
@@ -267,7 +268,7 @@ LaunchPlan plan_from(JsonFaults& faults, const Json& json, const std::string& wh
   }
   plan.buffers = list_from<PlanBuffer>(object, "buffers", false, buffer_from);
   plan.maps = list_from<PlanTensorMap>(object, "maps", false, map_from);
-  plan.launches = list_from<PlanLaunch>(object, "launches", true, launch_from);
+  plan.launches = list_from<PlanLaunch>(object, "launches", true, launch_from, launch_limit);
   object.done();
   check_names(object, plan);
   return plan;

@@ -230,7 +230,7 @@ std::vector<Tunable> templates_of(const Families& families, const Task& task) {
   }
   for (const Family& family : families) {
     for (const Tunable& tunable : family.templates) {
-      if (served || tunable.anchor.empty()) continue;
+      if (served || tunable.anchor.empty() || !task.repeats.empty()) continue;
       if (auto made = with_hooks(tunable, task)) all.push_back(std::move(*made));
     }
   }

@@ -8,85 +8,32 @@
 
 #include <fmt/format.h>
 
-#include "base/embedded.hpp"
+#include "program/join_text.hpp"
+#include "program/step_values.hpp"
 #include "task/identifiers.hpp"
+#include "task/repeats.hpp"
 #include "task/rules/apply.hpp"
 
 namespace cupilot {
 namespace {
 
-// A device header that needs no constant of a kernel, as it stands in a text.
-struct SharedHeader {
-  std::string name;
-  std::string text;  // with its mark, without its includes
-  std::vector<std::string> includes;
-};
-
-std::vector<SharedHeader> shareable_headers() {
-  std::vector<SharedHeader> all;
-  constexpr std::string_view folder = "device/", include = "#include \"cupilot/";
-  for (const EmbeddedFile& file : kernel_files()) {
-    if (!file.name.starts_with(folder) || file.text.find("Wants:") != std::string_view::npos)
-      continue;
-    SharedHeader header{
-        .name = std::string(file.name.substr(folder.size())), .text = {}, .includes = {}};
-    header.text = fmt::format("// cupilot/{}\n", header.name);
-    for (std::size_t from = 0; from < file.text.size();) {
-      const std::size_t end = std::min(file.text.find('\n', from), file.text.size());
-      const std::string_view line = file.text.substr(from, end - from);
-      from = end + 1;
-      if (line.starts_with(include))
-        header.includes.emplace_back(
-            line.substr(include.size(), line.find('"', include.size()) - include.size()));
-      else
-        header.text += fmt::format("{}\n", line);
-    }
-    all.push_back(std::move(header));
+// Copies bytes between a step's value and its place in a tensor of all steps. A fixed grid: sizes
+// of the task are no steps of it.
+constexpr const char* copy_entry = "program_copy_step";
+constexpr std::int64_t copy_blocks = 32, copy_threads = 256;
+constexpr const char* copy_text = R"(
+// Copies values of steps.
+extern "C" __global__ void program_copy_step(const unsigned char* from, long long at,
+                                             unsigned char* to, long long place, long long bytes) {
+  const long long first = blockIdx.x * 256ll + threadIdx.x, step = gridDim.x * 256ll;
+  if ((at | place | bytes) % 4 == 0) {
+    for (long long i = first; i < bytes / 4; i += step)
+      ((unsigned*)(to + place))[i] = ((const unsigned*)(from + at))[i];
+  } else {
+    for (long long i = first; i < bytes; i += step) to[place + i] = from[at + i];
   }
-  return all;
 }
-
-// Takes device headers out of the parts' texts; returns them, each once, in an order in which each
-// follows those that it includes.
-std::string hoist_headers(std::vector<std::string>& texts) {
-  const std::vector<SharedHeader> headers = shareable_headers();
-  std::set<std::string> hoisted;
-  std::string out;
-  for (std::string& text : texts) {
-    for (bool found = true; found;) {
-      found = false;
-      std::size_t first = std::string::npos;
-      const SharedHeader* next = nullptr;
-      for (const SharedHeader& header : headers) {
-        const std::size_t at = text.find(header.text);
-        const bool ready = std::all_of(header.includes.begin(), header.includes.end(),
-                                       [&](const auto& name) { return hoisted.contains(name); });
-        if (at == std::string::npos || !ready || at >= first) continue;
-        first = at;
-        next = &header;
-      }
-      if (next == nullptr) break;
-      text.erase(first, next->text.size());
-      if (hoisted.insert(next->name).second) out += next->text;
-      found = true;
-    }
-  }
-  return out;
-}
-
-// Names that the text defines for the preprocessor.
-std::set<std::string> macros_in(const std::string& text) {
-  std::set<std::string> names;
-  constexpr std::string_view define = "#define ";
-  for (std::size_t at = text.find(define); at != std::string::npos;
-       at = text.find(define, at + 1)) {
-    const std::size_t begin = at + define.size();
-    std::size_t end = begin;
-    while (end < text.size() && is_identifier_character(text[end])) ++end;
-    names.insert(text.substr(begin, end - begin));
-  }
-  return names;
-}
+)";
 
 std::string scalar_bits(const Scalar& scalar) {
   switch (scalar.type) {
@@ -112,6 +59,7 @@ class Joiner {
       : program_(program), parts_(parts) {}
 
   Result<KernelSource> run() {
+    if (auto found = find_bodies(); !found) return found.error();
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       prepared_.push_back(is_prepared(i));
       note_lifetimes(i);
@@ -123,12 +71,49 @@ class Joiner {
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       if (auto added = add_plan(i); !added) return added.error();
     }
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      const auto added = body_of(i) == nullptr    ? add_launches(i)
+                         : body_of(i)->first == i ? add_steps(*body_of(i))
+                                                  : Result<void>();
+      if (!added) return added.error();
+    }
     out_.template_name = "program";
     out_.text = joined_text();
     return std::move(out_);
   }
 
  private:
+  // The parts of a repeat's body, which follow one another.
+  struct Body {
+    std::string repeat;
+    StepValues values;
+    std::size_t first = 0, last = 0;
+  };
+
+  Result<void> find_bodies() {
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      const Repeat* repeat = find_repeat(program_, parts_[i].form.repeat);
+      if (repeat == nullptr) continue;
+      if (!bodies_.empty() && bodies_.back().repeat == repeat->name) {
+        bodies_.back().last = i;
+        continue;
+      }
+      const auto count = fixed_count(program_, *repeat);
+      if (!count)
+        return lacks(i, fmt::format("repeat '{}' runs {} times, which is no number", repeat->name,
+                                    repeat->count.text));
+      bodies_.push_back({repeat->name, StepValues(program_, *repeat, *count), i, i});
+    }
+    return {};
+  }
+
+  const Body* body_of(std::size_t part) const {
+    for (const Body& body : bodies_) {
+      if (body.first <= part && part <= body.last) return &body;
+    }
+    return nullptr;
+  }
+
   std::string edge_buffer(const std::string& edge) const {
     if (find_edge(program_, edge) == nullptr) return edge;
     const std::string name = "edge_" + edge;
@@ -140,6 +125,7 @@ class Joiner {
   bool is_prepared(std::size_t part) const {
     const PartKernel& kernel = parts_[part];
     const auto& buffers = kernel.source.plan.buffers;
+    if (body_of(part) != nullptr) return false;
     if (std::any_of(buffers.begin(), buffers.end(), [](const PlanBuffer& buffer) {
           return buffer.content == BufferContent::zeroed;
         }))
@@ -157,7 +143,9 @@ class Joiner {
   // it.
   void note_lifetimes(std::size_t part) {
     const PartKernel& kernel = parts_[part];
+    if (const Body* body = body_of(part)) note_step_values(part, *body);
     for (const Tensor& tensor : kernel.form.task.tensors) {
+      if (body_of(part) != nullptr) break;
       const std::string& name = kernel.form.tensors.at(tensor.name);
       const Edge* edge = find_edge(program_, name);
       if (edge == nullptr || tables_.contains(name)) continue;
@@ -183,6 +171,34 @@ class Joiner {
       sizes_.emplace_back(name + "_bytes", here(part, buffer.bytes));
       lifetimes_.push_back({name, name + "_bytes", part, part});
     }
+  }
+
+  // What a body touches lives through all of its steps.
+  void note_step_values(std::size_t part, const Body& body) {
+    const PartTask& form = parts_[part].form;
+    for (const Tensor& tensor : form.task.tensors) {
+      const std::string& value = form.tensors.at(tensor.name);
+      for (const std::string& name : body.values.outside(value)) {
+        const Edge* edge = find_edge(program_, name);
+        if (edge == nullptr || tables_.contains(name)) continue;
+        live("edge_" + name, product_of(with(edge->shape, size_of(edge_type(program_, name)))),
+             body);
+      }
+      if (!body.values.is_own(value)) continue;
+      for (const std::string& buffer : body.values.buffers(value))
+        live(buffer, here(part, product_of(with(tensor.shape, size_of(tensor.type)))), body);
+    }
+  }
+
+  void live(const std::string& name, const Expr& bytes, const Body& body) {
+    const auto known = std::find_if(lifetimes_.begin(), lifetimes_.end(),
+                                    [&](const Lifetime& one) { return one.name == name; });
+    if (known != lifetimes_.end()) {
+      known->last = std::max(known->last, body.last);
+      return;
+    }
+    sizes_.emplace_back(name + "_bytes", bytes);
+    lifetimes_.push_back({name, name + "_bytes", body.first, body.last});
   }
 
   static ExprShape with(ExprShape shape, int bytes) {
@@ -238,10 +254,19 @@ class Joiner {
             "write the part's kernel anew"};
   }
 
-  Result<PlanArgument> argument_here(std::size_t part, PlanArgument argument) const {
+  // The tensor or buffer that a value of a part is at a step of its body.
+  std::string memory_of(std::size_t part, const std::string& value, std::int64_t step) const {
+    const Body* body = body_of(part);
+    const std::string name = body == nullptr ? value : body->values.at(value, step);
+    const auto own = buffers_.buffer_of.find(name);
+    return body != nullptr && own != buffers_.buffer_of.end() ? own->second : edge_buffer(name);
+  }
+
+  Result<PlanArgument> argument_here(std::size_t part, PlanArgument argument,
+                                     std::int64_t step) const {
     const PartKernel& kernel = parts_[part];
     for (PlanArgument& field : argument.fields) {
-      auto mapped = argument_here(part, field);
+      auto mapped = argument_here(part, field, step);
       if (!mapped) return mapped.error();
       mapped->at = field.at;
       field = std::move(*mapped);
@@ -254,7 +279,7 @@ class Joiner {
     const std::string name =
         optional ? argument.name.substr(0, argument.name.size() - 1) : argument.name;
     if (const auto tensor = kernel.form.tensors.find(name); tensor != kernel.form.tensors.end()) {
-      argument.name = edge_buffer(tensor->second);
+      argument.name = memory_of(part, tensor->second, step);
       return argument;
     }
     for (const Scalar& scalar : kernel.form.task.scalars) {
@@ -264,10 +289,22 @@ class Joiner {
                           .value = expr_of_bits(scalar_bits(scalar))};
     }
     argument.name = storage_name(part, name);
+    if (is_cleared(part, name)) argument.name = at_step(argument.name, step);
     if (!argument.name.empty()) return argument;
     if (!optional) return lacks(part, fmt::format("argument '{}' is nothing of its task", name));
     argument.name = part_prefix(part) + "no_" + name + "?";
     return argument;
+  }
+
+  // True for a buffer that each run finds cleared; each step of a body has one of its own.
+  bool is_cleared(std::size_t part, const std::string& name) const {
+    const auto& buffers = parts_[part].source.plan.buffers;
+    return std::any_of(buffers.begin(), buffers.end(), [&](const PlanBuffer& buffer) {
+      return buffer.name == name && buffer.content == BufferContent::zeroed;
+    });
+  }
+  static std::string at_step(const std::string& name, std::int64_t step) {
+    return step == 0 ? name : fmt::format("{}_step_{}", name, step);
   }
 
   // A buffer or map of the part in the program's plan; "": there is none.
@@ -320,12 +357,19 @@ class Joiner {
     for (const PlanBuffer& buffer : plan.buffers) {
       const bool scratch = buffer.content == BufferContent::scratch;
       if (scratch && !prepared_[part]) continue;
-      all.buffers.push_back({prefix + buffer.name, here(part, buffer.bytes),
-                             scratch ? BufferContent::table : buffer.content});
+      const Body* body = body_of(part);
+      const bool each = body != nullptr && buffer.content == BufferContent::zeroed;
+      for (std::int64_t step = 0; step < (each ? body->values.count() : 1); ++step)
+        all.buffers.push_back({at_step(prefix + buffer.name, step), here(part, buffer.bytes),
+                               scratch ? BufferContent::table : buffer.content});
     }
     for (PlanTensorMap map : plan.maps) {
       const auto tensor = kernel.form.tensors.find(map.of);
       const std::string own = storage_name(part, map.of);
+      const Body* body = body_of(part);
+      if (body != nullptr && tensor != kernel.form.tensors.end() &&
+          body->values.at(tensor->second, 0) != tensor->second)
+        return lacks(part, fmt::format("map '{}' is of what each step has elsewhere", map.name));
       map.of = tensor != kernel.form.tensors.end() ? edge_buffer(tensor->second) : own;
       if (map.of.empty()) return lacks(part, fmt::format("map '{}' is of nothing", map.name));
       map.name = prefix + map.name;
@@ -335,14 +379,57 @@ class Joiner {
       all.maps.push_back(std::move(map));
     }
     if (plan.launches.empty()) return lacks(part, "its plan has no launch");
-    for (const PlanLaunch& launch : plan.launches) {
-      if (auto added = add_launch(part, launch); !added) return added;
+    return {};
+  }
+
+  Result<void> add_launches(std::size_t part, std::int64_t step = 0) {
+    for (const PlanLaunch& launch : parts_[part].source.plan.launches) {
+      if (auto added = add_launch(part, launch, step); !added) return added;
     }
     return {};
   }
 
-  Result<void> add_launch(std::size_t part, PlanLaunch launch) {
-    launch.name = part_prefix(part) + (launch.name.empty() ? launch.entry : launch.name);
+  // Launches of all steps of a body, one after the other.
+  Result<void> add_steps(const Body& body) {
+    for (std::int64_t step = 0; step < body.values.count(); ++step) {
+      std::set<std::string> copied;
+      for (std::size_t part = body.first; part <= body.last; ++part) {
+        const PartTask& form = parts_[part].form;
+        for (const Tensor& tensor : form.task.tensors) {
+          const auto copy = body.values.copy_in(form.tensors.at(tensor.name), step);
+          if (copy && copied.insert(copy->value).second) add_copy(part, tensor, *copy, step, true);
+        }
+        if (auto added = add_launches(part, step); !added) return added;
+        for (const Tensor& tensor : form.task.tensors) {
+          const auto copy = body.values.copy_out(form.tensors.at(tensor.name), step);
+          if (copy && tensor.role != Role::in) add_copy(part, tensor, *copy, step, false);
+        }
+      }
+    }
+    return {};
+  }
+
+  // A launch that copies a value between its buffer and its place among all steps.
+  void add_copy(std::size_t part, const Tensor& tensor, const StepCopy& copy, std::int64_t step,
+                bool in) {
+    const std::string value = memory_of(part, copy.value, step), whole = edge_buffer(copy.whole);
+    const Expr bytes = here(part, product_of(with(tensor.shape, size_of(tensor.type))));
+    const auto number = [](const Expr& what) {
+      return PlanArgument{.kind = PlanArgument::Kind::i64, .value = what};
+    };
+    const Expr place = fmt::format("({}) * ({})", copy.place.text, bytes.text);
+    PlanLaunch launch{.name = fmt::format("copy_{}", copies_++), .entry = copy_entry};
+    launch.grid = {copy_blocks};
+    launch.block = {copy_threads};
+    launch.args = {PlanArgument{.name = in ? whole : value}, number(in ? place : Expr(0)),
+                   PlanArgument{.name = in ? value : whole}, number(in ? Expr(0) : place),
+                   number(bytes)};
+    out_.plan.launches.push_back(std::move(launch));
+  }
+
+  Result<void> add_launch(std::size_t part, PlanLaunch launch, std::int64_t step) {
+    launch.name =
+        at_step(part_prefix(part) + (launch.name.empty() ? launch.entry : launch.name), step);
     launch.entry = entry_here(part, launch.entry);
     launch.grid = here(part, launch.grid);
     launch.block = here(part, launch.block);
@@ -350,7 +437,7 @@ class Joiner {
     launch.shared = here(part, launch.shared);
     if (prepared_[part]) launch.when = When::setup;
     for (PlanArgument& argument : launch.args) {
-      auto mapped = argument_here(part, argument);
+      auto mapped = argument_here(part, argument, step);
       if (!mapped) return mapped.error();
       argument = std::move(*mapped);
     }
@@ -374,6 +461,9 @@ class Joiner {
   std::string heading() const {
     std::string text = fmt::format("// {}, class {}: a program of {} parts, one after another\n",
                                    program_.name, name_of(program_.precision), parts_.size());
+    for (const Body& body : bodies_)
+      text += fmt::format("//  repeat {}: parts {} to {}, {} times\n", body.repeat, body.first + 1,
+                          body.last + 1, body.values.count());
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       text += fmt::format("//  {}: {}{}\n", i + 1, parts_[i].form.name,
                           prepared_[i] ? ", once before, of constants alone" : "");
@@ -399,11 +489,14 @@ class Joiner {
       for (const std::string& macro : macros_in(texts[i])) out += "#undef " + macro + "\n";
       out += fmt::format("}}  // namespace part_{}\n", i + 1);
     }
+    if (copies_ > 0) out += copy_text;
     return out;
   }
 
   const Task& program_;
   const std::vector<PartKernel>& parts_;
+  std::vector<Body> bodies_;
+  int copies_ = 0;  // launches of the copying kernel
   std::vector<Lifetime> lifetimes_;
   std::vector<std::pair<std::string, Expr>> sizes_;
   SharedBuffers buffers_;

@@ -1,6 +1,7 @@
 #include "program/part_task.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -11,6 +12,7 @@
 #include "task/identifiers.hpp"
 #include "task/operators.hpp"
 #include "task/prepared.hpp"
+#include "task/repeats.hpp"
 #include "task/rules/apply.hpp"
 
 namespace cupilot {
@@ -40,18 +42,29 @@ class GraphPart {
     Task& task = out_.task;
     task.name = out_.name;
     task.family = "part:";
+    out_.repeat = operation(part_.front()).repeat;
     for (const int i : part_) {
-      task.operations.push_back(program_.operations[static_cast<std::size_t>(i)]);
-      task.family += (i == part_.front() ? "" : "+") + task.operations.back().kind;
+      if (operation(i).repeat != out_.repeat)
+        return unserved(program_, part_, "it lies within the body of a repeat and without");
+      for (const std::string& name : operation(i).outputs) made_.insert(plain(name));
     }
-    for (const Operation& operation : task.operations) {
-      for (const std::string& name : operation.inputs) {
-        if (!name.empty() && !is_made_here(name)) add(name, Role::in);
+    for (const int i : part_) {
+      task.operations.push_back(operation(i));
+      task.family += (i == part_.front() ? "" : "+") + task.operations.back().kind;
+      task.operations.back().repeat.clear();
+      for (auto* names : {&task.operations.back().inputs, &task.operations.back().outputs})
+        for (std::string& name : *names) name = own_name(plain(name));
+    }
+    for (const int i : part_) {
+      for (const std::string& name : operation(i).inputs) {
+        if (name.empty() || made_.contains(plain(name))) continue;
+        if (auto added = add(plain(name), Role::in); !added) return added.error();
       }
     }
-    for (const Operation& operation : task.operations) {
-      for (const std::string& name : operation.outputs) {
-        if (is_wanted(name)) add(name, Role::out);
+    for (const int i : part_) {
+      for (const std::string& name : operation(i).outputs) {
+        if (!is_wanted(name)) continue;
+        if (auto added = add(plain(name), Role::out); !added) return added.error();
       }
     }
     task.constants = program_.constants;
@@ -64,39 +77,97 @@ class GraphPart {
   }
 
  private:
-  bool is_made_here(const std::string& name) const {
-    return std::any_of(
-        out_.task.operations.begin(), out_.task.operations.end(), [&](const Operation& one) {
-          return std::find(one.outputs.begin(), one.outputs.end(), name) != one.outputs.end();
-        });
+  const Operation& operation(int i) const {
+    return program_.operations[static_cast<std::size_t>(i)];
   }
 
-  // True for an output of the program, and for what an operation of another part reads.
-  bool is_wanted(const std::string& name) const {
-    if (find_tensor(program_, name) != nullptr) return true;
+  // One text for one value.
+  static std::string plain(const std::string& text) {
+    const StepName name = step_name(text);
+    return name.sliced() ? fmt::format("{}[{}]", name.base, name.index.text) : text;
+  }
+
+  // The part's name of what the program calls so: without places of steps.
+  std::string own_name(const std::string& text) {
+    if (text.empty()) return text;
+    const auto known = own_names_.find(text);
+    if (known != own_names_.end()) return known->second;
+    const std::string base = step_name(text).base;
+    std::string name = base;
+    const auto taken = [&] {
+      return std::any_of(own_names_.begin(), own_names_.end(),
+                         [&](const auto& one) { return one.second == name; });
+    };
+    for (int i = 2; taken(); ++i) name = fmt::format("{}_{}", base, i);
+    return own_names_[text] = name;
+  }
+
+  // True for an output of the program, for what an operation of another part reads, and for what is
+  // handed to the next step.
+  bool is_wanted(const std::string& text) const {
+    const StepName name = step_name(text);
+    if (find_tensor(program_, name.base) != nullptr || name.sliced()) return true;
+    if (const Repeat* repeat = find_repeat(program_, out_.repeat)) {
+      if (std::any_of(repeat->carried.begin(), repeat->carried.end(),
+                      [&](const Carried& one) { return step_name(one.next) == name; }))
+        return true;
+    }
     for (int i = 0; i < static_cast<int>(program_.operations.size()); ++i) {
       if (std::find(part_.begin(), part_.end(), i) != part_.end()) continue;
-      const auto& inputs = program_.operations[static_cast<std::size_t>(i)].inputs;
-      if (std::find(inputs.begin(), inputs.end(), name) != inputs.end()) return true;
+      const auto inputs = read_names(program_, operation(i));
+      if (std::find(inputs.begin(), inputs.end(), name.base) != inputs.end()) return true;
     }
     return false;
   }
 
-  void add(const std::string& name, Role role) {
-    if (find_tensor(out_.task, name) != nullptr) return;
-    Tensor made{.name = name, .role = role};
-    if (const Tensor* known = find_tensor(program_, name)) {
-      made = *known;
-      if (made.check.kind == CheckKind::within) made.check.length = 1;  // of the part's own sums
-      const bool written = known->role == Role::out || known->role == Role::in_out;
-      if (role == Role::in && written) made.role = Role::in;
-    } else if (const Edge* edge = find_edge(program_, name)) {
-      made.type = edge_type(program_, name);
-      made.shape = edge->shape;
+  // The program's tensor or edge of this name as a tensor.
+  std::optional<Tensor> known_as(const std::string& name) const {
+    if (const Tensor* known = find_tensor(program_, name)) return *known;
+    const Edge* edge = find_edge(program_, name);
+    if (edge == nullptr) return std::nullopt;
+    return Tensor{.name = name, .type = edge_type(program_, name), .shape = edge->shape};
+  }
+
+  Result<void> add(const std::string& text, Role role) {
+    const std::string own = own_name(text);
+    if (find_tensor(out_.task, own) != nullptr) return {};
+    const StepName name = step_name(text);
+    const Repeat* repeat = find_repeat(program_, out_.repeat);
+    const Carried* carried = repeat == nullptr ? nullptr : find_carried(*repeat, text);
+    const std::string next = carried == nullptr ? name.base : step_name(carried->next).base;
+    auto known = known_as(carried == nullptr ? name.base : carried->from);
+    if (!known) return unserved(program_, part_, "'" + text + "' is nothing of the program");
+    Tensor made = std::move(*known);
+    if (carried != nullptr) {
+      const auto later = known_as(next);
+      if (!later || later->type != made.type)
+        return unserved(program_, part_, "'" + text + "' changes its type after a step");
     }
-    if (const auto fill = fills_.find(name); fill != fills_.end()) made.fill = fill->second;
-    out_.tensors[name] = name;
+    const bool is_place = name.sliced() || is_collected(text);
+    if (is_place && !made.strides.empty())
+      return unserved(program_, part_, "'" + text + "' is a place of a tensor with strides");
+    if (is_place) made.shape.erase(made.shape.begin());
+    if (made.shape.empty()) made.shape.push_back(1);
+    const bool given = find_tensor(program_, name.base) != nullptr;
+    if (given && made.check.kind == CheckKind::within) made.check.length = 1;  // of its own sums
+    const bool written = made.role == Role::out || made.role == Role::in_out;
+    if (!given || (role == Role::in && written)) made.role = role;
+    made.name = own;
+    if (const auto fill = fills_.find(next); fill != fills_.end()) made.fill = fill->second;
+    out_.tensors[own] = text;
     out_.task.tensors.push_back(std::move(made));
+    return {};
+  }
+
+  // True for a value of the body of which a tensor holds all steps.
+  bool is_collected(const std::string& text) const {
+    return !out_.repeat.empty() && find_tensor(program_, text) != nullptr &&
+           std::any_of(program_.operations.begin(), program_.operations.end(),
+                       [&](const Operation& one) {
+                         return one.repeat == out_.repeat &&
+                                std::find(one.outputs.begin(), one.outputs.end(), text) !=
+                                    one.outputs.end();
+                       });
   }
 
   bool uses_axis(const std::string& axis) const {
@@ -155,6 +226,8 @@ class GraphPart {
   const Task& program_;
   const Part& part_;
   const EdgeFills& fills_;
+  std::set<std::string> made_;                    // by the part
+  std::map<std::string, std::string> own_names_;  // by the program's
   PartTask out_;
 };
 
@@ -182,6 +255,8 @@ class FamilyPart {
     out_.name = graph_.name;
     out_.task = std::move(*task);
     if (!take_tensors() || !take_shapes()) return std::nullopt;
+    out_.repeat = graph_.repeat;
+    for (auto& [own, name] : out_.tensors) name = graph_.tensors.at(name);
     return std::move(out_);
   }
 
@@ -366,6 +441,7 @@ Tunable renamed(const Tunable& tunable, const Task& task, const PartTask& form) 
 
 std::vector<Tunable> templates_of_operator(const Families& families, const Task& task) {
   std::vector<Tunable> out;
+  if (!task.repeats.empty()) return out;
   const PartTask graph = whole_task(task);
   for (const Family& family : families) {
     for (const PartTask& form : family_forms(graph, family, families)) {
@@ -381,17 +457,16 @@ std::vector<Tunable> templates_of_operator(const Families& families, const Task&
 
 DType edge_type(const Task& program, std::string_view edge) {
   const DType rounded = program.precision == Precision::fp64 ? DType::f64 : DType::f32;
-  const auto maker = std::find_if(
-      program.operations.begin(), program.operations.end(), [&](const Operation& operation) {
-        return std::find(operation.outputs.begin(), operation.outputs.end(), edge) !=
-               operation.outputs.end();
-      });
+  const auto maker = std::find_if(program.operations.begin(), program.operations.end(),
+                                  [&](const Operation& operation) {
+                                    const auto made = made_names(program, operation);
+                                    return std::find(made.begin(), made.end(), edge) != made.end();
+                                  });
   const OperatorRow* row = maker == program.operations.end() ? nullptr : find_operator(maker->kind);
   // A pad's value may be none of the type.
   if (row == nullptr || row->group != "layout" || row->name == "pad") return rounded;
   std::optional<DType> type;
-  for (const std::string& name : maker->inputs) {
-    if (name.empty()) continue;
+  for (const std::string& name : read_names(program, *maker)) {
     const Tensor* tensor = find_tensor(program, name);
     const DType moved = tensor != nullptr ? tensor->type : edge_type(program, name);
     const bool indices = type && unit_roundoff(*type) > 0 && unit_roundoff(moved) == 0;
@@ -425,6 +500,8 @@ Result<Task> exposed_task(const Task& program, const std::set<std::string>& edge
                            .role = Role::out,
                            .type = edge_type(program, edge.name),
                            .shape = edge.shape});
+    if (const Repeat* repeat = find_repeat(program, edge.repeat))  // all steps
+      out.tensors.back().shape.insert(out.tensors.back().shape.begin(), repeat->count);
   }
   out.edges.clear();
   out.reference = {};

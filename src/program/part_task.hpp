@@ -20,8 +20,11 @@ using EdgeFills = std::map<std::string, Fill>;
 struct PartTask {
   std::string name{};  // its operations, joined by '_'
   Task task{};
-  std::map<std::string, std::string> tensors{};  // its tensors -> tensors and edges of the program
-  std::map<std::string, Expr> axes{};            // its axes -> over the program's sizes
+  // Its tensors -> tensors and edges of the program, or as an operation of a body names them
+  // ("x[t]", a carried name).
+  std::map<std::string, std::string> tensors{};
+  std::map<std::string, Expr> axes{};  // its axes -> over the program's sizes
+  std::string repeat{};                // whose body it belongs to; "": none
 };
 
 // Storage of an edge: what a part hands to another is rounded to it once. What a layout operator

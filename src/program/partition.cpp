@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
+
+#include "task/repeats.hpp"
 
 namespace cupilot {
 namespace {
@@ -39,9 +42,11 @@ class Cutter {
  public:
   Cutter(const OperationGraph& graph, const PartQuestions& ask, std::size_t kept)
       : graph_(graph), ask_(ask), kept_(kept) {
-    for (const auto& edge : boost::make_iterator_range(boost::edges(graph)))
-      edges_.emplace_back(static_cast<int>(boost::source(edge, graph)),
-                          static_cast<int>(boost::target(edge, graph)));
+    for (const auto& edge : boost::make_iterator_range(boost::edges(graph))) {
+      const auto from = boost::source(edge, graph), to = boost::target(edge, graph);
+      if (graph[from].repeat == graph[to].repeat)
+        edges_.emplace_back(static_cast<int>(from), static_cast<int>(to));
+    }
     std::sort(edges_.begin(), edges_.end());
   }
 
@@ -130,7 +135,7 @@ class Cutter {
   const OperationGraph& graph_;
   const PartQuestions& ask_;
   std::size_t kept_;
-  std::vector<std::pair<int, int>> edges_;
+  std::vector<std::pair<int, int>> edges_;  // that a part may hold
   std::map<Part, bool> served_;
 };
 
@@ -138,21 +143,46 @@ class Cutter {
 
 OperationGraph operation_graph(const Task& task) {
   OperationGraph graph(task.operations.size());
+  std::vector<std::vector<std::string>> made;
   for (std::size_t reader = 0; reader < task.operations.size(); ++reader) {
+    const Operation& operation = task.operations[reader];
+    graph[reader].repeat = operation.repeat;
+    const auto inputs = read_names(task, operation);
     for (std::size_t writer = 0; writer < reader; ++writer) {
-      const auto& outputs = task.operations[writer].outputs;
-      const auto& inputs = task.operations[reader].inputs;
+      const auto& outputs = made[writer];
       const bool reads = std::any_of(inputs.begin(), inputs.end(), [&](const std::string& name) {
-        return !name.empty() && std::find(outputs.begin(), outputs.end(), name) != outputs.end();
+        return std::find(outputs.begin(), outputs.end(), name) != outputs.end();
       });
       if (reads) boost::add_edge(writer, reader, graph);
     }
+    made.push_back(made_names(task, operation));
   }
   return graph;
 }
 
+namespace {
+
+// The repeat of each part; nullopt: a part lies in several, or in one and outside.
+std::optional<std::vector<std::string>> repeats_of(const OperationGraph& graph,
+                                                   const Partition& partition) {
+  std::vector<std::string> repeats;
+  for (const Part& part : partition) {
+    const std::string& first = graph[static_cast<std::size_t>(part.front())].repeat;
+    if (std::any_of(part.begin(), part.end(), [&](int operation) {
+          return graph[static_cast<std::size_t>(operation)].repeat != first;
+        }))
+      return std::nullopt;
+    repeats.push_back(first);
+  }
+  return repeats;
+}
+
+}  // namespace
+
 Partition in_launch_order(const OperationGraph& graph, Partition partition) {
   std::sort(partition.begin(), partition.end());
+  const auto repeats = repeats_of(graph, partition);
+  if (!repeats) return {};
   std::vector<std::size_t> part_of(boost::num_vertices(graph), 0);
   for (std::size_t i = 0; i < partition.size(); ++i) {
     for (const int operation : partition[i]) part_of[static_cast<std::size_t>(operation)] = i;
@@ -161,16 +191,29 @@ Partition in_launch_order(const OperationGraph& graph, Partition partition) {
   for (const auto& edge : boost::make_iterator_range(boost::edges(graph))) {
     const std::size_t from = part_of[boost::source(edge, graph)],
                       to = part_of[boost::target(edge, graph)];
-    if (from != to) needs[to].insert(from);
+    if (from == to) continue;
+    needs[to].insert(from);
+    // A body begins when all that any of its parts needs is there.
+    const std::string& body = (*repeats)[to];
+    for (std::size_t i = 0; i < partition.size(); ++i) {
+      if (!body.empty() && (*repeats)[i] == body && (*repeats)[from] != body) needs[i].insert(from);
+    }
   }
   Partition ordered;
   std::vector<bool> placed(partition.size(), false);
+  std::string within;  // the body that has begun
   for (std::size_t round = 0; round < partition.size(); ++round) {
+    const auto is_open = [&](std::size_t i) { return !placed[i] && (*repeats)[i] == within; };
+    bool inside = false;
+    for (std::size_t i = 0; i < partition.size(); ++i)
+      inside = inside || (!within.empty() && is_open(i));
     for (std::size_t i = 0; i < partition.size(); ++i) {
-      const bool ready = !placed[i] && std::all_of(needs[i].begin(), needs[i].end(),
-                                                   [&](std::size_t n) { return placed[n]; });
+      const bool ready =
+          !placed[i] && (!inside || is_open(i)) &&
+          std::all_of(needs[i].begin(), needs[i].end(), [&](std::size_t n) { return placed[n]; });
       if (!ready) continue;
       placed[i] = true;
+      within = (*repeats)[i];
       ordered.push_back(partition[i]);
       break;
     }

@@ -13,14 +13,19 @@
 namespace cupilot {
 
 // A vertex for each operation, in the task's order; an edge to each operation that reads an output.
-using OperationGraph = boost::adjacency_list<boost::setS, boost::vecS, boost::bidirectionalS>;
+struct OperationVertex {
+  std::string repeat{};  // whose body it belongs to; "": none
+};
+using OperationGraph =
+    boost::adjacency_list<boost::setS, boost::vecS, boost::bidirectionalS, OperationVertex>;
 OperationGraph operation_graph(const Task& task);
 
 using Part = std::vector<int>;        // operations, ascending
 using Partition = std::vector<Part>;  // parts in the order of their launches
 
-// Orders the parts so that each follows those that it reads from; empty: two parts need each other,
-// so that one of them is not convex.
+// Orders the parts so that each follows those that it reads from, and those of a repeat's body
+// follow one another; empty: two parts need each other, so that one of them is not convex, or a
+// part lies within a body and without.
 Partition in_launch_order(const OperationGraph& graph, Partition partition);
 
 struct PartQuestions {

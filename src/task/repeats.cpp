@@ -81,8 +81,7 @@ StepName step_name(const std::string& text) {
   const std::size_t open = text.find('[');
   if (open == std::string::npos || !text.ends_with(']')) return {text, ""};
   std::string index = text.substr(open + 1, text.size() - open - 2);
-  const std::size_t first = index.find_first_not_of(' '), last = index.find_last_not_of(' ');
-  index = first == std::string::npos ? "" : index.substr(first, last - first + 1);
+  std::erase(index, ' ');
   return {text.substr(0, open), index};
 }
 
@@ -90,6 +89,35 @@ const Repeat* find_repeat(const Task& task, const std::string& name) {
   const auto found = std::find_if(task.repeats.begin(), task.repeats.end(),
                                   [&](const Repeat& one) { return one.name == name; });
   return found == task.repeats.end() ? nullptr : &*found;
+}
+
+const Carried* find_carried(const Repeat& repeat, const std::string& name) {
+  const auto found = std::find_if(repeat.carried.begin(), repeat.carried.end(),
+                                  [&](const Carried& one) { return one.name == name; });
+  return found == repeat.carried.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> read_names(const Task& task, const Operation& operation) {
+  std::vector<std::string> names;
+  const Repeat* repeat = find_repeat(task, operation.repeat);
+  for (const std::string& input : operation.inputs) {
+    const Carried* carried = repeat == nullptr ? nullptr : find_carried(*repeat, input);
+    if (!input.empty()) names.push_back(carried != nullptr ? carried->from : step_name(input).base);
+  }
+  return names;
+}
+
+std::vector<std::string> made_names(const Task& task, const Operation& operation) {
+  std::vector<std::string> names;
+  const Repeat* repeat = find_repeat(task, operation.repeat);
+  for (const std::string& output : operation.outputs) {
+    names.push_back(step_name(output).base);
+    if (repeat == nullptr) continue;
+    for (const Carried& one : repeat->carried) {
+      if (step_name(one.next) == step_name(output) && !one.last.empty()) names.push_back(one.last);
+    }
+  }
+  return names;
 }
 
 bool is_read(const Task& task, const Repeat& repeat, const Carried& carried) {
@@ -215,18 +243,17 @@ Result<std::string> RepeatBody::stage_of(const std::string& text) const {
 }
 
 Result<SeenInput> RepeatBody::input(const std::string& text) const {
-  for (const Carried& one : repeat_.carried) {
-    if (one.name != text) continue;
-    const auto from = outer_.find(one.from);
+  if (const Carried* one = find_carried(repeat_, text)) {
+    const auto from = outer_.find(one->from);
     if (from == outer_.end())
       return Error{ErrorCode::usage,
                    fmt::format("'{}' begins as '{}', which is no tensor and no output before "
                                "repeat '{}'",
-                               text, one.from, repeat_.name),
+                               text, one->from, repeat_.name),
                    "name what it is at the first step"};
-    auto stage = stage_of(one.next);
+    auto stage = stage_of(one->next);
     if (!stage) return stage.error();
-    return SeenInput{*stage, from->second, fmt::format("{} - 1", step_coordinate), one.from};
+    return SeenInput{*stage, from->second, fmt::format("{} - 1", step_coordinate), one->from};
   }
   const StepName name = step_name(text);
   for (const Value& value : values_) {
@@ -254,8 +281,7 @@ Result<SeenInput> RepeatBody::input(const std::string& text) const {
 
 Result<void> RepeatBody::add_output(const std::string& text, const ExprShape& shape) {
   const StepName name = step_name(text);
-  if (std::any_of(repeat_.carried.begin(), repeat_.carried.end(),
-                  [&](const Carried& one) { return one.name == name.base; }))
+  if (find_carried(repeat_, name.base) != nullptr)
     return fail(fmt::format("writes '{}', which it carries", name.base),
                 "write another name and say it in `next`");
   if (std::any_of(values_.begin(), values_.end(),

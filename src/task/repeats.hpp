@@ -26,7 +26,15 @@ struct StepName {
 };
 StepName step_name(const std::string& text);
 
+// The repeat of this name, or null.
 const Repeat* find_repeat(const Task& task, const std::string& name);
+// The value of this name that a repeat carries, or null.
+const Carried* find_carried(const Repeat& repeat, const std::string& name);
+
+// What an operation reads from before its repeat or its own step, and what it makes for its step or
+// for those behind the repeat; tensors and edges by name.
+std::vector<std::string> read_names(const Task& task, const Operation& operation);
+std::vector<std::string> made_names(const Task& task, const Operation& operation);
 
 // True if the body of `repeat` reads the value of `carried` or the caller gets it.
 bool is_read(const Task& task, const Repeat& repeat, const Carried& carried);

@@ -80,8 +80,7 @@ class LayerGraph {
   void unary(const char* kind, const std::string& from, const std::string& to) {
     operation("make_" + to, kind, {own(from)}, {own(to)});
   }
-  void binary(const char* kind, const std::string& a, const std::string& b,
-              const std::string& to) {
+  void binary(const char* kind, const std::string& a, const std::string& b, const std::string& to) {
     operation("make_" + step_free(to), kind, {own(a), own(b)}, {own(to)});
   }
   static std::string step_free(const std::string& name) { return name.substr(0, name.find('[')); }

@@ -4,7 +4,6 @@
 #include <cupilot/rng.hpp>
 
 #include "catch.hpp"
-#include "support/ptx.hpp"
 #include "task/recurrent.hpp"
 #include "task/staged_values.hpp"
 
@@ -19,7 +18,9 @@ using testing::LayerShape;
 using testing::LayerSizes;
 using testing::Values;
 
-std::vector<double> wide(const std::vector<float>& values) { return {values.begin(), values.end()}; }
+std::vector<double> wide(const std::vector<float>& values) {
+  return {values.begin(), values.end()};
+}
 
 // Content of all inputs, drawn.
 Values drawn_inputs(const Task& task, std::uint64_t seed) {
@@ -87,8 +88,8 @@ TEST_CASE("layers stand one on the other, in both directions", "[repeats]") {
   if (!made) FAIL(made.error().message);
   const Values values = drawn_inputs(*made, 3);
   const auto below = layer_by_loops({.sizes = first}, "a", wide(values.at("x")), values);
-  const auto above = layer_by_loops({.sizes = second, .gru = true, .backwards = true}, "b", below,
-                                    values);
+  const auto above =
+      layer_by_loops({.sizes = second, .gru = true, .backwards = true}, "b", below, values);
   compare(reference_of(*made, values, "by"), above);
 }
 
@@ -115,7 +116,6 @@ TEST_CASE("a loop is read, written and identified as its file says it", "[repeat
 struct Scan {
   std::string count = "steps", from = "s0", next = "y[t]", last, read = "x[t]", write = "y[t]";
   std::string carried = "s", step = "t", used = "s", after = "y", end = "z";
-  std::vector<Expr> s0 = {"n"};
   std::string extra;  // a further operation of the body
 };
 

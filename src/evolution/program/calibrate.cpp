@@ -114,6 +114,7 @@ Result<std::vector<std::string>> untold_classes(Backend& backend, const Task& ta
   std::vector<std::string> untold;
   auto* device = dynamic_cast<ObservingDevice*>(&backend);
   if (device == nullptr || !is_proved_as_a_whole(task)) return untold;
+  if (!task.repeats.empty()) return std::vector<std::string>{"lower classes within a loop"};
   std::vector<HonestReference> references;
   const TaskRef shared(task);
   for (const Case& what : cases_of_the_whole(task, {}, backend.device(), calibration_seed)) {

@@ -88,7 +88,8 @@ EdgeFills edge_fills(const Task& task, Backend& backend) {
   const auto values = backend.inspector().reference(exposed, small, tensors);
   if (!values) return fills;
   for (const ReferenceValues& one : *values) {
-    if (find_edge(task, one.tensor) == nullptr) continue;
+    // A body may carry what is an output.
+    if (find_edge(task, one.tensor) == nullptr && task.repeats.empty()) continue;
     if (const auto fill = fill_like(one.values)) fills[one.tensor] = *fill;
   }
   return fills;

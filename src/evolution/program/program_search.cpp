@@ -16,6 +16,7 @@
 #include "evolution/program/writer.hpp"
 #include "evolution/run/kept_families.hpp"
 #include "evolution/run/kernel_run.hpp"
+#include "program/step_values.hpp"
 #include "task/prepared.hpp"
 
 namespace cupilot {
@@ -24,6 +25,7 @@ namespace {
 constexpr std::int64_t least_slot = 4, most_slot = 64;  // evaluations
 constexpr double share_of_parts = 0.75;                 // of the time
 constexpr std::size_t programs_tried = 6;
+constexpr std::int64_t most_launched_steps = 1024;
 
 Host& host_of(const EvolveOptions& options) {
   return options.host != nullptr ? *options.host : real_host();
@@ -80,6 +82,16 @@ class ProgramSearch {
 
   // Cuts the graph. Error usage: no partition is legal; it names the operations without a template.
   Result<void> cut() {
+    for (const Repeat& repeat : task_.repeats) {
+      const auto count = fixed_count(task_, repeat);
+      if (!count || *count > most_launched_steps)
+        return Error{ErrorCode::usage,
+                     fmt::format("task {}: repeat '{}' runs {} times; a program's launches are a "
+                                 "list, of at most {} steps",
+                                 task_.name, repeat.name, repeat.count.text, most_launched_steps),
+                     "let count be a number (a constant of the task), or write a tunable that runs "
+                     "the whole loop in a kernel (docs/formats/tunable.md)"};
+    }
     fills_ = edge_fills(task_, backend_);
     const OperationGraph graph = operation_graph(task_);
     const auto all = partitions(

@@ -2,15 +2,20 @@
 // on a device that hands back what a kernel left, each part is judged on the inputs that it really
 // got.
 #include <algorithm>
+#include <optional>
+#include <set>
 
 #include <fmt/format.h>
 
 #include <cupilot/parts/rejection.hpp>
 #include <cupilot/parts/verification.hpp>
+#include <cupilot/rng.hpp>
 
 #include "backend/observed.hpp"
 #include "evolution/program/writer.hpp"
+#include "program/step_values.hpp"
 #include "task/content.hpp"
+#include "task/repeats.hpp"
 
 namespace cupilot {
 namespace {
@@ -25,7 +30,7 @@ const PartKernel* guilty(const std::vector<PartKernel>& parts, const TrialReport
   for (const PartKernel& part : parts) {
     for (const Tensor& tensor : part.form.task.tensors) {
       if (tensor.role != Role::out && tensor.role != Role::in_out) continue;
-      const std::string& name = part.form.tensors.at(tensor.name);
+      const std::string name = step_name(part.form.tensors.at(tensor.name)).base;
       for (const OutputReport& output : last.outputs) {
         if (output.tensor == name && (output.failed > 0 || output.never_written > 0)) return &part;
       }
@@ -49,7 +54,28 @@ class PartJudge {
             const Storages& left)
       : backend_(backend), device_(device), exposed_(exposed), what_(what), left_(left) {}
 
+  // Judges it; a part of a repeat's body at the first, the second and a drawn step.
   Result<std::optional<Rejected>> judge(const PartKernel& part) {
+    const Repeat* repeat = find_repeat(exposed_, part.form.repeat);
+    if (repeat == nullptr) return judge_at(part, nullptr, 0);
+    const auto count = fixed_count(exposed_, *repeat);
+    if (!count)
+      return Error{ErrorCode::usage, "repeat " + repeat->name + " has no fixed count", ""};
+    const StepValues values(exposed_, *repeat, *count);
+    Rng rng = Rng::of(what_.content.seed, "step", static_cast<std::uint64_t>(*count));
+    std::set<std::int64_t> steps = {0, std::min<std::int64_t>(1, *count - 1), rng.below(*count)};
+    for (const std::int64_t step : steps) {
+      auto judged = judge_at(part, &values, step);
+      if (!judged || *judged) return judged;
+    }
+    return std::optional<Rejected>();
+  }
+
+ private:
+  Result<std::optional<Rejected>> judge_at(const PartKernel& part,
+                                           const StepValues* values_of_steps, std::int64_t step) {
+    steps_ = values_of_steps;
+    step_ = step;
     const Task& task = part.form.task;
     Workload workload;
     for (const auto& [axis, extent] : part.form.axes) {
@@ -59,7 +85,10 @@ class PartJudge {
     }
     Storages inputs(task.tensors.size());
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (task.tensors[i].role != Role::out) inputs[i] = storage_of(part, task.tensors[i].name);
+      if (task.tensors[i].role == Role::out) continue;
+      auto storage = storage_of(part, task.tensors[i], workload);
+      if (!storage) return storage.error();
+      inputs[i] = std::move(*storage);
     }
     auto values = backend_.inspector().reference(TaskRef(task), workload, inputs);
     if (!values) return values.error();
@@ -75,12 +104,27 @@ class PartJudge {
     return std::optional<Rejected>();
   }
 
- private:
-  const std::vector<std::byte>& storage_of(const PartKernel& part, const std::string& name) const {
-    const std::string& ours = part.form.tensors.at(name);
+  // What the run left of a part's tensor; of a value of a step its place among all.
+  Result<std::vector<std::byte>> storage_of(const PartKernel& part, const Tensor& tensor,
+                                            const Workload& workload) const {
+    std::string value = part.form.tensors.at(tensor.name);
+    std::optional<Expr> place;
+    if (steps_ != nullptr) {
+      const auto lies = steps_->kept(value, step_);
+      value = lies.whole;
+      if (!lies.value.empty()) place = lies.place;
+    }
     const auto found = std::find_if(exposed_.tensors.begin(), exposed_.tensors.end(),
-                                    [&](const Tensor& one) { return one.name == ours; });
-    return left_[static_cast<std::size_t>(found - exposed_.tensors.begin())];
+                                    [&](const Tensor& one) { return one.name == value; });
+    const auto& whole = left_[static_cast<std::size_t>(found - exposed_.tensors.begin())];
+    if (!place) return whole;
+    const auto shape = shape_of(part.form.task, tensor, workload);
+    if (!shape) return shape.error();
+    const auto at = evaluate_or_error(*place, task_scope(exposed_, what_.workload));
+    if (!at) return at.error();
+    const std::int64_t bytes = shape->elements * size_of(tensor.type);
+    const auto begin = whole.begin() + *at * bytes;
+    return std::vector<std::byte>(begin, begin + bytes);
   }
 
   // `honest`: what arithmetic of the contract's own type leaves; elements that are not finite there
@@ -95,8 +139,9 @@ class PartJudge {
     const auto at = static_cast<std::size_t>(tensor - task.tensors.data());
     const auto bound = bound_params(task, at, workload, Content());
     if (!bound) return bound.error();
-    const auto& storage = storage_of(part, want.tensor);
-    const auto* bytes = reinterpret_cast<const unsigned char*>(storage.data());
+    const auto storage = storage_of(part, *tensor, workload);
+    if (!storage) return storage.error();
+    const auto* bytes = reinterpret_cast<const unsigned char*>(storage->data());
     const auto* excuses = honest.empty() || !is_float_type(static_cast<int>(tensor->type))
                               ? nullptr
                               : reinterpret_cast<const unsigned char*>(honest[at].data());
@@ -127,6 +172,8 @@ class PartJudge {
   const Task& exposed_;
   const Case& what_;
   const Storages& left_;
+  const StepValues* steps_ = nullptr;  // of the body that the part belongs to
+  std::int64_t step_ = 0;
 };
 
 // Runs the cases one by one and judges each part after each. `refused`: by a part's own inputs.
@@ -196,7 +243,8 @@ Result<std::optional<Rejected>> prove_exposed(Backend& backend, const TaskRef& e
 std::set<std::string> handed_over(const std::vector<PartKernel>& parts) {
   std::set<std::string> names;
   for (const PartKernel& part : parts) {
-    for (const auto& [own, name] : part.form.tensors) names.insert(name);
+    // What a body carries is what it handed on.
+    for (const auto& [own, name] : part.form.tensors) names.insert(step_name(name).base);
   }
   return names;
 }

@@ -1,0 +1,86 @@
+#include "program/join_text.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/embedded.hpp"
+#include "task/identifiers.hpp"
+
+namespace cupilot {
+namespace {
+
+// A device header that needs no constant of a kernel, as it stands in a text.
+struct SharedHeader {
+  std::string name;
+  std::string text;  // with its mark, without its includes
+  std::vector<std::string> includes;
+};
+
+std::vector<SharedHeader> shareable_headers() {
+  std::vector<SharedHeader> all;
+  constexpr std::string_view folder = "device/", include = "#include \"cupilot/";
+  for (const EmbeddedFile& file : kernel_files()) {
+    if (!file.name.starts_with(folder) || file.text.find("Wants:") != std::string_view::npos)
+      continue;
+    SharedHeader header{
+        .name = std::string(file.name.substr(folder.size())), .text = {}, .includes = {}};
+    header.text = fmt::format("// cupilot/{}\n", header.name);
+    for (std::size_t from = 0; from < file.text.size();) {
+      const std::size_t end = std::min(file.text.find('\n', from), file.text.size());
+      const std::string_view line = file.text.substr(from, end - from);
+      from = end + 1;
+      if (line.starts_with(include))
+        header.includes.emplace_back(
+            line.substr(include.size(), line.find('"', include.size()) - include.size()));
+      else
+        header.text += fmt::format("{}\n", line);
+    }
+    all.push_back(std::move(header));
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string hoist_headers(std::vector<std::string>& texts) {
+  const std::vector<SharedHeader> headers = shareable_headers();
+  std::set<std::string> hoisted;
+  std::string out;
+  for (std::string& text : texts) {
+    for (bool found = true; found;) {
+      found = false;
+      std::size_t first = std::string::npos;
+      const SharedHeader* next = nullptr;
+      for (const SharedHeader& header : headers) {
+        const std::size_t at = text.find(header.text);
+        const bool ready = std::all_of(header.includes.begin(), header.includes.end(),
+                                       [&](const auto& name) { return hoisted.contains(name); });
+        if (at == std::string::npos || !ready || at >= first) continue;
+        first = at;
+        next = &header;
+      }
+      if (next == nullptr) break;
+      text.erase(first, next->text.size());
+      if (hoisted.insert(next->name).second) out += next->text;
+      found = true;
+    }
+  }
+  return out;
+}
+
+std::set<std::string> macros_in(const std::string& text) {
+  std::set<std::string> names;
+  constexpr std::string_view define = "#define ";
+  for (std::size_t at = text.find(define); at != std::string::npos;
+       at = text.find(define, at + 1)) {
+    const std::size_t begin = at + define.size();
+    std::size_t end = begin;
+    while (end < text.size() && is_identifier_character(text[end])) ++end;
+    names.insert(text.substr(begin, end - begin));
+  }
+  return names;
+}
+
+}  // namespace cupilot
