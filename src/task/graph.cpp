@@ -513,7 +513,10 @@ Result<std::string> compose(const Task& task, Task& made) {
     const bool ends =
         i + 1 == task.operations.size() || task.operations[i + 1].repeat != operation.repeat;
     if (!body || !ends) continue;
-    if (auto finished = body->finish(); !finished) return finished.error();
+    if (auto finished = body->finish(); !finished)
+      return Error{ErrorCode::usage,
+                   fmt::format("task '{}': {}", task.name, finished.error().message),
+                   finished.error().hint};
     body.reset();
   }
   return work.total();

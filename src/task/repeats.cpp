@@ -183,7 +183,7 @@ Result<std::vector<std::int64_t>> at_each_step(const Task& task, const Repeat& r
 }
 
 Error RepeatBody::fail(const std::string& reason, const std::string& hint) const {
-  return refusal(task_, repeat_.name, reason, hint);
+  return {ErrorCode::usage, fmt::format("repeat '{}': {}", repeat_.name, reason), hint};
 }
 
 bool RepeatBody::is_written(const std::string& base) const {
@@ -279,6 +279,30 @@ Result<SeenInput> RepeatBody::input(const std::string& text) const {
   return SeenInput{name.base, std::move(shape), step, ""};
 }
 
+// What a step hands on has the shape of what it got.
+Result<void> RepeatBody::check_handed(const StepName& name, const ExprShape& shape) const {
+  for (const Carried& carried : repeat_.carried) {
+    const auto from = outer_.find(carried.from);
+    if (step_name(carried.next) != name || from == outer_.end()) continue;
+    for (const Workload& workload : task_.time_shapes) {
+      std::vector<std::int64_t> before, after;
+      for (const auto& [shape, out] :
+           {std::pair(&from->second, &before), std::pair(&shape, &after)}) {
+        for (const Expr& extent : *shape) {
+          const auto size = evaluate_or_error(extent, task_scope(task_, workload));
+          if (!size) return size.error();
+          out->push_back(*size);
+        }
+      }
+      if (before != after)
+        return fail(fmt::format("'{}' changes its shape: {} at first, {} after a step",
+                                carried.name, fmt::join(before, " x "), fmt::join(after, " x ")),
+                    "a step must hand on what it got");
+    }
+  }
+  return {};
+}
+
 Result<void> RepeatBody::add_output(const std::string& text, const ExprShape& shape) {
   const StepName name = step_name(text);
   if (find_carried(repeat_, name.base) != nullptr)
@@ -289,6 +313,7 @@ Result<void> RepeatBody::add_output(const std::string& text, const ExprShape& sh
     return fail(fmt::format("'{}' is written twice in a step", name.base), "give it another name");
   auto stage = stage_of(text);
   if (!stage) return stage.error();
+  if (auto same = check_handed(name, shape); !same) return same;
   if (find_tensor(task_, name.base) == nullptr && !name.sliced())
     task_.edges.push_back({name.base, shape, repeat_.name});
   values_.push_back({name, *stage, shape});
@@ -325,21 +350,6 @@ Result<void> RepeatBody::hand_on(const Carried& carried) {
     return fail(fmt::format("'{}' begins as '{}', which is no tensor and no output before it",
                             carried.name, carried.from),
                 "name what it is at the first step");
-  for (const Workload& workload : task_.time_shapes) {
-    std::vector<std::int64_t> before, after;
-    for (const auto& [shape, out] :
-         {std::pair(&from->second, &before), std::pair(&value->shape, &after)}) {
-      for (const Expr& extent : *shape) {
-        const auto size = evaluate_or_error(extent, task_scope(task_, workload));
-        if (!size) return size.error();
-        out->push_back(*size);
-      }
-    }
-    if (before != after)
-      return fail(fmt::format("'{}' changes its shape: {} at first, {} after a step", carried.name,
-                              fmt::join(before, " x "), fmt::join(after, " x ")),
-                  "a step must hand on what it got");
-  }
   // A value that is handed on is stored: a fold of one term, which max_ keeps as it is.
   for (ReferenceStage& stage : task_.reference.stages) {
     if (stage.name != value->stage || stage.kind != StageKind::map) continue;

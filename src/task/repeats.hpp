@@ -62,7 +62,7 @@ class RepeatBody {
       : task_(task), repeat_(repeat), outer_(outer) {}
 
   const Repeat& repeat() const { return repeat_; }
-  // Error usage, without the operation's name: nothing is called so here.
+  // Errors of all of these leave out the task and the operation.
   Result<SeenInput> input(const std::string& text) const;
   // The name of the stage that gives this output at each step.
   Result<std::string> stage_of(const std::string& text) const;
@@ -75,6 +75,7 @@ class RepeatBody {
   Error fail(const std::string& reason, const std::string& hint) const;
   Result<bool> runs_backwards(const StepName& name) const;
   Result<void> check_range(const StepName& name, const Expr& extent) const;
+  Result<void> check_handed(const StepName& name, const ExprShape& shape) const;
   bool is_written(const std::string& base) const;
   Result<void> hand_on(const Carried& carried);
   Result<void> add_copy(const std::string& name, const std::string& stage, const ExprShape& shape,

@@ -8,9 +8,14 @@
 
 #include <cupilot/task.hpp>
 
-#include "support/graph.hpp"
-
 namespace cupilot::testing {
+
+inline Tensor layer_input(const std::string& name, std::vector<Expr> shape) {
+  return {.name = name, .shape = std::move(shape)};
+}
+inline Tensor layer_output(const std::string& name, std::vector<Expr> shape) {
+  return {.name = name, .role = Role::out, .shape = std::move(shape)};
+}
 
 struct LayerSizes {
   std::int64_t steps = 3, batch = 2, inputs = 4, hidden = 5;
@@ -28,10 +33,11 @@ class LayerGraph {
       : task_(task), shape_(shape), prefix_(std::move(prefix)) {}
 
   void add(const std::string& from, bool is_output) {
-    const auto [steps, batch, inputs, hidden] = shape_.sizes;
+    const std::int64_t steps = shape_.sizes.steps, batch = shape_.sizes.batch;
+    const std::int64_t inputs = shape_.sizes.inputs, hidden = shape_.sizes.hidden;
     const std::int64_t gates = shape_.gru ? 3 : 4;
     const auto parameter = [&](const char* name, std::vector<Expr> extents) {
-      task_.tensors.push_back(support::input(prefix_ + name, std::move(extents)));
+      task_.tensors.push_back(layer_input(prefix_ + name, std::move(extents)));
       task_.tensors.back().fill = {.kind = FillKind::uniform, .low = -0.4, .high = 0.4};
     };
     parameter("h0", {batch, hidden});
@@ -41,8 +47,8 @@ class LayerGraph {
     parameter("bi", {gates * hidden});
     parameter("bh", {gates * hidden});
     if (is_output) {
-      task_.tensors.push_back(support::output(prefix_ + "y", {steps, batch, hidden}));
-      task_.tensors.push_back(support::output(prefix_ + "hn", {batch, hidden}));
+      task_.tensors.push_back(layer_output(prefix_ + "y", {steps, batch, hidden}));
+      task_.tensors.push_back(layer_output(prefix_ + "hn", {batch, hidden}));
     }
     const std::string at =
         shape_.backwards ? "[" + std::to_string(steps) + " - 1 - t]" : std::string("[t]");
@@ -133,8 +139,8 @@ inline Result<Task> completed(Task task) {
 
 inline Task layer_task(const LayerShape& shape) {
   Task task;
-  const auto [steps, batch, inputs, hidden] = shape.sizes;
-  task.tensors.push_back(support::input("x", {steps, batch, inputs}));
+  const LayerSizes& sizes = shape.sizes;
+  task.tensors.push_back(layer_input("x", {sizes.steps, sizes.batch, sizes.inputs}));
   LayerGraph(task, shape, "").add("x", true);
   return task;
 }
@@ -144,7 +150,8 @@ using Values = std::map<std::string, std::vector<float>>;
 // One layer in double: y of every step, in the places of the steps.
 inline std::vector<double> layer_by_loops(const LayerShape& shape, const std::string& prefix,
                                           const std::vector<double>& x, const Values& values) {
-  const auto [steps, batch, inputs, hidden] = shape.sizes;
+  const std::int64_t steps = shape.sizes.steps, batch = shape.sizes.batch;
+  const std::int64_t inputs = shape.sizes.inputs, hidden = shape.sizes.hidden;
   const std::int64_t gates = shape.gru ? 3 : 4;
   const auto of = [&](const char* name, std::int64_t i) {
     return double(values.at(prefix + name)[std::size_t(i)]);

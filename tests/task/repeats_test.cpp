@@ -81,7 +81,7 @@ TEST_CASE("layers stand one on the other, in both directions", "[repeats]") {
   const LayerSizes first{.steps = 3, .batch = 2, .inputs = 3, .hidden = 4};
   const LayerSizes second{.steps = 3, .batch = 2, .inputs = 4, .hidden = 3};
   Task task;
-  task.tensors.push_back(support::input("x", {3, 2, 3}));
+  task.tensors.push_back(testing::layer_input("x", {3, 2, 3}));
   LayerGraph(task, {.sizes = first}, "a").add("x", false);
   LayerGraph(task, {.sizes = second, .gru = true, .backwards = true}, "b").add("ay", true);
   const auto made = completed(std::move(task));
@@ -173,14 +173,14 @@ TEST_CASE("a loop that cannot be is refused with what is wrong", "[repeats]") {
       {{.next = "other"}, "'s' is to get 'other', which the body does not make"},
       {{.last = "z"}, "'z' is written twice"},
       {{.last = "d"}, "`last` of 's' is 'd', which is taken"},
-      {{.read = "x[t + 1]"}, "'x[t + 1]' is place 4 at step 3, but 'x' has 4"},
+      {{.read = "x[t + 1]"}, "'x[t+1]' is place 4 at step 3, but 'x' has 4"},
       {{.read = "x[t - 1]"}, "is place -1 at step 0"},
       {{.read = "x[u]"}, "unknown name 'u'"},
-      {{.read = "x[t +]"}, "index 't +'"},
-      {{.read = "x[2 / t]"}, "zero"},
+      {{.read = "x[t +]"}, "index 't+'"},
+      {{.read = "x[2 / t]"}, "division by 0"},
       {{.read = "w[t]"}, "'w' is no tensor and no output of an earlier operation"},
       {{.read = "y[t - 1]"}, "'y[t - 1]' is no value that this step has made before"},
-      {{.write = "y[t / 2]"}, "'y[t / 2]' is written in no order that is known"},
+      {{.write = "y[t / 2]"}, "'y[t/2]' is written in no order that is known"},
       {{.write = "s[t]"}, "the carried name 's' is taken"},
       {{.after = "d"}, "'d' lives in a step of a repeat"},
       {{.used = "u"}, "'u' is no tensor"},
