@@ -286,9 +286,9 @@ Result<void> RepeatBody::check_handed(const StepName& name, const ExprShape& sha
     if (step_name(carried.next) != name || from == outer_.end()) continue;
     for (const Workload& workload : task_.time_shapes) {
       std::vector<std::int64_t> before, after;
-      for (const auto& [shape, out] :
-           {std::pair(&from->second, &before), std::pair(&shape, &after)}) {
-        for (const Expr& extent : *shape) {
+      const ExprShape& first = from->second;
+      for (const auto& [extents, out] : {std::pair(&first, &before), std::pair(&shape, &after)}) {
+        for (const Expr& extent : *extents) {
           const auto size = evaluate_or_error(extent, task_scope(task_, workload));
           if (!size) return size.error();
           out->push_back(*size);

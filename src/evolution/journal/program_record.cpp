@@ -89,6 +89,7 @@ std::string part_line(const ProgramRecord& record, const std::vector<PartStandin
   std::string line = fmt::format("part {}: {:.4g} us after {} evaluations, floor {:.4g} us", name,
                                  one.time_us, one.evaluations, one.floor_us);
   if (one.library_us > 0) line += fmt::format(", cublaslt {:.4g} us", one.library_us);
+  if (one.times > 1) line += fmt::format("; {} times in a program", one.times);
   if (one.prepared) line += "; of constants alone: run once before and not timed";
   return line;
 }
@@ -98,7 +99,7 @@ std::string part_line(const ProgramRecord& record, const std::vector<PartStandin
 double PartStanding::expected_us() const {
   if (refused) return std::numeric_limits<double>::infinity();
   if (prepared) return 0;
-  return time_us > 0 ? time_us : floor_us;
+  return static_cast<double>(times) * (time_us > 0 ? time_us : floor_us);
 }
 
 std::vector<PartStanding> standings(const ProgramRecord& record) {
@@ -106,6 +107,7 @@ std::vector<PartStanding> standings(const ProgramRecord& record) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     all[i].floor_us = record.parts[i].floor_us;
     all[i].prepared = record.parts[i].prepared;
+    all[i].times = record.parts[i].times;
   }
   for (std::size_t i = 0; i < record.slots.size(); ++i) {
     const ProgramSlotRecord& slot = record.slots[i];
@@ -139,6 +141,7 @@ std::string to_json(const ProgramRecord& record) {
   for (const ProgramPartRecord& part : record.parts) {
     part_list.push_back({{"on", part.on}, {"task_id", part.task_id}, {"floor_us", part.floor_us}});
     if (part.prepared) part_list.back()["prepared"] = true;
+    if (part.times != 1) part_list.back()["times"] = part.times;
   }
   for (const ProgramSlotRecord& slot : record.slots) slot_list.push_back(json_of(slot));
   const Json json = {{"cupilot_program", format},
@@ -167,7 +170,8 @@ Result<ProgramRecord> program_record_from(std::string_view text, const std::stri
     for (const Json& part : json.at("parts")) {
       record.parts.push_back({part.at("on").get<std::vector<std::string>>(),
                               part.at("task_id").get<std::string>(),
-                              part.at("floor_us").get<double>(), part.value("prepared", false)});
+                              part.at("floor_us").get<double>(), part.value("prepared", false),
+                              part.value("times", std::int64_t{1})});
     }
     json.at("partitions").get_to(record.partitions);
     for (const Json& slot : json.at("slots")) record.slots.push_back(slot_of(slot));

@@ -18,8 +18,9 @@ namespace cupilot {
 struct ProgramPartRecord {
   std::vector<std::string> on{};  // its operations
   std::string task_id{};
-  double floor_us = 0;    // no kernel of the part is faster
-  bool prepared = false;  // of constant tensors alone: the program runs it once, untimed
+  double floor_us = 0;     // no kernel of the part is faster
+  bool prepared = false;   // of constant tensors alone: the program runs it once, untimed
+  std::int64_t times = 1;  // that a program runs it: the steps of its repeat
 };
 
 // A slot: one part's search went on until it had this many evaluations.
@@ -52,7 +53,8 @@ struct PartStanding {
   std::size_t best_slot = 0;  // the slot of its best kernel
   bool refused = false;       // slots enough, and no kernel
   bool prepared = false;
-  // Its kernel's time, the floor before there is one; none of a part that is prepared.
+  std::int64_t times = 1;  // that a program runs it
+  // Its kernel's time in a program, the floor before there is one; none of a part that is prepared.
   double expected_us() const;
 };
 std::vector<PartStanding> standings(const ProgramRecord& record);

@@ -18,6 +18,7 @@
 #include "evolution/run/kernel_run.hpp"
 #include "program/step_values.hpp"
 #include "task/prepared.hpp"
+#include "task/repeats.hpp"
 
 namespace cupilot {
 namespace {
@@ -96,7 +97,10 @@ class ProgramSearch {
     const OperationGraph graph = operation_graph(task_);
     const auto all = partitions(
         graph, {[&](const Part& part) { return form_of(part) != nullptr; },
-                [&](const Part& part) { return is_prepared(part) ? 0.0 : floor_of(part); }});
+                [&](const Part& part) {
+                  return is_prepared(part) ? 0.0
+                                           : static_cast<double>(times_of(part)) * floor_of(part);
+                }});
     record_.listed = all.listed;
     if (all.all.empty()) return unserved();
     std::map<Part, std::size_t> numbers;
@@ -216,12 +220,20 @@ class ProgramSearch {
                        [&](int i) { return prepared_[static_cast<std::size_t>(i)]; });
   }
 
+  // How often a program runs the part.
+  std::int64_t times_of(const Part& part) const {
+    const Operation& first = task_.operations[static_cast<std::size_t>(part.front())];
+    const Repeat* repeat = find_repeat(task_, first.repeat);
+    return repeat == nullptr ? 1 : fixed_count(task_, *repeat).value_or(1);
+  }
+
   void add_part(const Part& part) {
     const PartTask& form = *form_of(part);
     ProgramPartRecord record{.on = {},
                              .task_id = task_id(form.task),
                              .floor_us = floor_of(part),
-                             .prepared = is_prepared(part)};
+                             .prepared = is_prepared(part),
+                             .times = times_of(part)};
     for (const int i : part)
       record.on.push_back(task_.operations[static_cast<std::size_t>(i)].name);
     record_.parts.push_back(std::move(record));
