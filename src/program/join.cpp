@@ -17,23 +17,27 @@
 namespace cupilot {
 namespace {
 
-// Copies bytes between a step's value and its place in a tensor of all steps. A fixed grid: sizes
-// of the task are no steps of it.
-constexpr const char* copy_entry = "program_copy_step";
-constexpr std::int64_t copy_blocks = 32, copy_threads = 256;
-constexpr const char* copy_text = R"(
-// Copies values of steps.
-extern "C" __global__ void program_copy_step(const unsigned char* from, long long at,
-                                             unsigned char* to, long long place, long long bytes) {
-  const long long first = blockIdx.x * 256ll + threadIdx.x, step = gridDim.x * 256ll;
-  if ((at | place | bytes) % 4 == 0) {
-    for (long long i = first; i < bytes / 4; i += step)
-      ((unsigned*)(to + place))[i] = ((const unsigned*)(from + at))[i];
-  } else {
-    for (long long i = first; i < bytes; i += step) to[place + i] = from[at + i];
-  }
+// Copies elements between a step's value and its place in a tensor of all steps. A fixed grid:
+// sizes of the task are no steps of it.
+constexpr std::int64_t copy_blocks = 16, copy_threads = 256;
+
+std::string copy_entry(int bytes) { return fmt::format("program_copy_{}", bytes); }
+
+std::string copy_text(int bytes) {
+  const char* type = bytes == 8   ? "unsigned long long"
+                     : bytes == 4 ? "unsigned"
+                     : bytes == 2 ? "unsigned short"
+                                  : "unsigned char";
+  return fmt::format(R"(
+// Copies a step's value from or to its place among all steps.
+extern "C" __global__ void {0}(const {1}* from, long long at, {1}* to, long long place,
+                               long long count) {{
+  for (long long i = blockIdx.x * {2}ll + threadIdx.x; i < count; i += {3})
+    to[place + i] = from[at + i];
+}}
+)",
+                     copy_entry(bytes), type, copy_threads, copy_blocks * copy_threads);
 }
-)";
 
 std::string scalar_bits(const Scalar& scalar) {
   switch (scalar.type) {
@@ -413,17 +417,19 @@ class Joiner {
   void add_copy(std::size_t part, const Tensor& tensor, const StepCopy& copy, std::int64_t step,
                 bool in) {
     const std::string value = memory_of(part, copy.value, step), whole = edge_buffer(copy.whole);
-    const Expr bytes = here(part, product_of(with(tensor.shape, size_of(tensor.type))));
+    const Expr count = here(part, product_of(tensor.shape));
     const auto number = [](const Expr& what) {
       return PlanArgument{.kind = PlanArgument::Kind::i64, .value = what};
     };
-    const Expr place = fmt::format("({}) * ({})", copy.place.text, bytes.text);
-    PlanLaunch launch{.name = fmt::format("copy_{}", copies_++), .entry = copy_entry};
+    const Expr place = fmt::format("({}) * ({})", copy.place.text, count.text);
+    const int bytes = size_of(tensor.type);
+    copied_.insert(bytes);
+    PlanLaunch launch{.name = fmt::format("copy_{}", copies_++), .entry = copy_entry(bytes)};
     launch.grid = {copy_blocks};
     launch.block = {copy_threads};
     launch.args = {PlanArgument{.name = in ? whole : value}, number(in ? place : Expr(0)),
                    PlanArgument{.name = in ? value : whole}, number(in ? Expr(0) : place),
-                   number(bytes)};
+                   number(count)};
     out_.plan.launches.push_back(std::move(launch));
   }
 
@@ -489,14 +495,15 @@ class Joiner {
       for (const std::string& macro : macros_in(texts[i])) out += "#undef " + macro + "\n";
       out += fmt::format("}}  // namespace part_{}\n", i + 1);
     }
-    if (copies_ > 0) out += copy_text;
+    for (const int bytes : copied_) out += copy_text(bytes);
     return out;
   }
 
   const Task& program_;
   const std::vector<PartKernel>& parts_;
   std::vector<Body> bodies_;
-  int copies_ = 0;  // launches of the copying kernel
+  int copies_ = 0;        // launches that copy
+  std::set<int> copied_;  // sizes of the elements that they copy
   std::vector<Lifetime> lifetimes_;
   std::vector<std::pair<std::string, Expr>> sizes_;
   SharedBuffers buffers_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -107,12 +108,16 @@ Result<bool> store_stages(const Task& task, const ReferenceModule& reference, co
     return buffer < 0 ? std::uint64_t{0} : buffers[static_cast<std::size_t>(buffer)];
   };
   for (const int buffer : plan.stored) parameters.add(address(buffer));
+  std::map<std::string, Attempt<ptx::ProgramPtr>> programs;  // a loop launches each again and again
   for (const StageLaunch& stage : plan.launches) {
     Words words = parameters;
     for (const int buffer : {stage.from, stage.out}) words.add(address(buffer));
     for (const std::int64_t number : {stage.span, stage.parts, stage.from_parts, stage.count})
       words.add(number);
-    auto program = ptx::make_program(reference.module, stage.entry);
+    auto known = programs.find(stage.entry);
+    if (known == programs.end())
+      known = programs.emplace(stage.entry, ptx::make_program(reference.module, stage.entry)).first;
+    const Attempt<ptx::ProgramPtr>& program = known->second;
     if (!program) {
       return reference_error(
           task, program.is_rejected() ? program.rejected().message : program.error().message);
