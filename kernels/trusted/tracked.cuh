@@ -66,8 +66,10 @@ CUPILOT_HD tracked operator*(tracked a, tracked b) {
   return tracked(value, fabs(value) + (carried + CUPILOT_SECOND_ORDER * more_a * more_b),
                  a.exact && b.exact);
 }
-// |d(a/b)| <= |da| / |b| + |a| |db| / b^2.
+// |d(a/b)| <= |da| / |b| + |a| |db| / b^2. An infinite divisor has no rounding.
 CUPILOT_HD tracked operator/(tracked a, tracked b) {
+  if (own_sum(b.value) == 0.0 && b.value != 0.0)
+    return tracked(a.value / b.value, own_sum(a.value / b.value), false);
   const double inverse = 1.0 / fabs(b.value);
   return tracked(a.value / b.value, a.sum * inverse + fabs(a.value) * inverse * (b.sum * inverse),
                  false);
