@@ -169,7 +169,9 @@ TEST_CASE("a loop that cannot be is refused with what is wrong", "[repeats]") {
       {{.carried = "x"}, "the carried name 'x' is taken"},
       {{.carried = "d"}, "the carried name 'd' is taken"},
       {{.from = "nothing"}, "begins as 'nothing', which is no tensor"},
-      {{.from = "x"}, "'s' changes its shape: 4 x 3 at first, 3 after a step"},
+      // A mean over the step's place is one number.
+      {{.next = "m", .extra = R"({"name": "mean", "op": "mean", "in": ["d"], "out": ["m"]},)"},
+       "'s' changes its shape: 3 at first, 1 after a step"},
       {{.next = "other"}, "'s' is to get 'other', which the body does not make"},
       {{.last = "z"}, "'z' is written twice"},
       {{.last = "d"}, "`last` of 's' is 'd', which is taken"},

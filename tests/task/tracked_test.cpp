@@ -110,5 +110,18 @@ TEST_CASE("a choice owes nothing to a term that is infinite by arithmetic") {
   CHECK(max_(tracked(0.0, 5.0), tracked(2.0, 3.0)).sum == 5.0);
 }
 
+TEST_CASE("what is infinite on the way has no rounding", "[tracked]") {
+  // A sigmoid of a large negative: its divisor is infinite.
+  const tracked flat = tracked(1.0) / (tracked(1.0) + exp_(-tracked(tracked_term(-1e15))));
+  CHECK(flat.value == 0.0);
+  CHECK(flat.sum == 0.0);
+  // tanh of an infinity that a factor of exactly 1 let through.
+  const tracked open = tracked(1.0) / (tracked(1.0) + exp_(-tracked(tracked_term(1e15))));
+  const tracked one = tanh_(open * tracked(tracked_term(HUGE_VAL)));
+  CHECK(one.value == 1.0);
+  CHECK(one.sum == 1.0);
+  CHECK(std::isnan((tracked(tracked_term(HUGE_VAL)) / tracked(tracked_term(HUGE_VAL))).sum));
+}
+
 }  // namespace
 }  // namespace cupilot
