@@ -19,7 +19,7 @@ if "pointwise" in parts:
     print("pointwise", torch.relu(x * 2 + 1).sum().item(), torch.softmax(x.view(100, 100), 1).sum().item())
 
 if "jiterator" in parts:
-    fused = torch.cuda.jiterator.create_jit_fn("template <typename T> T fused(T x, T y) { return x * x + y; }")
+    fused = torch.cuda.jiterator._create_jit_fn("template <typename T> T fused(T x, T y) { return x * x + y; }")
     x, y = torch.randn(10000, device=device), torch.randn(10000, device=device)
     print("jiterator", torch.equal(fused(x, y), torch.addcmul(y, x, x)) or (fused(x, y) - (x * x + y)).abs().max().item())
 
