@@ -127,7 +127,8 @@ std::string replay_text(const JudgedLaunch& judged) {
     text += fmt::format(" {}: {}\n  at {}\n  next: {}", ran.fault.code, ran.fault.message,
                         ran.fault.where, next_step(ran.fault));
   if (ran.outcome == ReplayOutcome::rounded)
-    text += fmt::format(" (at most {:.3g} units in the last place of {})", ran.ulps, ran.type);
+    text += fmt::format(" (at most {:.3g} {} in the last place of {})", ran.ulps,
+                        ran.ulps == 1 ? "unit" : "units", ran.type);
   if (!ran.reason.empty())
     text += (ran.outcome == ReplayOutcome::safe ? ": " : "\n  ") + ran.reason;
   if (ran.blocks_run > 0 && ran.blocks_run < ran.blocks)
@@ -141,7 +142,7 @@ std::string replay_text(const JudgedLaunch& judged) {
 std::string replays_text(const std::vector<JudgedLaunch>& all) {
   using O = ReplayOutcome;
   return fmt::format(
-      "{} launches replayed: {} safe, {} of them as on the device; {} wrong; {} refused; "
+      "{} launches: {} safe, {} of them as on the device; {} wrong; {} refused; "
       "{} not replayed",
       all.size(), count_of(all, {O::same, O::rounded, O::safe}),
       count_of(all, {O::same, O::rounded}), count_of(all, {O::differs}),

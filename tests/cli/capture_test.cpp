@@ -38,7 +38,7 @@ TEST_CASE("a program's launches are captured, and those that are not are counted
   const Ran judged = run("verify c", scratch);
   CHECK(judged.exit == 0);
   CHECK(has(judged, "launch 1 twice<<<(4,1,1), (32,1,1)>>>: SAFE, and the device's bytes"));
-  CHECK(has(judged, "2 launches replayed: 2 safe, 2 of them as on the device"));
+  CHECK(has(judged, "2 launches: 2 safe, 2 of them as on the device"));
   const Ran one = run("sanitize c --entry through --json", scratch);
   CHECK(one.exit == 0);
   const auto json = nlohmann::json::parse(one.out);
@@ -60,7 +60,7 @@ TEST_CASE("planted faults are found by capture alone, in a program that dies of 
   CHECK(has(judged, "WRONG: no fault, and other values than the device's"));
   CHECK(has(judged, "REFUSED run.out_of_bounds"));
   CHECK(has(judged, "0 bytes past the end of argument 1 (400 bytes)"));
-  CHECK(has(judged, "4 launches replayed: 0 safe, 0 of them as on the device; 1 wrong; 3 refused"));
+  CHECK(has(judged, "4 launches: 0 safe, 0 of them as on the device; 1 wrong; 3 refused"));
 }
 
 TEST_CASE("a module that was loaded unseen is found in the program's file", "[cli]") {
