@@ -109,7 +109,7 @@ struct Operation {
 
 // A value that a step of a repeat hands to the next one.
 struct Carried {
-  std::string name{};  // what the body reads
+  std::string name{};  // a name that the body reads
   std::string from{};  // its value at the first step: a tensor, or an edge made before
   std::string next{};  // an output of the body: its value at the following step
   std::string last{};  // the tensor or edge that gets `next` of the last step; "": none

@@ -31,8 +31,8 @@ const Repeat* find_repeat(const Task& task, const std::string& name);
 // The value of this name that a repeat carries, or null.
 const Carried* find_carried(const Repeat& repeat, const std::string& name);
 
-// What an operation reads from before its repeat or its own step, and what it makes for its step or
-// for those behind the repeat; tensors and edges by name.
+// Lists the tensors and edges that an operation reads from before its repeat or its own step, and
+// those that it makes for its step or for readers behind the repeat.
 std::vector<std::string> read_names(const Task& task, const Operation& operation);
 std::vector<std::string> made_names(const Task& task, const Operation& operation);
 
@@ -42,7 +42,7 @@ bool is_read(const Task& task, const Repeat& repeat, const Carried& carried);
 // Names, counts and bodies of a task's repeats. Error usage names the repeat and what is wrong.
 Result<void> check_repeats(const Task& task);
 
-// Returns what `expr` is at each step. Error usage: it has no value there.
+// Evaluates `expr` at each step. Error usage: it has no value there.
 Result<std::vector<std::int64_t>> at_each_step(const Task& task, const Repeat& repeat,
                                                const Expr& expr, const Workload& workload);
 

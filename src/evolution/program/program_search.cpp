@@ -220,7 +220,7 @@ class ProgramSearch {
                        [&](int i) { return prepared_[static_cast<std::size_t>(i)]; });
   }
 
-  // How often a program runs the part.
+  // Counts the runs of a part in a program.
   std::int64_t times_of(const Part& part) const {
     const Operation& first = task_.operations[static_cast<std::size_t>(part.front())];
     const Repeat* repeat = find_repeat(task_, first.repeat);

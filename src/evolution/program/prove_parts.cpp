@@ -104,7 +104,7 @@ class PartJudge {
     return std::optional<Rejected>();
   }
 
-  // What the run left of a part's tensor; of a value of a step its place among all.
+  // Reads a part's tensor as the run left it; a value of a step stands at its place among all.
   Result<std::vector<std::byte>> storage_of(const PartKernel& part, const Tensor& tensor,
                                             const Workload& workload) const {
     std::string value = part.form.tensors.at(tensor.name);
@@ -243,7 +243,7 @@ Result<std::optional<Rejected>> prove_exposed(Backend& backend, const TaskRef& e
 std::set<std::string> handed_over(const std::vector<PartKernel>& parts) {
   std::set<std::string> names;
   for (const PartKernel& part : parts) {
-    // What a body carries is what it handed on.
+    // A body carries the values that it handed on.
     for (const auto& [own, name] : part.form.tensors) names.insert(step_name(name).base);
   }
   return names;

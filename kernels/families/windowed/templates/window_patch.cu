@@ -304,7 +304,7 @@ __device__ __forceinline__ void copy_weights(const Work& work, const Rings& ring
   }
 }
 
-// How far a tap lies from the patch's first element, in units.
+// Units from the patch's first element to a tap's.
 __device__ __forceinline__ int tap_distance(const Graph::Taps& taps, int row, int column) {
   if (Graph::ROW_FAR < 0) row -= taps.rows - 1;
   if (Graph::COLUMN_FAR < 0) column -= taps.columns - 1;
