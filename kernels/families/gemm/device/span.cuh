@@ -1,7 +1,7 @@
 // Products of triangles. Wants: raster.cuh.
 
-// Places along K at which no operand is zero by its declared triangle, of a tile of `rows` rows of D
-// by `columns` columns: those from its first row or column on, up to its last. `kinds` is
+// Places along K at which no operand is zero by its declared triangle, of a tile of `rows` rows of
+// D by `columns` columns: those from its first row or column on, up to its last. `kinds` is
 // Graph::SPANS. A slab is `depth` places.
 struct Span {
   static constexpr int FROM_ROW = 1, TO_ROW = 2, FROM_COLUMN = 4, TO_COLUMN = 8;
