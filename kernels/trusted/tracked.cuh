@@ -58,11 +58,13 @@ CUPILOT_HD tracked operator*(tracked_term a, tracked_term b) {
 CUPILOT_HD double beyond_own(tracked x) {
   return x.sum < fabs(x.value) ? 0.0 : x.sum - fabs(x.value);
 }
-// |d(ab)| <= |a| |db| + |da| |b| + |da| |db|, each operand's own rounding counted once. What is
-// infinite moves by no rounding.
+// |d(ab)| <= |a| |db| + |da| |b| + |da| |db|, each operand's own rounding counted once. An
+// infinity moves by no rounding, but classes that round or split operands may make NaN of it.
 CUPILOT_HD tracked operator*(tracked a, tracked b) {
   const double value = a.value * b.value;
-  if (own_sum(value) == 0.0 && value != 0.0) return tracked(value, 0.0, a.exact && b.exact);
+  const bool keeps_infinities = CUPILOT_SECOND_ORDER < 1.0;
+  if (keeps_infinities && own_sum(value) == 0.0 && value != 0.0)
+    return tracked(value, 0.0, a.exact && b.exact);
   const double more_a = beyond_own(a), more_b = beyond_own(b);
   const double carried = fabs(a.value) * more_b + more_a * fabs(b.value);
   return tracked(value, fabs(value) + (carried + CUPILOT_SECOND_ORDER * more_a * more_b),
