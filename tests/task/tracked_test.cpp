@@ -115,12 +115,12 @@ TEST_CASE("what is infinite on the way has no rounding", "[tracked]") {
   const tracked flat = tracked(1.0) / (tracked(1.0) + exp_(-tracked(tracked_term(-1e15))));
   CHECK(flat.value == 0.0);
   CHECK(flat.sum == 0.0);
-  // tanh of an infinity that a factor of exactly 1 let through: these tests are of a class that
-  // may split it.
+  // An infinity that a factor of exactly 1 let through: these tests are of a class that may split
+  // it.
   const tracked open = tracked(1.0) / (tracked(1.0) + exp_(-tracked(tracked_term(1e15))));
-  const tracked one = tanh_(open * tracked(tracked_term(HUGE_VAL)));
-  CHECK(one.value == 1.0);
-  CHECK(std::isnan(one.sum));
+  const tracked far = open * tracked(tracked_term(HUGE_VAL));
+  CHECK(far.value == HUGE_VAL);
+  CHECK(far.sum != 0.0);
   CHECK(std::isnan((tracked(tracked_term(HUGE_VAL)) / tracked(tracked_term(HUGE_VAL))).sum));
 }
 
