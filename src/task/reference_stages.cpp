@@ -130,7 +130,7 @@ class StageText {
     all.insert(all.end(), at.begin(), at.end());
     std::vector<Expr> extents = {Expr("cupilot_steps")};  // the first extent enters no place
     extents.insert(extents.end(), read.extents.begin(), read.extents.end());
-    const std::string later = element(read.source, source_of(read), all, extents);
+    std::string later = element(read.source, source_of(read), all, extents);
     if (read.first.empty()) return later;
     const ReferenceStage* first = stage_before(read.first);
     return fmt::format("({} == 0 ? real({}) : real({}))", step_coordinate,
