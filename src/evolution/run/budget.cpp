@@ -98,8 +98,10 @@ double Driver::confirm_seconds() const {
   const double baselines = real ? baseline_visits * baselines_seconds_ : baselines_seconds_;
   const double counted =
       ledger_.dearest("search/virtual counts") + ledger_.dearest("search/counters");
-  return slack * (ledger_.of_fastest("search/compile") + proved + timed + counted +
-                  confirm_contents * content_seconds() +
+  // Takes the champion's own compilation, unless that stalled.
+  const double compiled =
+      std::min(ledger_.of_fastest("search/compile"), usual_seconds("search/compile"));
+  return slack * (compiled + proved + timed + counted + confirm_contents * content_seconds() +
                   (baselines_.baselines.empty() ? 0 : baselines)) +
          start;
 }
