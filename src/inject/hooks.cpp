@@ -112,6 +112,13 @@ inject::Request request_of(const CUlaunchConfig& c, CUfunction f, void** paramet
 // A function compiled for streams of threads means the thread's own by null.
 CUstream of_thread(CUstream stream) { return stream == nullptr ? CU_STREAM_PER_THREAD : stream; }
 
+// The caller's place for a result, or one of its own where the caller wants none.
+template <class Value>
+struct Wanted {
+  Value own{};
+  Value* at;
+  explicit Wanted(Value* given) : at(given != nullptr ? given : &own) {}
+};
 }  // namespace
 
 #define CUPILOT_DIMENSIONS                                                                    \
@@ -215,21 +222,17 @@ CUPILOT_SHOWN CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel
 }
 CUPILOT_SHOWN CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, std::size_t* bytes,
                                             CUmodule module, const char* name) {
-  std::size_t own = 0;
-  std::size_t* const size = bytes != nullptr ? bytes : &own;
-  CUdeviceptr place = 0;
-  CUdeviceptr* const at = address != nullptr ? address : &place;
-  return noted(CUPILOT_REAL(cuModuleGetGlobal_v2, at, size, module, name),
-               [&] { inject::variable_found(module, name, *at, *size); });
+  Wanted size(bytes);
+  Wanted place(address);
+  return noted(CUPILOT_REAL(cuModuleGetGlobal_v2, place.at, size.at, module, name),
+               [&] { inject::variable_found(module, name, *place.at, *size.at); });
 }
 CUPILOT_SHOWN CUresult cuLibraryGetGlobal(CUdeviceptr* address, std::size_t* bytes,
                                           CUlibrary library, const char* name) {
-  std::size_t own = 0;
-  std::size_t* const size = bytes != nullptr ? bytes : &own;
-  CUdeviceptr place = 0;
-  CUdeviceptr* const at = address != nullptr ? address : &place;
-  return noted(CUPILOT_REAL(cuLibraryGetGlobal, at, size, library, name),
-               [&] { inject::variable_found(library, name, *at, *size); });
+  Wanted size(bytes);
+  Wanted place(address);
+  return noted(CUPILOT_REAL(cuLibraryGetGlobal, place.at, size.at, library, name),
+               [&] { inject::variable_found(library, name, *place.at, *size.at); });
 }
 CUPILOT_SHOWN CUresult cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
   return noted(CUPILOT_REAL(cuMemAlloc_v2, address, bytes),

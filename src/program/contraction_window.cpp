@@ -56,7 +56,7 @@ void ContractionText::find_window() {
   }
 }
 
-// Of places and taps each dimension may have one; coordinates of a batch lie beside channels only.
+// Adds a dimension with at most one place and one tap; batches may index channels only.
 bool ContractionText::add_dimension(Window& window, std::size_t dimension) const {
   const auto index = affine_of(window.at[dimension], affine_names());
   if (!index) return false;

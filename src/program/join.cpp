@@ -177,7 +177,7 @@ class Joiner {
     }
   }
 
-  // What a body touches lives through all of its steps.
+  // Keeps the values that a body touches alive through all of its steps.
   void note_step_values(std::size_t part, const Body& body) {
     const PartTask& form = parts_[part].form;
     for (const Tensor& tensor : form.task.tensors) {

@@ -24,7 +24,7 @@ bool StepValues::is_made(const std::string& value) const {
       });
 }
 
-// What the next step or the caller gets of it; null: it ends with its step.
+// Finds the carried value that a step makes of it; null: it ends with its step.
 const Carried* StepValues::handed_on(const std::string& value) const {
   const StepName name = step_name(value);
   const auto found = std::find_if(repeat_.carried.begin(), repeat_.carried.end(),

@@ -1,4 +1,4 @@
-// Where the values of a repeat's body lie, step by step, in a program's plan.
+// Places of the values of a repeat's body, step by step, in a program's plan.
 #pragma once
 
 #include <map>
@@ -39,8 +39,8 @@ class StepValues {
   // The copy before a part that reads the value at a step, or after one that writes it.
   std::optional<StepCopy> copy_in(const std::string& value, std::int64_t step) const;
   std::optional<StepCopy> copy_out(const std::string& value, std::int64_t step) const;
-  // Where a program with its edges exposed keeps the value of a step: `value` is empty where it is
-  // all of `whole`.
+  // Finds the place where a program with its edges exposed keeps the value of a step: `value` is
+  // empty where it is all of `whole`.
   StepCopy kept(const std::string& value, std::int64_t step) const;
 
  private:

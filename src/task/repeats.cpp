@@ -279,7 +279,7 @@ Result<SeenInput> RepeatBody::input(const std::string& text) const {
   return SeenInput{name.base, std::move(shape), step, ""};
 }
 
-// What a step hands on has the shape of what it got.
+// Refuses a value that is handed on in another shape than it came in.
 Result<void> RepeatBody::check_handed(const StepName& name, const ExprShape& shape) const {
   for (const Carried& carried : repeat_.carried) {
     const auto from = outer_.find(carried.from);

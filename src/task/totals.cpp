@@ -9,7 +9,7 @@
 namespace cupilot {
 
 Expr length_of(const Task& task, const std::string& output) {
-  // What a step carries is read before it stands in the list: each needs another round.
+  // A carried value is read before it stands in the list: each needs another round.
   std::vector<std::string> wanted = {output}, lengths;
   std::size_t rounds = 1;
   for (const Repeat& repeat : task.repeats) rounds += repeat.carried.size();

@@ -1,4 +1,4 @@
-// What follows from all operations of a graph together.
+// Sums work and lengths over all operations of a graph.
 #pragma once
 
 #include <string>

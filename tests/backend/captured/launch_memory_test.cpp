@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t at = 0x7abc00000000;
 
-// Of the folder's last launch, which outlives its memory.
+// Opens the folder's last launch, which outlives its memory.
 struct Opened {
   explicit Opened(const CaptureFolder& folder)
       : capture(*read_capture(folder.path())),

@@ -1,4 +1,4 @@
-// What settled candidates took: sums, the dearest of each phase, and the fastest candidate's own.
+// A ledger of seconds: the dearest of each phase, and the fastest candidate's own.
 #include "evolution/journal/ledger.hpp"
 
 #include "catch.hpp"
