@@ -1,4 +1,7 @@
 #include "landscapes.hpp"
+
+#include <cupilot/family.hpp>
+
 #include "support/gemm.hpp"
 
 #include <algorithm>
@@ -64,7 +67,12 @@ Landscape read_landscape(const std::string& folder, const std::string& counts_fo
   std::string line;
   if (!std::getline(file, line)) fail(folder + " holds no landscape");
   const json header = json::parse(line);
-  landscape.task = *gemm_of(header.at("task_words").get<std::vector<std::string>>());
+  const auto words = header.at("task_words").get<std::vector<std::string>>();
+  // Landscapes of GEMMs leave the family's name out.
+  auto task =
+      words.front().find('=') != std::string::npos ? gemm_of(words) : task_from_words(words);
+  if (!task) fail(task.error().message);
+  landscape.task = std::move(*task);
   landscape.device = *chip(header.at("device").at("name").get<std::string>());
   std::map<std::string, Row> rows;  // by id: a hash
   while (std::getline(file, line)) {

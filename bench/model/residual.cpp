@@ -3,7 +3,7 @@
 //
 //   model_residual OUT.json SCORES.json COUNTS_DIR LANDSCAPE_DIR…
 //
-// OUT.json: kernels/families/NAME/residual.json. SCORES.json: the time model alone and corrected,
+// OUT.json: kernels/families/NAME/residual-DEVICE.json. SCORES.json: the time model alone and corrected,
 // by landscape, of kernels of landscapes, and of types, that nothing was learnt from.
 #include <Eigen/Dense>
 #include <algorithm>
