@@ -13,7 +13,7 @@
 
 namespace cupilot {
 
-// The content of a file residual.json.
+// The content of a file residual-DEVICE.json.
 struct ResidualData {
   std::string device{};                       // DeviceSpec::name of what it was learnt on
   std::vector<double> weights{};              // coordinate weights; 0: does not matter
