@@ -34,13 +34,19 @@ bool grows_with_work(const ResolvedLaunch& small, const Workload& smaller,
   return blocks > 0.75 * work;
 }
 
-// True if every timed launch has more blocks where there is more work.
-bool all_grow(const ResolvedPlan& small, const Workload& smaller, const ResolvedPlan& plan,
-              const Workload& workload) {
+// `workload` with twice as much of what `smaller` has less of.
+Workload beyond(const Workload& smaller, Workload workload) {
+  for (auto& [axis, extent] : workload.sizes) {
+    if (smaller.sizes.at(axis) < extent) extent *= 2;
+  }
+  return workload;
+}
+
+// True if every timed launch has more blocks where there is more work; `grows`: of a launch.
+template <class Grows>
+bool all_grow(const ResolvedPlan& plan, const Grows& grows) {
   for (std::size_t l = 0; l < plan.launches.size(); ++l) {
-    const bool timed = plan.launches[l].when == When::run;
-    if (timed && !grows_with_work(small.launches[l], smaller, plan.launches[l], workload))
-      return false;
+    if (plan.launches[l].when == When::run && !grows(l)) return false;
   }
   return true;
 }
@@ -93,8 +99,18 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, c
   const Attempt<Resolution> resolution = plan_at(smaller);
   const ResolvedPlan* small = resolution ? std::get_if<ResolvedPlan>(&*resolution) : nullptr;
   if (small == nullptr || small->launches.size() != plan.launches.size()) small = &plan;
+  // A grid that has its most blocks, or nearly, grows no more beyond the workload.
+  const Workload more = beyond(smaller, workload);
+  const Attempt<Resolution> larger = plan_at(more);
+  const ResolvedPlan* large = larger ? std::get_if<ResolvedPlan>(&*larger) : nullptr;
+  if (large != nullptr && large->launches.size() != plan.launches.size()) large = nullptr;
+  const auto grows = [&](std::size_t l) {
+    return grows_with_work(small->launches[l], smaller, plan.launches[l], workload) &&
+           (large == nullptr ||
+            grows_with_work(plan.launches[l], workload, large->launches[l], more));
+  };
   // Blocks that stay tell of the whole only at full size.
-  if (small != &plan && !all_grow(*small, smaller, plan, workload) &&
+  if (small != &plan && !all_grow(plan, grows) &&
       host_bytes(task, plan_at, workload) <= staying_blocks * counting_bytes)
     small = &plan;
   const Workload& at = small == &plan ? workload : smaller;
@@ -117,8 +133,7 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, c
       return reject("gate.missing_entry", "the compiled kernel has no entry " + launch.entry);
     const Dependence seen = dependence_of(programs.module(), *entry);
     const bool columns = seen.tickets && (launch.grid[1] > 1 || launch.grid[2] > 1);
-    const bool alike =
-        small == &plan || grows_with_work(small->launches[l], smaller, launch, workload);
+    const bool alike = small == &plan || grows(l);
     if (fits && alike && !launch.cooperative && !seen.waits && (!seen.tickets || columns)) {
       const bool only = runs_one_launch(plan);
       // True if each element of an output is written by one block of this launch.

@@ -135,7 +135,7 @@ TEST_CASE("A batch of twice as many matrices is modelled at twice the time, abov
       CHECK(condition.starts_with("modelled as one captured graph"));
     times.push_back(measured.time_us);
   }
-  CHECK(times[1] / times[0] == Approx(2).epsilon(0.1));
+  CHECK(times[1] / times[0] == Approx(2).epsilon(0.15));  // corrections differ a little
 }
 
 TEST_CASE("A time of less than half of the textbook's work says so, and its interval reaches up") {

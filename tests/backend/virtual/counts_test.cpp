@@ -191,6 +191,19 @@ TEST_CASE(
   CHECK(operations.value == Approx(2.0 * 4096 * (26 * 240) * 128).epsilon(0.05));
 }
 
+TEST_CASE(
+    "A grid that reaches its most blocks between half the work and all of it is counted whole") {
+  // 160 tiles are dealt to 132 blocks, 80 to 80.
+  const Task task = gemm({"m=6144", "n=640", "k=7168", "dtype=bf16", "layout=nt"});
+  const std::vector<Use> uses = {{"wgmma_core"},
+                                 {"warp_specialisation", {{"consumers", 3}}},
+                                 {"warpgroup_tile", {{"tile_m", 64}, {"tile_n", 128}}},
+                                 {"multistage", {{"stages", 4}}}};
+  check_kept(task, uses);
+  const Measurement modelled = modelled_on_h200(task, kernel_of(task, uses));
+  CHECK(modelled.counts[Counter::ops_tensor_bf16].high >= 2.0 * 6144 * 640 * 7168);
+}
+
 TEST_CASE("Tickets and flags make blocks dependent") {
   const auto of = [](const std::string& body) {
     const ptx::Module module = module_of(body);

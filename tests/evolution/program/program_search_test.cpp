@@ -24,14 +24,14 @@ Task two_reductions() {
       {"norm", "layer_norm", {"x", "gain"}, {"h"}, {}},
       {"total", "sum", {"h"}, {"s"}, {{"dim", Attribute(std::vector<std::int64_t>{1})}}},
       {"share", "softmax", {"s"}, {"y"}, {{"dim", Attribute(std::int64_t{0})}}}};
-  task.time_shapes = {{{{"rows", 96}, {"cols", 64}}}};
+  task.time_shapes = {{{{"rows", 48}, {"cols", 64}}}};
   REQUIRE_OK(complete(task));
   return task;
 }
 
 EvolveOptions options_in(const std::string& dir) {
   EvolveOptions options;
-  options.search.max_evaluations = 16;
+  options.search.max_evaluations = 8;
   options.run_dir = dir;
   options.pool = "off";
   options.device_name = "virtual:h200";
