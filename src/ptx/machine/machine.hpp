@@ -458,6 +458,7 @@ inline void tick(Warp& warp) {
 inline void warp_ordered(Warp& warp) {
   tick(warp);
   warp.known[warp.index] = warp.clock;
+  if (!warp.doubts.empty()) warp.doubts[warp.index] = {};
   warp.touched = warp.behind = 0;
   warp.parted = false;
 }

@@ -119,6 +119,10 @@ K readers_leave_synced(const float* a, float* o) {
 K both_read_one_leaves_early(const float* a, float* o) {
   START float v = 0; s[t] = a[t]; __syncthreads();
   if (t >= 32) { v = s[0] + s[1]; if (t % 32 == 0) arrive(&empty); } else { wait(&empty, 0); if (t < 2) s[t] = 1; } o[t] = v; }
+#define HEARD_BACK(SYNC) START float v = 0; s[t] = a[t]; __syncthreads(); if (t < 32) { v = s[t ^ 1]; if (t == 0) arrive(&full); wait(&empty, 0); SYNC s[t] = v; } \
+  else { wait(&full, 0); if (t < 34) arrive(&empty); } o[t] = v;
+K one_hears_back(const float* a, float* o) { HEARD_BACK() }
+K one_hears_back_synced(const float* a, float* o) { HEARD_BACK(__syncwarp();) }
 K fence_before_sync(const float* a, float* o) { START s[t] = a[t]; if (t == 0) FENCE_PROXY; __syncwarp(); if (t == 0) { store(o, s, 128); commit(); wait_groups(); } }
 K fence_after_sync(const float* a, float* o) { START s[t] = a[t]; __syncwarp(); if (t == 0) { FENCE_PROXY; store(o, s, 128); commit(); wait_groups(); } }
 K all_fence(const float* a, float* o) { START s[t] = a[t]; FENCE_PROXY; __syncwarp(); if (t == 0) { store(o, s, 128); commit(); wait_groups(); } }
@@ -215,6 +219,8 @@ const Row elected_rows[] = {
     {"tile_arrives", 64, ""},
     {"tile_arrives_for_warp", 64, "run.race"},
     {"tile_arrives_too_early", 64, "run.race"},
+    {"one_hears_back", 64, "run.race"},
+    {"one_hears_back_synced", 64, ""},
     {"one_waits_tile_synced", 32, ""},
     {"one_waits_other_tile_synced", 32, "run.race"},
     {"tile_fences", 32, ""},
