@@ -9,6 +9,7 @@
 #include <cupilot/parts/kernel_source.hpp>
 
 #include "base/hash.hpp"
+#include "kernel/library_step.hpp"
 #include "kernel/plan_arguments.hpp"
 
 namespace cupilot {
@@ -167,10 +168,13 @@ PlanLaunch launch_from(JsonFaults& faults, const Json& json, const std::string& 
   launch.cluster = object.exprs("cluster", false, 1, 3);
   launch.shared = object.expr("shared", false);
   launch.cooperative = object.truth("cooperative", false);
+  launch.library = object.text("library", false);
   launch.args = list_from<PlanArgument>(object, "args", true, argument_from);
   object.done();
   if (launch.entry.empty() || launch.entry.size() > 256)
     object.fail("entry", "want 1 to 256 bytes");
+  if (!launch.library.empty() && launch.library != cublaslt_library)
+    object.fail("library", "there is no such library", std::string(cublaslt_library));
   return launch;
 }
 
@@ -228,6 +232,7 @@ Json launch_to(const PlanLaunch& launch) {
   if (!launch.cluster.empty()) json["cluster"] = exprs_to(launch.cluster);
   if (launch.shared.text != "0") json["shared"] = expr_to(launch.shared);
   if (launch.cooperative) json["cooperative"] = true;
+  if (!launch.library.empty()) json["library"] = launch.library;
   json["args"] = Json::array();
   for (const PlanArgument& argument : launch.args) json["args"].push_back(argument_to(argument));
   return json;

@@ -5,18 +5,24 @@
 namespace cupilot {
 
 std::vector<std::string> sentences_of(const ResolvedPlan& plan) {
-  std::string names;
+  std::vector<std::string> out;
+  std::string names, steps;
   for (const ResolvedLaunch& launch : plan.launches) {
     if (launch.when == When::setup) names += (names.empty() ? "" : ", ") + launch.name;
+    if (!launch.library.empty()) steps += (steps.empty() ? "" : ", ") + launch.name;
   }
-  if (names.empty()) return {};
+  if (!steps.empty())
+    out.push_back(fmt::format(
+        "by cuBLASLt where the device has it, by a plain kernel on a virtual one: {}", steps));
+  if (names.empty()) return out;
   std::int64_t bytes = 0;
   for (const ResolvedBuffer& buffer : plan.buffers)
     bytes += buffer.content == BufferContent::table ? buffer.bytes : 0;
-  return {
+  out.push_back(
       fmt::format("not timed: setup launches, once for a shape and its constant tensors ({}); {} "
                   "bytes of tables",
-                  names, bytes)};
+                  names, bytes));
+  return out;
 }
 
 std::string launched_sentence(std::size_t launches, Launched how) {

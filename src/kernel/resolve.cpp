@@ -8,6 +8,7 @@
 #include <cupilot/parts/rejection.hpp>
 #include <cupilot/parts/resolved_plan.hpp>
 
+#include "kernel/library_step.hpp"
 #include "kernel/parameter_check.hpp"
 #include "kernel/plan_arguments.hpp"
 #include "kernel/plan_scope.hpp"
@@ -205,6 +206,7 @@ void Resolver::add_launch(const PlanLaunch& launch) {
   out.name = launch.name;
   out.when = launch.when;
   out.cooperative = launch.cooperative;
+  out.library = launch.library;
   const auto entry =
       fill_entry(launch.entry, [this](std::string_view name) { return scope_(name); });
   if (const auto* fault = std::get_if<ExprFault>(&entry))
@@ -233,6 +235,9 @@ void Resolver::add_launch(const PlanLaunch& launch) {
   }
   if (bytes > parameter_limit)
     limit(fmt::format("{} bytes of parameters; want at most {}", bytes, parameter_limit), where);
+  const bool step = !out.library.empty();
+  if (step && !refused_ && (out.library != cublaslt_library || !library_step(out)))
+    limit("its arguments are no product's that a library computes", where + ".args");
   if (compiled_ && !refused_) check_compiled(out, where);
   resolved_.launches.push_back(std::move(out));
 }

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "kernel/file_text.hpp"
+#include "kernel/library_step.hpp"
 #include "kernel/plan_json.hpp"
 #include "kernel/tunable_model.hpp"
 
@@ -172,6 +173,8 @@ Result<Tunable> parse_tunable(std::string_view text, const std::string& file) {
   tunable.let = named_exprs(object, "let");
   if (const Json* plan = object.find_object("plan", true))
     tunable.plan = plan_from(faults, *plan, "plan");
+  if (has_library_step(tunable.plan))
+    object.fail("plan", "has a library's step", "a template launches kernels of its own text");
   if (const Json* model = object.find_object("model"))
     tunable.model = model_from(faults, *model, "model");
   object.done();

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "kernel/library_step.hpp"
 #include "program/join_text.hpp"
 #include "program/step_values.hpp"
 #include "task/identifiers.hpp"
@@ -473,6 +474,8 @@ class Joiner {
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       text += fmt::format("//  {}: {}{}\n", i + 1, parts_[i].form.name,
                           prepared_[i] ? ", once before, of constants alone" : "");
+      if (has_library_step(parts_[i].source.plan))
+        text += fmt::format("//     by {}; its kernel stands in elsewhere\n", cublaslt_library);
     }
     for (const PlanBuffer& buffer : buffers_.buffers) {
       std::string held;

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "kernel/library_step.hpp"
 #include "kernel/plan_arguments.hpp"
 #include "kernel/plan_cpp.hpp"
 #include "task/expr_parse.hpp"
@@ -306,6 +307,9 @@ std::string cpp_name(std::string_view name) {
 
 Result<std::string> plan_function(const Task& task, const WisdomKernel& kernel) {
   const LaunchPlan& plan = kernel.source.plan;
+  if (has_library_step(plan))
+    return Error{ErrorCode::usage, "a dispatcher calls no library: the kernel has a library's step",
+                 "use the launcher in best/"};
   Exporter exporter(task, &kernel);
   std::string fits;
   for (const Expr& require : plan.require)

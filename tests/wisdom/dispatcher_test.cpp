@@ -359,6 +359,11 @@ TEST_CASE("what no dispatcher can be made of", "[wisdom]") {
         fmt::format("kernel kernel_1 of gemm on NVIDIA H200 is named {}, but its text, plan and "
                     "constants have the id {}",
                     named, kernel_id(kernel.source)));
+  kernel.source.plan.launches[0].library = "cublaslt";
+  kernel.kernel_id = kernel_id(kernel.source);
+  CHECK(dispatcher_files({all.entry}, "x").error().message ==
+        "a dispatcher calls no library: the kernel has a library's step");
+  kernel.source.plan.launches[0].library.clear();
   kernel.source.plan.let = {{"a", "b"}, {"b", "a"}};
   kernel.source.plan.launches[0].grid = {"a"};
   kernel.kernel_id = kernel_id(kernel.source);

@@ -50,6 +50,8 @@ struct PlanArgument {
 };
 
 enum class When { run, setup };
+// `library`: "cublaslt", where the device has it, computes what the entry computes, which stands in
+// elsewhere; the arguments are those of a product (docs/formats/launch-plan.md, Library steps).
 struct PlanLaunch {
   std::string name{};   // default: entry; expressions resident.NAME and NAME.ctas use it
   std::string entry{};  // may hold {CONSTANT} template arguments: "stencil7<{BX},{BY}>"
@@ -60,6 +62,7 @@ struct PlanLaunch {
   Expr shared = 0;                // dynamic bytes
   bool cooperative = false;
   std::vector<PlanArgument> args{};
+  std::string library{};
 };
 
 struct LaunchPlan {

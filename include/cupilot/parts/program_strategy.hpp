@@ -43,6 +43,11 @@ Result<ProgramStrategy> program_strategy_from_json(std::string_view json);
 // names its operations, and the part's techniques, which apply to these. Of one part, its strategy.
 inline constexpr std::string_view part_technique = "part";
 Strategy as_strategy(const ProgramStrategy& program);
+// A part whose only use is this one is a step of that library, with the library's epilogue.
+inline constexpr std::string_view library_technique = "cublaslt";
+inline bool is_library_step(const Strategy& strategy) {
+  return strategy.uses.size() == 1 && strategy.uses.front().technique == library_technique;
+}
 // The parts that a strategy names, in their order; one of all operations where it names none.
 ProgramStrategy parts_of(const Strategy& strategy);
 

@@ -52,6 +52,7 @@ struct ResolvedLaunch {
   std::int64_t shared = 0;
   bool cooperative = false;
   std::vector<ResolvedArgument> args{};
+  std::string library{};  // as of PlanLaunch
 };
 
 struct ResolvedPlan {

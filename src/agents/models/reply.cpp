@@ -7,6 +7,7 @@
 
 #include "agents/models/reply_text.hpp"
 #include "agents/models/untrusted.hpp"
+#include "kernel/library_step.hpp"
 #include "kernel/standalone.hpp"
 
 namespace cupilot {
@@ -99,6 +100,8 @@ Read<KernelSource> read_kernel_reply(const ChatReply& reply) {
   if (source.plan.launches.empty())
     return Unreadable{ReplyFault::no_plan,
                       R"(no `// cupilot: {"plan": …}` line with a launch stands before the code)"};
+  if (has_library_step(source.plan))
+    return Unreadable{ReplyFault::bad_header, "its plan has a library's step; write the kernel"};
   if (source.text.find("__global__") == std::string::npos)
     return Unreadable{ReplyFault::no_kernel, "the file holds no __global__ function"};
   return source;

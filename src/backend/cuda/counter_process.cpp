@@ -54,10 +54,10 @@ std::vector<CountedLaunch> counted(const std::string& chip, std::uint64_t counte
   return launches;
 }
 
-std::string count(CudaSession& session, TimedRunner& visitor, RangeCounters& ranges,
-                  const std::string& chip, const CountOrder& order) {
+std::string count(CudaSession& session, TimedRunner& visitor, LibraryMatmul& library,
+                  RangeCounters& ranges, const std::string& chip, const CountOrder& order) {
   const auto begin = HostClock::now();
-  const auto launches = prepare_launches(session, order.run);
+  const auto launches = prepare_launches(session, library, order.run);
   std::vector<std::string> metrics = metrics_of(chip, order.counters);
   if (metrics.empty())
     throw OrderRefused{no_counters,
@@ -94,11 +94,12 @@ int serve_counter(int device, int confinement) {
   Result<RangeCounters> ranges = take_counters(session, device);
   const std::string chip = chip_of(static_cast<std::size_t>(device));
   TimedRunner visitor(session);
+  LibraryMatmul library(session, visitor, LibraryPlaces::loader_and_toolkit);
   const auto work = [&](const Frame& frame) -> std::optional<std::string> {
     const auto order = unpack_count(frame.body);
     if (!order) return std::nullopt;
     if (!ranges) throw OrderRefused{no_counters, said(ranges.error())};
-    return count(session, visitor, *ranges, chip, *order);
+    return count(session, visitor, library, *ranges, chip, *order);
   };
   return serve_launches(confined, visitor, DeviceMessage::count, work, [&] {
     if (ranges) ranges->prepare();

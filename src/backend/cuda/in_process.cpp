@@ -116,7 +116,7 @@ std::string InProcessDevice::serve(DeviceMessage type, const Frame& frame,
   if (type != DeviceMessage::run) return judge_->serve(type, frame, descriptors);
   const auto order = unpack_run(frame.body);
   if (!order) throw OrderRefused{0, "a run order that cannot be read"};
-  return carry_out(*session_, judge_->visitor(), *order);
+  return carry_out(*session_, judge_->visitor(), judge_->library(), *order);
 }
 
 DeviceAnswer InProcessDevice::ask(DeviceMessage type, std::string body) {

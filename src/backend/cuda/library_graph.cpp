@@ -8,6 +8,7 @@
 #include <cupilot/parts/rejection.hpp>
 
 #include "backend/cuda/library.hpp"
+#include "program/library_part.hpp"
 #include "program/part_task.hpp"
 
 namespace cupilot {
@@ -19,66 +20,6 @@ const Families& known_families() {
   static const Families all = builtin_families();
   return all;
 }
-
-// The operations behind the product, as the library's epilogue.
-struct Epilogue {
-  std::string bias{};  // a tensor; "": none
-  LibraryOrder::Epilogue kind = LibraryOrder::plain;
-  std::string output{};  // of the last operation
-};
-
-// Reads the operations behind the first, each of which must take the result of the one before.
-class EpilogueReader {
- public:
-  explicit EpilogueReader(const Task& task) : task_(task) {}
-
-  Attempt<Epilogue> run() {
-    found_.output = task_.operations.front().outputs.front();
-    for (std::size_t i = 1; i < task_.operations.size(); ++i) {
-      const Operation& operation = task_.operations[i];
-      if (find_tensor(task_, found_.output) != nullptr || operation.outputs.size() != 1)
-        return no_baseline("an intermediate result is an output too");
-      if (!add(operation))
-        return no_baseline(fmt::format("cuBLASLt has no epilogue equal to operation {} ({})",
-                                       operation.name, operation.kind));
-      found_.output = operation.outputs.front();
-    }
-    return found_;
-  }
-
- private:
-  bool add(const Operation& operation) {
-    if (found_.kind != LibraryOrder::plain) return false;
-    if (operation.kind == "add") return add_bias(operation);
-    if (operation.inputs != std::vector{found_.output}) return false;
-    if (operation.kind == "relu") found_.kind = LibraryOrder::relu;
-    const auto way = operation.attributes.find("approximate");
-    // The library's gelu is the one by tanh.
-    if (operation.kind == "gelu" && way != operation.attributes.end() &&
-        way->second == Attribute(std::string("tanh")))
-      found_.kind = LibraryOrder::gelu;
-    return found_.kind != LibraryOrder::plain;
-  }
-
-  // A vector along the last dimension of the product.
-  bool add_bias(const Operation& operation) {
-    const bool has_bias = !found_.bias.empty() || task_.operations.front().inputs.size() > 2;
-    if (has_bias || operation.inputs.size() != 2 || !operation.attributes.empty()) return false;
-    const bool first = operation.inputs.front() == found_.output;
-    if (!first && operation.inputs.back() != found_.output) return false;
-    const Tensor* bias = find_tensor(task_, operation.inputs[first ? 1 : 0]);
-    const Edge* product = find_edge(task_, found_.output);
-    if (bias == nullptr || product == nullptr || bias->role == Role::out ||
-        !bias->strides.empty() || bias->shape.size() != 1 || product->shape.empty() ||
-        bias->shape.back() != product->shape.back())
-      return false;
-    found_.bias = bias->name;
-    return true;
-  }
-
-  const Task& task_;
-  Epilogue found_;
-};
 
 // The product at a workload of the graph.
 Result<Workload> workload_of(const PartTask& form, const Task& task, const Workload& workload) {
@@ -106,7 +47,7 @@ Attempt<LibraryOrder> graph_library_order(std::span<const LibraryCall> calls, co
   if (call == nullptr)
     return no_baseline(fmt::format("cuBLASLt has no call for a graph that begins with {}",
                                    task.operations.front().kind));
-  const auto epilogue = EpilogueReader(task).run();
+  const auto epilogue = library_epilogue(task);
   if (!epilogue) return epilogue.failure();
   const auto region_of = [&](const std::string& name) -> std::optional<Region> {
     for (std::size_t i = 0; i < task.tensors.size(); ++i) {
@@ -129,7 +70,7 @@ Attempt<LibraryOrder> graph_library_order(std::span<const LibraryCall> calls, co
   const Tensor& output = *find_tensor(task, epilogue->output);
   if (!output.strides.empty()) return no_baseline("a tensor has strides of its own");
   order->type_c = order->type_d = static_cast<int>(output.type);
-  order->epilogue = epilogue->kind;
+  order->epilogue = static_cast<int>(epilogue->kind);
   if (!epilogue->bias.empty()) {
     if (find_tensor(task, epilogue->bias)->type != output.type)
       return no_baseline("cuBLASLt takes a bias of the output's type");

@@ -10,6 +10,7 @@
 #include "backend/oracle/plain_plan.hpp"
 #include "base/hash.hpp"
 #include "base/phases.hpp"
+#include "kernel/library_step.hpp"
 #include "task/content.hpp"
 
 namespace cupilot {
@@ -74,7 +75,48 @@ WireLaunch wire(const ResolvedLaunch& launch, const CompiledKernel& kernel,
   return out;
 }
 
+// The product of a launch that is a library's step, column after column as the library has it.
+LibraryOrder ordered_product(const LibraryStep& step, const TaskPlacement& placement,
+                             const std::vector<Region>& buffers) {
+  const auto region = [&](const ResolvedArgument& argument) {
+    return wire(argument, placement, buffers).region;
+  };
+  LibraryOrder out;
+  out.type_a = static_cast<int>(step.type_b);
+  out.type_b = static_cast<int>(step.type_a);
+  out.type_c = out.type_d = static_cast<int>(step.type_d);
+  out.compute = step.compute == StepCompute::tf32 ? LibraryOrder::tf32 : LibraryOrder::full;
+  out.trans_a = step.trans_b;
+  out.trans_b = step.trans_a;
+  out.epilogue = static_cast<int>(step.epilogue);
+  out.rows = step.n;
+  out.columns = step.m;
+  out.depth = step.k;
+  out.batch = step.batch;
+  out.ld_a = step.trans_b ? step.k : step.n;
+  out.ld_b = step.trans_a ? step.m : step.k;
+  out.ld_d = step.n;
+  out.stride_a = step.n * step.k;
+  out.stride_b = step.m * step.k;
+  out.stride_d = step.m * step.n;
+  out.alpha = static_cast<double>(step.alpha);
+  out.a = region(step.b);
+  out.b = region(step.a);
+  out.d = region(step.d);
+  out.bias = region(step.bias);
+  return out;
+}
+
 }  // namespace
+
+void add_launch(RunOrder& order, const ResolvedLaunch& launch, const CompiledKernel& kernel,
+                const TaskPlacement& placement, const std::vector<Region>& buffers) {
+  order.launches.push_back(wire(launch, kernel, placement, buffers));
+  const auto step = launch.library.empty() ? std::nullopt : library_step(launch);
+  if (!step) return;
+  order.launches.back().product = static_cast<int>(order.products.size());
+  order.products.push_back(ordered_product(*step, placement, buffers));
+}
 
 Result<FillParams> layout_of(const Task& task, std::size_t tensor, const Workload& workload,
                              const Content& content) {
@@ -164,7 +206,7 @@ Attempt<PlacedKernel> CudaTrials::place_kernel(const Task& task, const TaskPlace
   placed.setup.maps = placed.run.maps;
   for (const ResolvedLaunch& launch : plan.launches) {
     RunOrder& order = launch.when == When::setup ? placed.setup : placed.run;
-    order.launches.push_back(wire(launch, kernel, placement, placed.buffers));
+    add_launch(order, launch, kernel, placement, placed.buffers);
   }
   for (std::size_t i = 0; i < task.tensors.size(); ++i) {
     if (task.tensors[i].role == Role::out) placed.run.poison.push_back(placement.tensors[i]);

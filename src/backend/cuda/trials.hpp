@@ -198,6 +198,10 @@ class CudaTrials {
 };
 
 // Recipe numbers of a tensor for one content. Output tensors have a layout only.
+// Adds a launch of the kernel, or the product of a launch that is a library's step.
+void add_launch(RunOrder& order, const ResolvedLaunch& launch, const CompiledKernel& kernel,
+                const TaskPlacement& placement, const std::vector<Region>& buffers);
+
 Result<FillParams> layout_of(const Task& task, std::size_t tensor, const Workload& workload,
                              const Content& content);
 

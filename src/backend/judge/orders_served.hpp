@@ -8,11 +8,11 @@
 
 #include "backend/judge/check.hpp"
 #include "backend/judge/conditions.hpp"
-#include "backend/judge/cublaslt.hpp"
 #include "backend/judge/oracle.hpp"
 #include "backend/judge/peaks.hpp"
 #include "backend/judge/repeat.hpp"
 #include "backend/wire/frame.hpp"
+#include "backend/worker/cublaslt.hpp"
 #include "backend/worker/library.hpp"
 #include "backend/worker/timed_runner.hpp"
 
@@ -39,6 +39,7 @@ class Judge {
   // descriptor, to be sent along, is appended to `descriptors`.
   std::string serve(DeviceMessage type, const Frame& frame, std::vector<int>& descriptors);
   TimedRunner& visitor() { return visitor_; }
+  LibraryMatmul& library() { return library_; }
 
  private:
   std::string prepare(const PrepareOrder& order);

@@ -131,10 +131,11 @@ constexpr auto walk_launch = [](auto& io, auto& l) {
   io.value(l.name), io.value(l.entry), io.value(l.shared), io.value(l.cooperative);
   for (int d = 0; d < 3; ++d) io.value(l.grid[d]), io.value(l.block[d]), io.value(l.cluster[d]);
   io.list(l.args, walk_argument);
+  io.value(l.product);
 };
 constexpr auto walk_run = [](auto& io, auto& o) {
   io.value(o.image), io.list(o.maps, walk_map), io.list(o.launches, walk_launch),
-      io.plain(o.zeroed), io.plain(o.poison);
+      io.plain(o.products), io.plain(o.zeroed), io.plain(o.poison);
   io.value(o.timing);
 };
 constexpr auto walk_run_answer = [](auto& io, auto& a) {

@@ -233,6 +233,7 @@ struct WireLaunch {
   std::int64_t shared = 0;
   bool cooperative = false;
   std::vector<WireArgument> args;
+  int product = -1;  // of the order's: the library computes it in the entry's place; -1: a kernel
 };
 
 // Selects the runs of a visit's launches. once: untimed, waiting after each. timed: `replays` times
@@ -245,12 +246,34 @@ struct VisitTiming {
   bool cold = true;
 };
 
+// A library product, column-major as cuBLASLt has it: D(rows x columns) = act(alpha op(A) op(B) +
+// beta C + bias).
+struct LibraryOrder {
+  int type_a = 0, type_b = 0, type_c = 0, type_d = 0;  // DType
+  // Sums in fp32; operands rounded to tf32; 8-bit operands with all of a sum in the tensor core.
+  enum Compute { full, tf32, fast };
+  int compute = full;
+  bool trans_a = false, trans_b = false;
+  enum Epilogue { plain, relu, gelu };  // of the product with its bias; gelu by tanh
+  int epilogue = plain;
+  std::int64_t rows = 0, columns = 0, depth = 0, batch = 1;
+  std::int64_t ld_a = 0, ld_b = 0, ld_d = 0, stride_a = 0, stride_b = 0, stride_d = 0;
+  double alpha = 1, beta = 0;
+  Region a, b, c, d, bias;  // bias.slot < 0: none
+  // Factors of A and B: one each, or one a row of our A and 128x128 block of our B, each 128 of K.
+  enum Scale { unscaled, scaled_whole, scaled_blocks };
+  int scale = unscaled;
+  Region scale_a, scale_b;
+  VisitTiming timing;
+};
+
 struct RunOrder {
   std::string image;
   std::vector<WireMap> maps;
   std::vector<WireLaunch> launches;
-  std::vector<Region> zeroed;  // inside the timed region
-  std::vector<Region> poison;  // before each replay after the first: outputs and scratch
+  std::vector<LibraryOrder> products;  // of the launches that are steps of a library
+  std::vector<Region> zeroed;          // inside the timed region
+  std::vector<Region> poison;          // before each replay after the first: outputs and scratch
   VisitTiming timing;
 };
 std::string pack(const RunOrder& order);
@@ -375,26 +398,6 @@ struct CardConditions {
 std::string pack(const CardConditions& conditions);
 std::optional<CardConditions> unpack_conditions(std::string_view body);
 
-// A library product, column-major as cuBLASLt has it: D(rows x columns) = act(alpha op(A) op(B) +
-// beta C + bias).
-struct LibraryOrder {
-  int type_a = 0, type_b = 0, type_c = 0, type_d = 0;  // DType
-  // Sums in fp32; operands rounded to tf32; 8-bit operands with all of a sum in the tensor core.
-  enum Compute { full, tf32, fast };
-  int compute = full;
-  bool trans_a = false, trans_b = false;
-  enum Epilogue { plain, relu, gelu };  // of the product with its bias; gelu by tanh
-  int epilogue = plain;
-  std::int64_t rows = 0, columns = 0, depth = 0, batch = 1;
-  std::int64_t ld_a = 0, ld_b = 0, ld_d = 0, stride_a = 0, stride_b = 0, stride_d = 0;
-  double alpha = 1, beta = 0;
-  Region a, b, c, d, bias;  // bias.slot < 0: none
-  // Factors of A and B: one each, or one a row of our A and 128x128 block of our B, each 128 of K.
-  enum Scale { unscaled, scaled_whole, scaled_blocks };
-  int scale = unscaled;
-  Region scale_a, scale_b;
-  VisitTiming timing;
-};
 std::string pack(const LibraryOrder& order, const std::vector<Region>& poison);
 struct LibraryVisit {
   LibraryOrder order;

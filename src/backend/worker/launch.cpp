@@ -163,16 +163,26 @@ std::unique_ptr<PreparedLaunch> prepare(CudaSession& session, const RunOrder& or
 }  // namespace
 
 std::vector<std::unique_ptr<PreparedLaunch>> prepare_launches(CudaSession& session,
+                                                              LibraryMatmul& library,
                                                               const RunOrder& order) {
   std::vector<CUtensorMap> maps;
   for (const WireMap& map : order.maps) maps.push_back(encode(session, map));
   std::vector<std::unique_ptr<PreparedLaunch>> launches;
-  for (const WireLaunch& launch : order.launches)
-    launches.push_back(prepare(session, order, launch, maps));
+  for (const WireLaunch& launch : order.launches) {
+    if (launch.product < 0) {
+      launches.push_back(prepare(session, order, launch, maps));
+      continue;
+    }
+    launches.push_back(std::make_unique<PreparedLaunch>());
+    launches.back()->name = launch.name;
+    launches.back()->call =
+        library.ready(order.products.at(static_cast<std::size_t>(launch.product)));
+  }
   return launches;
 }
 
 void launch_one(PreparedLaunch& prepared) {
+  if (prepared.call) return prepared.call();
   const CUresult code = driver().cuLaunchKernelEx(&prepared.config, prepared.function,
                                                   prepared.pointers.data(), nullptr);
   if (code != CUDA_SUCCESS) throw CudaFailure{code, "launching " + prepared.name};

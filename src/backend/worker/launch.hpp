@@ -1,11 +1,13 @@
 // Launches of untrusted kernels made ready from an order: what the runner and the counter share.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "backend/wire/frame.hpp"
+#include "backend/worker/cublaslt.hpp"
 #include "backend/worker/session.hpp"
 
 namespace cupilot {
@@ -19,10 +21,12 @@ struct PreparedLaunch {
   std::vector<CUtensorMap> maps;
   std::vector<void*> pointers;
   std::string name;
+  std::function<void()> call;  // a step of the library; empty: the function is launched
 };
 
 // Throws OrderRefused or CudaFailure.
 std::vector<std::unique_ptr<PreparedLaunch>> prepare_launches(CudaSession& session,
+                                                              LibraryMatmul& library,
                                                               const RunOrder& order);
 void launch_one(PreparedLaunch& prepared);
 void clear(CudaSession& session, const std::vector<Region>& regions);

@@ -4,8 +4,9 @@
 
 namespace cupilot {
 
-std::string carry_out(CudaSession& session, TimedRunner& visitor, const RunOrder& order) {
-  const auto launches = prepare_launches(session, order);
+std::string carry_out(CudaSession& session, TimedRunner& visitor, LibraryMatmul& library,
+                      const RunOrder& order) {
+  const auto launches = prepare_launches(session, library, order);
   if (order.timing.mode != VisitTiming::Mode::once) {
     const auto enqueue = [&] {
       clear(session, order.zeroed);

@@ -9,11 +9,12 @@ namespace cupilot {
 int serve_runner(int device, int confinement) {
   ConfinedSession confined(device, confinement);
   TimedRunner visitor(confined.session);
+  LibraryMatmul library(confined.session, visitor, LibraryPlaces::loader_and_toolkit);
   return serve_launches(confined, visitor, DeviceMessage::run,
                         [&](const Frame& frame) -> std::optional<std::string> {
                           const auto order = unpack_run(frame.body);
                           if (!order) return std::nullopt;
-                          return carry_out(confined.session, visitor, *order);
+                          return carry_out(confined.session, visitor, library, *order);
                         });
 }
 

@@ -13,6 +13,7 @@
 #include "evolution/evaluate/prove_whole.hpp"
 #include "evolution/evaluate/screen.hpp"
 #include "evolution/evaluate/timing.hpp"
+#include "kernel/library_step.hpp"
 
 namespace cupilot {
 namespace {
@@ -70,6 +71,12 @@ StageAnswer prove_as_a_whole(const Pipe& pipe, const EvaluationOptions& rules, P
                              const Passed& passed, Accepted& accepted) {
   if (level == ProofLevel::candidate || !is_proved_as_a_whole(pipe.task))
     return std::optional<Rejected>();
+  if (has_library_step(passed.kernel.source.plan) &&
+      pipe.backend->provenance() == Provenance::measured) {
+    accepted.verification.unproved.emplace_back(
+        "errors of the whole against honest executions: a library's step runs on the device alone");
+    return std::optional<Rejected>();
+  }
   const Phase phase("whole proof");
   Backend& device = pipe.screen != nullptr ? *pipe.screen : *pipe.backend;
   auto proof = prove_whole(device, pipe.task, passed.kernel, rules.proof_seed);

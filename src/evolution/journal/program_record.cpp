@@ -27,6 +27,7 @@ Json json_of(const ProgramSlotRecord& slot) {
   } else {
     json["refused"] = slot.refused;
   }
+  if (slot.step_us > 0) json["step_us"] = slot.step_us;
   return json;
 }
 
@@ -41,6 +42,7 @@ ProgramSlotRecord slot_of(const Json& json) {
   } else {
     json.at("refused").get_to(slot.refused);
   }
+  slot.step_us = json.value("step_us", 0.0);
   return slot;
 }
 
@@ -63,6 +65,7 @@ std::string shown(const Strategy& strategy) {
     std::string names;
     for (const std::string& name : part.on) names += (names.empty() ? "" : "+") + name;
     text += (text.empty() ? "" : " | ") + (names.empty() ? "one part" : names);
+    if (is_library_step(part.strategy)) text += " by " + std::string(library_technique);
   }
   return text;
 }
@@ -70,7 +73,7 @@ std::string shown(const Strategy& strategy) {
 bool all_have_kernels(const std::vector<std::size_t>& partition,
                       const std::vector<PartStanding>& parts) {
   return std::all_of(partition.begin(), partition.end(),
-                     [&](std::size_t part) { return parts[part].time_us > 0; });
+                     [&](std::size_t part) { return parts[part].best_us() > 0; });
 }
 
 std::string part_line(const ProgramRecord& record, const std::vector<PartStanding>& all,
@@ -79,16 +82,20 @@ std::string part_line(const ProgramRecord& record, const std::vector<PartStandin
   const std::string name = names_of(record.parts[part]);
   if (one.slots == 0)
     return fmt::format("part {}: not searched, at least {:.4g} us", name, one.floor_us);
+  const std::string step =
+      one.step_us > 0 ? fmt::format("; as a step of {} {:.4g} us", library_technique, one.step_us)
+                      : std::string();
   if (one.time_us <= 0) {
     const auto last =
         std::find_if(record.slots.rbegin(), record.slots.rend(),
                      [&](const ProgramSlotRecord& slot) { return slot.part == part; });
-    return fmt::format("part {}: no kernel after {} evaluations: {}", name, one.evaluations,
-                       last == record.slots.rend() ? "" : last->refused);
+    return fmt::format("part {}: no kernel after {} evaluations: {}{}", name, one.evaluations,
+                       last == record.slots.rend() ? "" : last->refused, step);
   }
   std::string line = fmt::format("part {}: {:.4g} us after {} evaluations, floor {:.4g} us", name,
                                  one.time_us, one.evaluations, one.floor_us);
   if (one.library_us > 0) line += fmt::format(", cublaslt {:.4g} us", one.library_us);
+  line += step;
   if (one.times > 1) line += fmt::format("; {} times in a program", one.times);
   if (one.prepared) line += "; of constants alone: run once before and not timed";
   return line;
@@ -99,7 +106,7 @@ std::string part_line(const ProgramRecord& record, const std::vector<PartStandin
 double PartStanding::expected_us() const {
   if (refused) return std::numeric_limits<double>::infinity();
   if (prepared) return 0;
-  return static_cast<double>(times) * (time_us > 0 ? time_us : floor_us);
+  return static_cast<double>(times) * (best_us() > 0 ? best_us() : floor_us);
 }
 
 std::vector<PartStanding> standings(const ProgramRecord& record) {
@@ -117,12 +124,13 @@ std::vector<PartStanding> standings(const ProgramRecord& record) {
     const double before = part.time_us;
     const bool better = slot.time_us > 0 && (before <= 0 || slot.time_us < before);
     if (slot.library_us > 0) part.library_us = slot.library_us;
+    if (slot.step_us > 0) part.step_us = slot.step_us;
     part.last_gain = better && before > 0 ? before / slot.time_us - 1 : 0;
     if (better) {
       part.time_us = slot.time_us;
       part.best_slot = i;
     }
-    part.refused = part.time_us <= 0 && part.slots >= slots_without_kernel;
+    part.refused = part.best_us() <= 0 && part.slots >= slots_without_kernel;
   }
   return all;
 }

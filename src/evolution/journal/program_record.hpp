@@ -29,6 +29,7 @@ struct ProgramSlotRecord {
   std::int64_t evaluations = 0;
   double time_us = 0;     // of its best kernel; 0: none
   double library_us = 0;  // of the library's call for the part, beside it; 0: none
+  double step_us = 0;     // of the part as the library's step, proved and timed; 0: none
   Strategy strategy{};    // of that kernel
   std::string refused{};  // the reason where there is none
 };
@@ -49,12 +50,17 @@ struct PartStanding {
   std::int64_t evaluations = 0;
   double time_us = 0;         // 0: no kernel yet
   double library_us = 0;      // beside its last kernel; 0: none
+  double step_us = 0;         // as the library's step; 0: none
   double last_gain = 0;       // by which the last slot made it faster: 0.1 is 10 %
   std::size_t best_slot = 0;  // the slot of its best kernel
-  bool refused = false;       // slots enough, and no kernel
+  bool refused = false;       // slots enough, neither a kernel nor a step
   bool prepared = false;
   std::int64_t times = 1;  // that a program runs it
-  // Its kernel's time in a program, the floor before there is one; none of a part that is prepared.
+  // True where the library is faster than its kernel, or there is none.
+  bool by_library() const { return step_us > 0 && (time_us <= 0 || step_us < time_us); }
+  // Of its kernel or of the library's step; 0: neither yet.
+  double best_us() const { return by_library() ? step_us : time_us; }
+  // That time in a program, the floor before there is one; none of a part that is prepared.
   double expected_us() const;
 };
 std::vector<PartStanding> standings(const ProgramRecord& record);

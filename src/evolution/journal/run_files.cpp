@@ -100,7 +100,7 @@ Result<void> write_best(Host& host, const std::string& run_dir, const Task& task
     if (!whole) return whole.error();
     files.push_back({"task.json", *whole + "\n"});
     files.push_back({"main.cpp", std::move(*text)});
-    files.push_back({"Makefile", launcher_makefile()});
+    files.push_back({"Makefile", launcher_makefile(best.candidate.source.plan)});
   }
   for (const File& file : files) {
     if (auto written = host.write_file_atomically(folder + file.name, file.text, true); !written)

@@ -40,6 +40,6 @@ Result<std::string> write_report(Host& host, const std::string& run_dir);
 // cannot be resolved.
 Result<std::string> launcher_text(const Task& task, const DeviceSpec& device,
                                   const CompiledKernel& kernel);
-std::string launcher_makefile();
+std::string launcher_makefile(const LaunchPlan& plan);
 
 }  // namespace cupilot

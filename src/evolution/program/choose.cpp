@@ -12,7 +12,8 @@ namespace {
 constexpr double first_gain = 0.3;
 
 double expected_gain(const PartStanding& part) {
-  const double shown = part.library_us > 0 ? part.time_us / part.library_us - 1 : 0;
+  const double library_us = part.step_us > 0 ? part.step_us : part.library_us;
+  const double shown = library_us > 0 && part.time_us > 0 ? part.time_us / library_us - 1 : 0;
   return std::max(std::max(first_gain, shown) * std::pow(0.5, part.slots - 1), part.last_gain / 2);
 }
 
@@ -20,7 +21,7 @@ std::size_t unsearched_of(const std::vector<std::size_t>& partition,
                           const std::vector<PartStanding>& parts) {
   return static_cast<std::size_t>(
       std::count_if(partition.begin(), partition.end(),
-                    [&](std::size_t part) { return parts[part].time_us <= 0; }));
+                    [&](std::size_t part) { return parts[part].best_us() <= 0; }));
 }
 
 // The partition that may be fastest. Until one is ready, a partition with a searched part goes
@@ -55,7 +56,7 @@ std::optional<std::size_t> next_part(const ProgramRecord& record) {
   double best = -1;
   for (const std::size_t part : *fastest) {
     const PartStanding& one = parts[part];
-    if (one.time_us <= 0) {
+    if (one.best_us() <= 0) {
       if (!unsearched || one.floor_us > parts[*unsearched].floor_us) unsearched = part;
       continue;
     }
@@ -72,7 +73,7 @@ std::vector<std::vector<std::size_t>> ready_partitions(const ProgramRecord& reco
   std::vector<std::vector<std::size_t>> ready;
   for (const auto& partition : record.partitions) {
     if (std::all_of(partition.begin(), partition.end(),
-                    [&](std::size_t part) { return parts[part].time_us > 0; }))
+                    [&](std::size_t part) { return parts[part].best_us() > 0; }))
       ready.push_back(partition);
   }
   std::stable_sort(ready.begin(), ready.end(), [&](const auto& a, const auto& b) {

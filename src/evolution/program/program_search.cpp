@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -16,6 +17,7 @@
 #include "evolution/program/writer.hpp"
 #include "evolution/run/kept_families.hpp"
 #include "evolution/run/kernel_run.hpp"
+#include "program/library_part.hpp"
 #include "program/step_values.hpp"
 #include "task/prepared.hpp"
 #include "task/repeats.hpp"
@@ -153,20 +155,20 @@ class ProgramSearch {
     }
   }
 
-  // Programs of partitions whose parts have kernels, by the sum of the parts' times.
+  // Programs of partitions whose parts have kernels or are steps of the library, by the sum of the
+  // parts' times; a program with steps is followed by that of kernels alone, where there is one.
   std::vector<Strategy> programs() const {
     std::vector<Strategy> all;
     const auto parts = standings(record_);
     for (const auto& partition : ready_partitions(record_)) {
-      ProgramStrategy program;
-      for (const std::size_t part : partition) {
-        const Strategy& best = record_.slots[parts[part].best_slot].strategy;
-        program.parts.push_back({record_.parts[part].on, {best.uses, "", {}, ""}});
-      }
-      program.rationale =
-          fmt::format("its parts take {:.4g} us alone", expected_us(partition, parts));
-      all.push_back(as_strategy(program));
-      if (all.size() == programs_tried) break;
+      all.push_back(program_of(partition, parts, true));
+      const auto any = [&](auto holds) {
+        return std::any_of(partition.begin(), partition.end(), holds);
+      };
+      if (any([&](std::size_t part) { return parts[part].by_library(); }) &&
+          !any([&](std::size_t part) { return parts[part].time_us <= 0; }))
+        all.push_back(program_of(partition, parts, false));
+      if (all.size() >= programs_tried) break;
     }
     return all;
   }
@@ -181,7 +183,7 @@ class ProgramSearch {
     for (const auto& partition : record_.partitions) {
       std::vector<std::size_t> here;
       std::copy_if(partition.begin(), partition.end(), std::back_inserter(here),
-                   [&](std::size_t part) { return parts[part].time_us <= 0; });
+                   [&](std::size_t part) { return parts[part].best_us() <= 0; });
       if (missing.empty() || here.size() < missing.size()) missing = std::move(here);
     }
     std::string names;
@@ -195,6 +197,23 @@ class ProgramSearch {
   }
 
  private:
+  Strategy program_of(const std::vector<std::size_t>& partition,
+                      const std::vector<PartStanding>& parts, bool steps) const {
+    ProgramStrategy program;
+    double sum = 0;
+    for (const std::size_t part : partition) {
+      const PartStanding& one = parts[part];
+      const bool step = steps && one.by_library();
+      const std::vector<Use> uses = step ? std::vector<Use>{{std::string(library_technique)}}
+                                         : record_.slots[one.best_slot].strategy.uses;
+      program.parts.push_back({record_.parts[part].on, {uses, "", {}, ""}});
+      sum += step || !one.by_library() ? one.expected_us()
+                                       : static_cast<double>(one.times) * one.time_us;
+    }
+    program.rationale = fmt::format("its parts take {:.4g} us alone", sum);
+    return as_strategy(program);
+  }
+
   bool cancelled() const { return options_.cancel != nullptr && options_.cancel->load(); }
 
   const PartTask* form_of(const Part& part) {
@@ -202,8 +221,29 @@ class ProgramSearch {
     if (known != forms_.end()) return known->second ? &*known->second : nullptr;
     auto form = served_part(task_, part, families_, fills_);
     auto& place = forms_[part];
-    if (form) place = std::move(*form);
+    if (form) {
+      place = std::move(*form);
+    } else if (has_library()) {
+      place = step_alone(task_, part, families_, fills_);
+      if (place) steps_alone_.insert(part);
+    }
     return place ? &*place : nullptr;
+  }
+
+  // A virtual device has no library; whether another has one shows at its first step.
+  bool has_library() const { return backend_.provenance() == Provenance::measured; }
+
+  // Proves and times a part as the library's step, once.
+  Result<void> time_step(const PartTask& form, ProgramSlotRecord& slot) {
+    if (!has_library() || standings(record_)[slot.part].slots > 0) return {};
+    const auto source = library_part(form.task, families_);
+    if (!source) return {};
+    const Pipe pipe{TaskRef(form.task), &backend_, nullptr, options_.search.seed, options_.screen};
+    const auto candidate = evaluate_source(pipe, *source, ProofLevel::elite);
+    if (!candidate) return Error(candidate.error()).while_doing("timing a step of " + form.name);
+    if (const auto* accepted = std::get_if<Accepted>(&candidate->outcome))
+      slot.step_us = accepted->measurement.time_us;
+    return {};
   }
 
   double floor_of(const Part& part) {
@@ -238,6 +278,7 @@ class ProgramSearch {
       record.on.push_back(task_.operations[static_cast<std::size_t>(i)].name);
     record_.parts.push_back(std::move(record));
     forms_in_order_.push_back(&form);
+    parts_.push_back(part);
   }
 
   Error unserved() const {
@@ -273,7 +314,7 @@ class ProgramSearch {
       if (std::find(partition.begin(), partition.end(), part) == partition.end()) continue;
       const std::int64_t unsearched =
           std::count_if(partition.begin(), partition.end(),
-                        [&](std::size_t one) { return parts[one].time_us <= 0; });
+                        [&](std::size_t one) { return parts[one].best_us() <= 0; });
       if (found == 0 || unsearched < found) found = unsearched;
     }
     return std::max(least, found);
@@ -331,10 +372,14 @@ class ProgramSearch {
     PartObserver observer(options_.observer, form.name);
     EvolveOptions one = options_of(part, slot.evaluations);
     one.observer = &observer;
+    if (auto timed = time_step(form, slot); !timed) return timed;
     const bool begun = !one.run_dir.empty() && host_.exists(journal_path(one.run_dir));
     if (begun) one.raise_evaluations = slot.evaluations;
     const auto report =
-        begun ? resume_kernel(one.run_dir, backend_, one) : evolve_kernel(form.task, backend_, one);
+        steps_alone_.contains(parts_[part])
+            ? Result<EvolveReport>(Error{ErrorCode::no_candidate, "no template serves it", ""})
+        : begun ? resume_kernel(one.run_dir, backend_, one)
+                : evolve_kernel(form.task, backend_, one);
     if (cancelled()) return interrupted();
     if (!report) {
       const ErrorCode code = report.error().code;
@@ -358,10 +403,17 @@ class ProgramSearch {
     const PartStanding one = standings(record_)[part];
     const std::string& name = forms_in_order_[part]->name;
     options_.observer->on_notice(
-        one.time_us > 0 ? fmt::format("part {}: {:.4g} us {} after {} evaluations", name,
-                                      one.time_us, name_of(backend_.provenance()), one.evaluations)
-                        : fmt::format("part {}: no kernel after {} evaluations: {}", name,
-                                      one.evaluations, record_.slots.back().refused));
+        one.time_us > 0
+            ? fmt::format("part {}: {:.4g} us {} after {} evaluations{}", name, one.time_us,
+                          name_of(backend_.provenance()), one.evaluations, as_step(one))
+            : fmt::format("part {}: no kernel after {} evaluations: {}{}", name, one.evaluations,
+                          record_.slots.back().refused, as_step(one)));
+  }
+
+  static std::string as_step(const PartStanding& one) {
+    return one.step_us > 0
+               ? fmt::format("; as a step of {} {:.4g} us", library_technique, one.step_us)
+               : "";
   }
 
   Result<void> keep() {
@@ -379,6 +431,8 @@ class ProgramSearch {
   EdgeFills fills_;
   std::map<Part, std::optional<PartTask>> forms_;
   std::vector<const PartTask*> forms_in_order_;  // as record_.parts
+  std::vector<Part> parts_;                      // likewise
+  std::set<Part> steps_alone_;                   // that no template serves
   ProgramRecord record_;
 };
 

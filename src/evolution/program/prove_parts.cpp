@@ -13,6 +13,7 @@
 
 #include "backend/observed.hpp"
 #include "evolution/program/writer.hpp"
+#include "kernel/library_step.hpp"
 #include "program/step_values.hpp"
 #include "task/content.hpp"
 #include "task/repeats.hpp"
@@ -249,6 +250,20 @@ std::set<std::string> handed_over(const std::vector<PartKernel>& parts) {
   return names;
 }
 
+// Proves steps of a library as tasks of their own where the library runs.
+static Result<std::optional<Rejected>> prove_steps(Backend& backend,
+                                                   const std::vector<PartKernel>& parts,
+                                                   ProofLevel level, std::uint64_t seed) {
+  if (backend.provenance() != Provenance::measured) return std::optional<Rejected>();
+  for (const PartKernel& part : parts) {
+    if (!has_library_step(part.source.plan)) continue;
+    auto refused =
+        prove_exposed(backend, TaskRef(part.form.task), {part}, part.source, level, seed);
+    if (!refused || *refused) return refused;
+  }
+  return std::optional<Rejected>();
+}
+
 Result<std::optional<Rejected>> ProgramWriter::prove_parts(const Pipe& pipe,
                                                            const Strategy& strategy,
                                                            ProofLevel level, std::uint64_t seed) {
@@ -259,6 +274,8 @@ Result<std::optional<Rejected>> ProgramWriter::prove_parts(const Pipe& pipe,
   const auto parts = write_parts(strategy, &pipe.backend->device());
   if (parts.is_error()) return parts.error();
   if (parts.is_rejected()) return std::optional(parts.rejected());
+  if (auto refused = prove_steps(*pipe.backend, *parts, inner, seed); !refused || *refused)
+    return refused;
   if (parts->size() < 2) return std::optional<Rejected>();
   auto exposed = exposed_task(task_, handed_over(*parts));
   if (!exposed) return exposed.error();

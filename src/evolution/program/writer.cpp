@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 
 #include <cupilot/parts/program.hpp>
+#include <cupilot/parts/rejection.hpp>
+
+#include "program/library_part.hpp"
 
 namespace cupilot {
 namespace {
@@ -66,8 +69,14 @@ Result<ProgramWriter::KnownPart*> ProgramWriter::known_part(const Part& part) {
   const auto known = known_.find(part);
   if (known != known_.end()) return &known->second;
   auto form = served_part(task_, part, families_);
-  if (!form) return form.error();
-  auto writer = template_writer(templates_of(families_, form->task));
+  std::unique_ptr<KernelWriter> writer;
+  if (form) {
+    writer = template_writer(templates_of(families_, form->task));
+  } else if (auto step = step_alone(task_, part, families_)) {
+    form = std::move(*step);
+  } else {
+    return form.error();
+  }
   return &known_.emplace(part, KnownPart{TaskRef(form->task), *form, std::move(writer)})
               .first->second;
 }
@@ -89,7 +98,10 @@ Attempt<std::vector<PartKernel>> ProgramWriter::write_parts(const Strategy& stra
     brief.task = (*known)->task;
     brief.strategy = &strategies.at(part);
     brief.device = device;
-    auto source = (*known)->writer->write(brief);
+    auto source = is_library_step(*brief.strategy) ? library_part((*known)->form.task, families_)
+                  : (*known)->writer != nullptr
+                      ? (*known)->writer->write(brief)
+                      : Attempt<KernelSource>(reject("write.uncovered", "no template serves it"));
     if (source.is_rejected()) {
       Rejected why = source.rejected();
       why.message = fmt::format("part {}: {}", (*known)->form.name, why.message);

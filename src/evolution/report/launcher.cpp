@@ -5,6 +5,8 @@
 #include <cupilot/parts/resolved_plan.hpp>
 
 #include "evolution/journal/run_files.hpp"
+#include "evolution/report/launcher_library.hpp"
+#include "kernel/library_step.hpp"
 #include "kernel/plan_cpp.hpp"
 
 namespace cupilot {
@@ -89,8 +91,9 @@ static std::vector<unsigned char> value_of(const Argument& argument) {
   return value;
 }
 
+@LIBRARY@
 static void launch(const Launch& step, CUstream stream) {
-  std::vector<std::vector<unsigned char>> values;
+@STEP@  std::vector<std::vector<unsigned char>> values;
   for (const Argument& argument : step.arguments) values.push_back(value_of(argument));
   // A tensor map must lie on 64 bytes in the parameter array's own storage; values are copied from here by the driver.
   std::vector<void*> pointers;
@@ -200,7 +203,7 @@ int main(int count, char** words) {
   }
   CUstream stream;
   CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-  for (const Launch& step : plan.launches) {
+@CHOICE@  for (const Launch& step : plan.launches) {
     if (step.setup) launch(step, stream);
   }
   const CUgraphExec graph = captured(stream);
@@ -243,6 +246,35 @@ std::string unmangled_entries(const KernelSource& source) {
   return names;
 }
 
+// Entries that stand in for a library's steps, quoted; "": the plan has no step.
+std::string library_entries(const ResolvedPlan& plan) {
+  std::string names;
+  for (const ResolvedLaunch& launch : plan.launches) {
+    if (!launch.library.empty()) names += (names.empty() ? "" : ", ") + cpp_quoted(launch.entry);
+  }
+  return names;
+}
+
+// The text with what it needs for steps of a library, where there are any.
+std::string filled(std::string_view with, const std::string& entries) {
+  const bool steps = !entries.empty();
+  std::string text(with);
+  const auto put = [&](std::string_view mark, const std::string& what) {
+    text.replace(text.find(mark), mark.size(), what);
+  };
+  put("@LIBRARY@\n", steps ? fmt::format("static const std::vector<std::string> library_entries = "
+                                         "{{{}}};\n{}\n",
+                                         entries, launcher_library_text())
+                           : std::string());
+  put("@STEP@", steps ? "  if (is_library_step(step)) return compute(step, products.at(&step), "
+                        "stream);\n"
+                      : "");
+  put("@CHOICE@", steps ? "  for (const Launch& step : plan.launches) {\n    if "
+                          "(is_library_step(step)) choose(step, stream);\n  }\n"
+                        : "");
+  return text;
+}
+
 }  // namespace
 
 Result<std::string> launcher_text(const Task& task, const DeviceSpec& device,
@@ -259,6 +291,8 @@ Result<std::string> launcher_text(const Task& task, const DeviceSpec& device,
   }
   const auto& plan = std::get<ResolvedPlan>(*resolution);
   std::string text(prologue);
+  if (has_library_step(kernel.source.plan))
+    text.insert(text.find("#include <cuda.h>"), "#include <cublasLt.h>\n");
   text += plan_types();
   text += "static const std::vector<Tensor> tensors = {\n";
   for (const Tensor& tensor : task.tensors) {
@@ -273,16 +307,17 @@ Result<std::string> launcher_text(const Task& task, const DeviceSpec& device,
       "static const Plan plan = made();\n#define ARCHITECTURE \"--gpu-architecture={}\"\n"
       "static const std::vector<std::string> unmangled = {{{}}};\n",
       assignments(plan_cpp(plan)), kernel.arch, unmangled_entries(kernel.source));
-  text += epilogue;
+  text += filled(epilogue, library_entries(plan));
   return text;
 }
 
-std::string launcher_makefile() {
+std::string launcher_makefile(const LaunchPlan& plan) {
   return "CUDA_HOME ?= /usr/local/cuda\n"
          "launch: main.cpp\n"
          "\t$(CXX) -O2 -std=c++17 -I$(CUDA_HOME)/include main.cpp -o launch -L$(CUDA_HOME)/lib64 "
          "-L$(CUDA_HOME)/lib64/stubs "
-         "-Wl,-rpath,$(CUDA_HOME)/lib64 -lnvrtc -lcuda\n";
+         "-Wl,-rpath,$(CUDA_HOME)/lib64 " +
+         std::string(has_library_step(plan) ? "-lcublasLt " : "") + "-lnvrtc -lcuda\n";
 }
 
 }  // namespace cupilot

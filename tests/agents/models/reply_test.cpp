@@ -69,6 +69,11 @@ TEST_CASE("a kernel's answer is one fenced file with its plan, or a named fault"
        block("// cupilot: {\"plan\":{\"launches\":[{\"entry\":\"f\",\"grid\":[\"1+\"]}]}}\n" +
              kernel_text),
        "bad_header"},
+      {"a plan that lets a library compute",
+       block("// cupilot: {\"plan\":{\"launches\":[{\"entry\":\"f\",\"grid\":[1],\"block\":[32],"
+             "\"args\":[],\"library\":\"cublaslt\"}]}}\n" +
+             kernel_text),
+       "bad_header"},
       {"no kernel", block(plan_line + "int x;\n"), "no_kernel"},
       {"a zero byte", std::string("```\n\0```\n", 9), "not_text"},
       {"no UTF-8", "```\n\xC3\x28\n```\n", "not_text"},

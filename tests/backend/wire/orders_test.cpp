@@ -1,10 +1,13 @@
 #include "backend/wire/orders.hpp"
 
 #include <cupilot/family.hpp>
+#include <cupilot/parts/resolved_plan.hpp>
 #include "backend/cuda/library.hpp"
 #include "backend/cuda/library_graph.hpp"
 #include "backend/cuda/programs.hpp"
+#include "backend/cuda/trials.hpp"
 #include "backend/worker/probe.hpp"
+#include "program/library_part.hpp"
 
 #include "catch.hpp"
 #include "support/gemm.hpp"
@@ -43,6 +46,9 @@ TEST_CASE("orders and answers survive the channel and nothing else does") {
   run.launches.push_back(launch);
   run.zeroed = {{5, 0, 16}};
   run.poison = {{6, 0, 32}, {7, 8, 9}};
+  run.launches[0].product = 0;
+  run.products.resize(1);
+  run.products[0].rows = 77;
   run.timing = {VisitTiming::Mode::timed, 4, true};
   only_whole(pack(run), [](std::string_view body) { return unpack_run(body); });
   const auto back = unpack_run(pack(run));
@@ -52,6 +58,9 @@ TEST_CASE("orders and answers survive the channel and nothing else does") {
   CHECK(back->launches[0].args[2].bytes == std::vector<std::uint8_t>{1, 2, 3, 4});
   CHECK(back->maps[0].dims == std::vector<std::int64_t>{64, 32});
   CHECK(back->timing.replays == 4);
+  CHECK(back->launches[0].product == 0);
+  REQUIRE(back->products.size() == 1);
+  CHECK(back->products[0].rows == 77);
 
   DeviceHello hello;
   hello.usable = true;
@@ -139,6 +148,34 @@ TEST_CASE("the judge's kernels and a task's references compile") {
   CHECK(refused.error().code == ErrorCode::usage);
 }
 
+// What the runner is told of a task's product as a step of the library.
+std::optional<LibraryOrder> ordered_step(const Task& task, const std::vector<Region>& regions) {
+  const auto source = library_part(task, builtin_families());
+  if (!source) return std::nullopt;
+  const auto resolution = resolve(*source, task, task.time_shapes[0], *chip("h200"), nullptr);
+  REQUIRE(resolution);
+  RunOrder run;
+  const ResolvedLaunch& launch = std::get<ResolvedPlan>(*resolution).launches.at(0);
+  add_launch(run, launch, CompiledKernel(), {.tensors = regions, .layouts = {}}, {});
+  REQUIRE(run.launches.at(0).product == 0);
+  return run.products.at(0);
+}
+
+// A step computes what the baseline of the same task computes.
+void check_same(const LibraryOrder& step, const LibraryOrder& baseline) {
+  const auto numbers = [](const LibraryOrder& o) {
+    std::vector<std::int64_t> all = {o.type_a,   o.type_b,   o.type_c,   o.type_d, o.compute,
+                                     o.trans_a,  o.trans_b,  o.epilogue, o.rows,   o.columns,
+                                     o.depth,    o.batch,    o.ld_a,     o.ld_b,   o.ld_d,
+                                     o.stride_a, o.stride_b, o.stride_d, o.scale};
+    for (const Region& region : {o.a, o.b, o.c, o.d, o.bias}) all.push_back(region.slot);
+    return all;
+  };
+  CHECK(numbers(step) == numbers(baseline));
+  CHECK(step.alpha == baseline.alpha);
+  CHECK(step.beta == baseline.beta);
+}
+
 TEST_CASE("the library's product is the row-major one with its operands swapped") {
   GemmSpec spec;
   spec.m = 10, spec.n = 20, spec.k = 30, spec.layout = "tn", spec.batch = 2, spec.alpha = 2,
@@ -165,6 +202,18 @@ TEST_CASE("the library's product is the row-major one with its operands swapped"
   CHECK(order->bias.slot == 3);
   CHECK(order->alpha == 2);
   CHECK(order->beta == 3);
+  CHECK_FALSE(ordered_step(*task, regions).has_value());  // it adds a matrix
+  spec.beta = 0;
+  const auto plain = gemm_task(spec);
+  REQUIRE(plain);
+  std::vector<Region> places;
+  for (int i = 0; i < static_cast<int>(plain->tensors.size()); ++i) places.push_back({i, 0, 8});
+  const auto baseline =
+      library_order(find_library_call(calls, *plain), *plain, plain->time_shapes[0], places);
+  REQUIRE(baseline);
+  const auto step = ordered_step(*plain, places);
+  REQUIRE(step);
+  check_same(*step, *baseline);
   spec.act = Activation::gelu;
   const auto other = gemm_task(spec);
   REQUIRE(other);
@@ -243,6 +292,9 @@ TEST_CASE("a graph that is a product with an epilogue has the library's call") {
     const auto order = graph_library_order(calls, task, task.time_shapes[0], regions);
     REQUIRE_FALSE(order.is_error());
     REQUIRE(order.is_rejected() == (row.epilogue < 0));
+    const auto step = ordered_step(task, regions);
+    REQUIRE(step.has_value() == (row.epilogue >= 0));
+    if (step) check_same(*step, *order);
     if (order.is_rejected()) {
       CHECK_THAT(order.rejected().message, Catch::Contains(row.says));
       continue;

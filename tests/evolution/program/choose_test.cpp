@@ -23,6 +23,10 @@ ProgramSlotRecord beside(ProgramSlotRecord slot, double library_us) {
   slot.library_us = library_us;
   return slot;
 }
+ProgramSlotRecord by_library(ProgramSlotRecord slot, double step_us) {
+  slot.step_us = step_us;
+  return slot;
+}
 ProgramSlotRecord nothing(std::size_t part, std::int64_t evaluations) {
   return {
       .part = part, .evaluations = evaluations, .time_us = 0, .strategy = {}, .refused = "no luck"};
@@ -56,6 +60,11 @@ TEST_CASE("the next part follows from completed slots alone") {
                   beside(found(0, 30, 4.5), 2.25)},
                  20),
        1},
+      {"one that is faster as the library's step goes on while a kernel may be faster",
+       record_of({found(1, 10, 9), by_library(found(0, 10, 4.5), 0.5)}, 20), 0},
+      {"and makes its partition the fastest", record_of({by_library(found(2, 10, 20), 5)}, 9), 2},
+      {"a part that is a step alone needs no kernel",
+       record_of({by_library(nothing(1, 10), 6), by_library(nothing(1, 20), 0)}, 60), 0},
       {"a part without a kernel is tried again", record_of({nothing(1, 10)}), 1},
       {"and then its partition is left", record_of({nothing(1, 10), nothing(1, 20)}), 2},
       {"nothing is left",
@@ -65,6 +74,25 @@ TEST_CASE("the next part follows from completed slots alone") {
     INFO(row.name);
     CHECK(next_part(row.record) == row.next);
   }
+}
+
+TEST_CASE("a part as the library's step counts with the faster time") {
+  const ProgramRecord record = record_of(
+      {by_library(nothing(1, 10), 6), by_library(found(0, 10, 4.5), 2.5), found(2, 10, 9)});
+  const auto parts = standings(record);
+  CHECK(parts[0].by_library());
+  CHECK(parts[1].by_library());
+  CHECK_FALSE(parts[2].by_library());
+  CHECK(expected_us({0, 1}, parts) == 8.5);
+  CHECK(ready_partitions(record).front() == std::vector<std::size_t>{0, 1});
+  const auto back = program_record_from(to_json(record), "program.json");
+  if (!back) FAIL(back.error().message);
+  CHECK(to_json(*back) == to_json(record));
+  const auto lines = program_lines(*back);
+  CHECK_THAT(lines[1], Catch::Contains("4.5 us after 10 evaluations") &&
+                           Catch::EndsWith("; as a step of cublaslt 2.5 us"));
+  CHECK_THAT(lines[2], Catch::Contains("no kernel after 10 evaluations: no luck") &&
+                           Catch::EndsWith("; as a step of cublaslt 6 us"));
 }
 
 TEST_CASE("a part that is prepared costs its partition nothing and is searched once") {

@@ -1,0 +1,183 @@
+// Parts that a library computes: written, proved where no library is by the kernel that stands in,
+// chosen where a device has it.
+#include <cupilot/parts/program.hpp>
+
+#include "catch.hpp"
+#include "evolution/journal/program_record.hpp"
+#include "evolution/program/plain_program.hpp"
+#include "kernel/library_step.hpp"
+#include "program/library_part.hpp"
+
+namespace cupilot::testing {
+namespace {
+
+// A product with a bias and gelu by tanh, then a norm, then a product.
+Task chain_task() {
+  const auto tensor = [](const char* name, Role role, std::vector<Expr> shape) {
+    return Tensor{.name = name, .role = role, .shape = std::move(shape)};
+  };
+  Task task;
+  task.name = "chain";
+  task.axes = {{"rows"}, {"k", AxisKind::reduced}, {"n"}, {"m"}};
+  task.tensors = {tensor("x", Role::in, {"rows", "k"}), tensor("w", Role::in, {"n", "k"}),
+                  tensor("b", Role::in, {"n"}), tensor("v", Role::in, {"m", "n"}),
+                  tensor("y", Role::out, {"rows", "m"})};
+  task.operations = {
+      {"product", "linear", {"x", "w", "b"}, {"h"}, {}},
+      {"act", "gelu", {"h"}, {"a"}, {{"approximate", Attribute(std::string("tanh"))}}},
+      {"norm", "layer_norm", {"a"}, {"z"}, {}},
+      {"last", "linear", {"z", "v"}, {"y"}, {}}};
+  task.time_shapes = {{{{"rows", 48}, {"k", 40}, {"n", 36}, {"m", 32}}}};
+  REQUIRE_OK(complete(task));
+  return task;
+}
+
+// The first and the last part by the library.
+Strategy with_steps(const Task& task) {
+  ProgramStrategy program = plain_program(task, {{0, 1}, {2}, {3}});
+  for (const std::size_t part : {std::size_t{0}, std::size_t{2}})
+    program.parts[part].strategy.uses = {{std::string(library_technique), {}, "", {}}};
+  return as_strategy(program);
+}
+
+KernelSource written(const Task& task, const Strategy& strategy) {
+  const auto writer = program_writer(task);
+  WriterBrief brief;
+  brief.task = TaskRef(task);
+  brief.strategy = &strategy;
+  auto source = writer->write(brief);
+  REQUIRE(source);
+  return std::move(*source);
+}
+
+TEST_CASE("a program with steps of the library is proved by what stands in", "[search][threads]") {
+  const Task task = chain_task();
+  const auto read = strategy_from_json(strategy_to_json(with_steps(task)));
+  REQUIRE_OK(read);
+  const KernelSource source = written(task, *read);
+  std::vector<std::string> steps;
+  for (const PlanLaunch& launch : source.plan.launches) {
+    if (!launch.library.empty()) steps.push_back(launch.name);
+  }
+  CHECK(steps == std::vector<std::string>{"p1_library_product", "p3_library_product"});
+  CHECK_THAT(source.text, Catch::Contains("by cublaslt; its kernel stands in elsewhere"));
+  const auto writer = program_writer(task);
+  const Pipe pipe{TaskRef(task), &device(), writer.get(), 1, nullptr};
+  const auto candidate = evaluate(pipe, *read, ProofLevel::candidate);
+  REQUIRE_OK(candidate);
+  if (const auto* why = std::get_if<Rejected>(&candidate->outcome)) FAIL(why->message);
+  CHECK_THAT(program_line(*candidate), Catch::StartsWith("program product+act by cublaslt | norm | "
+                                                         "last by cublaslt: "));
+}
+
+TEST_CASE("a step with another epilogue is refused, and the part is named", "[search][threads]") {
+  const Task task = chain_task();
+  ProgramWriter writer(task, {});
+  auto parts = writer.write_parts(with_steps(task), &device().device());
+  REQUIRE(parts);
+  auto exposed = exposed_task(task, handed_over(*parts));
+  REQUIRE_OK(exposed);
+  auto source = join_parts(*exposed, *parts);
+  REQUIRE_OK(source);
+  Exposed program{TaskRef(std::move(*exposed)), std::move(*parts), std::move(*source)};
+  CHECK_FALSE(refused(program).has_value());
+  PlanArgument& epilogue = program.source.plan.launches[0].args.at(11);
+  REQUIRE(epilogue.value == Expr(static_cast<std::int64_t>(StepEpilogue::gelu)));
+  epilogue.value = static_cast<std::int64_t>(StepEpilogue::relu);
+  const auto why = refused(program);
+  REQUIRE(why);
+  CHECK_THAT(why->message, Catch::StartsWith("part product_act"));
+}
+
+TEST_CASE("parts that the library does not compute as they are have no step") {
+  Task task = chain_task();
+  task.operations[1].attributes.clear();  // gelu by erf
+  const Strategy strategy = with_steps(task);
+  WriterBrief brief;
+  brief.task = TaskRef(task);
+  brief.strategy = &strategy;
+  const auto source = program_writer(task)->write(brief);
+  REQUIRE(source.is_rejected());
+  CHECK_THAT(source.rejected().message,
+             Catch::Contains("part product_act: cuBLASLt has no epilogue equal to operation act"));
+}
+
+// A virtual device that says that it measures, and whose library computes any product at once.
+class Measuring final : public ForwardingDevice {
+ public:
+  Measuring() : ForwardingDevice(opened()), traits_(inner().traits()) {
+    traits_.provenance = Provenance::measured;
+  }
+  const DeviceTraits& traits() const override { return traits_; }
+  Result<std::vector<SubjectReport>> measure(const TaskRef& task, const Workload& workload,
+                                             std::span<const Subject> subjects,
+                                             const MeasureOptions& options) override {
+    auto reports = ForwardingDevice::measure(task, workload, subjects, options);
+    for (std::size_t i = 0; reports && i < subjects.size(); ++i) {
+      Attempt<Measurement>& one = (*reports)[i].measurement;
+      if (one && subjects[i].kernel != nullptr &&
+          has_library_step(subjects[i].kernel->source.plan)) {
+        one->time_us = step_us;
+        one->samples_us.assign(one->samples_us.size(), step_us);
+      }
+    }
+    return reports;
+  }
+  double step_us = 1;
+
+ private:
+  static std::unique_ptr<Backend> opened() {
+    auto backend = open_backend("virtual:h200", kept_images());
+    REQUIRE_OK(backend);
+    return std::move(*backend);
+  }
+  DeviceTraits traits_;
+};
+
+TEST_CASE("a step of a part is proved as an elite and timed", "[search][threads]") {
+  const Task task = chain_task();
+  for (const Part& part : {Part{0, 1}, Part{3}}) {
+    const auto form = served_part(task, part, builtin_families());
+    REQUIRE_OK(form);
+    const auto source = library_part(form->task, builtin_families());
+    REQUIRE(source);
+    Measuring measuring;
+    measuring.step_us = 5;
+    const Pipe pipe{TaskRef(form->task), &measuring, nullptr, 1, nullptr};
+    const auto candidate = evaluate_source(pipe, *source, ProofLevel::elite);
+    REQUIRE_OK(candidate);
+    if (const auto* why = std::get_if<Rejected>(&candidate->outcome)) FAIL(why->message);
+    const auto& accepted = std::get<Accepted>(candidate->outcome);
+    CHECK(accepted.measurement.time_us == 5);
+  }
+}
+
+TEST_CASE("a search takes the library's step where it is faster, and says so",
+          "[search][threads]") {
+  const Task task = chain_task();
+  Measuring measuring;
+  measuring.step_us = 2.5;
+  const TempDir dir;
+  EvolveOptions options;
+  options.search.max_evaluations = 16;
+  options.run_dir = dir / "run";
+  options.pool = "off";
+  options.screening = false;
+  const auto report = evolve(task, measuring, options);
+  REQUIRE_OK(report);
+  REQUIRE(report->best);
+  std::string notices;
+  for (const std::string& one : report->notices) notices += one + "\n";
+  CHECK_THAT(notices, Catch::Contains("; as a step of cublaslt 2.5 us"));
+  CHECK(has_library_step(report->best->candidate.source.plan));
+  CHECK_THAT(program_line(report->best->candidate), Catch::Contains("last by cublaslt: 2.5 us"));
+  const auto main = real_host().read_file(dir / "run/best/main.cpp");
+  REQUIRE_OK(main);
+  CHECK_THAT(*main, Catch::Contains("cublasLtMatmul("));
+  const auto makefile = real_host().read_file(dir / "run/best/Makefile");
+  REQUIRE_OK(makefile);
+  CHECK_THAT(*makefile, Catch::Contains("-lcublasLt"));
+}
+
+}  // namespace
+}  // namespace cupilot::testing
