@@ -9,6 +9,7 @@
 
 #include "ptx/machine/atomic.hpp"
 #include "ptx/machine/mixed.hpp"
+#include "ptx/machine/older_value.hpp"
 #include "ptx/machine/signal.hpp"
 
 namespace cupilot::ptx {
@@ -166,6 +167,26 @@ void each_lane(Warp& w, Act act) {
   }
 }
 
+// A compare-and-swap that finds another value than it wants writes nothing.
+bool writes_any(const Warp& w, const Step& s, const LanePointers& p) {
+  if (static_cast<AtomicOp>(s.aux & 0xff) != AtomicOp::cas) return true;
+  for (u32 rest = w.mask; rest != 0; rest &= rest - 1) {
+    const u32 lane = first_lane(rest);
+    for (u32 j = 0; j < s.count; ++j) {
+      const u32 wanted = s.list[s.count + j] + lane * s.width;
+      if (std::memcmp(p.at[lane] + j * s.bytes, w.regs + wanted, s.bytes) == 0) return true;
+    }
+  }
+  return false;
+}
+
+void keep_value(Warp& w, const Step& s, const LaneAddresses& a, const LanePointers& p) {
+  if (!sees_blocks(w, s)) return;
+  const u32 bytes = s.count * s.bytes;
+  if (writes_any(w, s, p)) return keep_older(w, s, a, p, bytes);
+  note_seen(w, a, bytes);
+}
+
 // o[0] result (aux bit 8: none), o[1] address; list: count results, count b, count c.
 void atomic(Lanes& l, const Step& s) {
   Warp& w = static_cast<Warp&>(l);
@@ -182,6 +203,7 @@ void atomic(Lanes& l, const Step& s) {
   if (!resolve(w, s, s.flags & space_mask, w.mask, a, s.bytes * s.count, Intent::atomic, p,
                tally_of(w, s, a)))
     return;
+  keep_value(w, s, a, p);
   if (ordering) after_strong(w, s, a, s.bytes * s.count, Intent::atomic);
   if (returns && launch.independent.load(std::memory_order_relaxed)) note_returning_atomic(w, s, a);
   each_lane(w, [&](u32 lane) {
@@ -212,6 +234,7 @@ void atomic_wide(Lanes& l, const Step& s) {
   const bool ordering = orders(w, s, Intent::atomic);
   if (ordering) before_strong(w, s);
   if (!resolve(w, s, s.flags & space_mask, w.mask, a, 16, Intent::atomic, p)) return;
+  keep_value(w, s, a, p);
   if (ordering) after_strong(w, s, a, 16, Intent::atomic);
   if (returns && launch.independent.load(std::memory_order_relaxed)) note_returning_atomic(w, s, a);
   each_lane(w, [&](u32 lane) {

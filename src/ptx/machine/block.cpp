@@ -271,13 +271,11 @@ void enter_frame(Warp& warp, std::uint32_t code_index, std::uint32_t depth) {
   warp.counts = warp.block->worker->counts.data() + code.first_count;
 }
 
-namespace {
-
-// In half of the runs that look for races: between two strong accesses of a thread anybody may
-// come, or nobody.
 bool gives_way(const ExecuteOptions& options) {
   return options.check_races && options.seed != 0 && (mixed(options.seed ^ 0x5bf03635ull) & 1) != 0;
 }
+
+namespace {
 
 void stamp_gaps(Block& block) {
   const std::size_t cells = block.writer.size(),

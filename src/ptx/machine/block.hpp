@@ -7,6 +7,10 @@
 
 namespace cupilot::ptx {
 
+// In half of the runs that look for races: between two strong accesses of a thread anybody may
+// come, or nobody.
+bool gives_way(const ExecuteOptions& options);
+
 // Readies a block for its first instruction; its storage is reused from block to block.
 void start_block(Block& block, Cluster& cluster, std::uint32_t rank);
 

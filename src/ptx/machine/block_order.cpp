@@ -107,10 +107,7 @@ std::shared_ptr<const Foreign> told_to(const Warp& warp, std::uint64_t word) {
   return told.given;
 }
 
-namespace {
-
-// True if the accesses at a clock by a warp of another block come before the warp's next.
-bool known(const Warp& warp, std::uint64_t block, std::uint32_t other, std::uint32_t clock) {
+bool block_knows(const Warp& warp, std::uint64_t block, std::uint32_t other, std::uint32_t clock) {
   if (warp.foreign != nullptr) {
     const auto& all = warp.foreign->blocks;
     const auto at = std::lower_bound(all.begin(), all.end(), block, before);
@@ -124,6 +121,8 @@ bool known(const Warp& warp, std::uint64_t block, std::uint32_t other, std::uint
   }
   return false;
 }
+
+namespace {
 
 std::string thread_of(const Warp& warp, std::uint64_t block, const std::string& thread) {
   const Dim3& grid = warp.block->launch->launch->grid;
@@ -157,7 +156,7 @@ bool after_writer(const CellTouch& a, std::uint64_t block) {
   if (stamp == 0) return true;  // by no thread that is known
   const bool both_strong = a.strong && (stamp >> 31) != 0;
   const std::uint32_t thread = stamp & 1023, clock = stamp_clock(stamp) & 0xfffff;
-  if (both_strong || known(a.warp, block, thread / 32, clock)) return true;
+  if (both_strong || block_knows(a.warp, block, thread / 32, clock)) return true;
   const bool atomic = ((stamp >> 30) & 1) != 0;
   const bool plain = a.at.intent == Intent::store && !a.strong && (stamp >> 30) == 0;
   return may_agree(
@@ -178,7 +177,7 @@ bool after_reader(const CellTouch& a) {
   const std::uint32_t who = read_who(stamp);
   const std::uint64_t block = (reader & ~whole_word) - 1;
   if (who == read_by_set || (who == read_strongly && a.strong)) return true;
-  if (known(a.warp, block, read_warp(stamp), read_clock(stamp))) return true;
+  if (block_knows(a.warp, block, read_warp(stamp), read_clock(stamp))) return true;
   const std::string thread = who < 32 ? thread_name(a.warp, read_warp(stamp) * 32 + who)
                                       : fmt::format("warp {}", read_warp(stamp));
   fault(a.warp, a.step, a.lane, "run.race", a.race(thread_of(a.warp, block, thread), "read"));

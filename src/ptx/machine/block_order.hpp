@@ -31,6 +31,9 @@ void tell_blocks(Warp& warp, std::uint64_t word, const std::shared_ptr<const Clo
 // Returns what a word was told so far; null: nothing.
 std::shared_ptr<const Foreign> told_to(const Warp& warp, std::uint64_t word);
 
+// True if the accesses at a clock by a warp of another block come before the warp's next.
+bool block_knows(const Warp& warp, std::uint64_t block, std::uint32_t other, std::uint32_t clock);
+
 // Checks that an access comes after those of other blocks to the same cells that it must follow;
 // `by`: the block (its number and one) that wrote the word last. False after a fault.
 bool blocks_ordered(Warp& warp, const Step& step, std::uint32_t lane, Buffer& buffer,

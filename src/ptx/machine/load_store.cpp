@@ -1,6 +1,7 @@
 // ld and st in all spaces, and prefetches.
 #include <cstring>
 
+#include "ptx/machine/older_value.hpp"
 #include "ptx/machine/signal.hpp"
 
 namespace cupilot::ptx {
@@ -56,8 +57,10 @@ void load(Lanes& lanes, const Step& s) {
   lane_addresses(w, s, s.o[0], a);
   const std::uint32_t bytes = s.count * static_cast<std::uint32_t>(sizeof(E));
   if (!resolve(w, s, s.flags & space_mask, w.mask, a, bytes, Intent::load, p)) return;
-  if (orders(w, s, Intent::load)) after_strong(w, s, a, bytes, Intent::load);
-  if ((s.flags & flag_strong) != 0) give_way_when_asking(w, s);
+  const bool strong = (s.flags & flag_strong) != 0;
+  const std::uint32_t older = strong && sees_blocks(w, s) ? take_older(w, s, a, bytes, p) : 0;
+  if (orders(w, s, Intent::load)) after_strong(w, s, a, bytes, Intent::load, older);
+  if (strong) give_way_when_asking(w, s);
   if constexpr (sizeof(E) < sizeof(R) && sizeof(E) < 8) {
     if ((s.flags & flag_signed) != 0) return move_in<E, R, true>(w, s, p);
   }
@@ -98,6 +101,7 @@ void store(Lanes& lanes, const Step& s) {
   const bool resolved = resolve(w, s, s.flags & space_mask, w.mask, a, bytes, Intent::store, p);
   w.storing = false;
   if (!resolved) return;
+  if ((s.flags & flag_strong) != 0 && sees_blocks(w, s)) keep_older(w, s, a, p, bytes);
   if (ordering) after_strong(w, s, a, bytes, Intent::store);
   const std::uint8_t space = s.flags & space_mask;
   if (space == space_shared || space == space_global || space == space_generic) {

@@ -39,6 +39,7 @@ struct Products;
 struct Signals;
 struct Foreign;
 struct Tellings;
+struct OlderValues;
 
 // The counts derived from a step's executions.
 struct Work {
@@ -113,6 +114,7 @@ class Program {
       false;  // holds an instruction that could order one block's accesses after another's
   bool orders_proxies = false;  // holds one that could have the asynchronous proxy see what threads
                                 // wrote to global memory
+  bool reads_strongly = false;  // holds strong loads of memory that blocks share
   bool updates_global = false;  // holds atomics on memory that blocks share
   bool orders_threads =
       false;           // holds fences, acquires or releases that could order threads of a block
@@ -329,6 +331,7 @@ struct LaunchContext {
   std::mutex lock;                          // faults, remarks and dependence
   std::atomic_flag atomics = ATOMIC_FLAG_INIT;
   std::shared_ptr<Tellings> tellings;  // block_order.hpp; null: not kept
+  std::shared_ptr<OlderValues> older;  // older_value.hpp; null: not kept
   std::vector<Fault> faults;
   std::vector<Fault> remarks;  // the first of each code
   std::atomic<bool> independent{true};

@@ -159,6 +159,12 @@ bool updates_global(const Form& form) {
   return adds && form.space != Space::shared;
 }
 
+bool reads_strongly(const Form& form) {
+  if (form.opcode != Opcode::op_ld || form.space == Space::shared || form.has("cta")) return false;
+  static constexpr std::array words = {"volatile", "relaxed", "acquire", "mmio"};
+  return std::any_of(words.begin(), words.end(), [&](const char* word) { return form.has(word); });
+}
+
 // Notes the order between blocks made by the instructions of an entry and of all that it may call.
 void note_order(Program& program, const Reach& reach) {
   const Module& module = *program.module;
@@ -169,6 +175,7 @@ void note_order(Program& program, const Reach& reach) {
       program.orders_blocks |= orders_blocks(form);
       program.orders_proxies |= orders_proxies(form);
       program.updates_global |= updates_global(form);
+      program.reads_strongly |= reads_strongly(form);
     }
   }
 }

@@ -10,6 +10,7 @@
 #include "base/phases.hpp"
 #include "ptx/machine/block_order.hpp"
 #include "ptx/machine/cluster.hpp"
+#include "ptx/machine/older_value.hpp"
 
 namespace cupilot::ptx {
 namespace {
@@ -96,6 +97,7 @@ std::vector<Worker> run_on(LaunchContext& context, std::uint32_t threads, Cluste
   context.budget =
       static_cast<std::int64_t>(std::min<std::uint64_t>(options.instruction_budget, 1ull << 62));
   watch_blocks(context);
+  watch_values(context, gives_way(options));
   reset_variables(program);
   program.spare.resize(std::max<std::size_t>(program.spare.size(), threads));
   std::vector<Worker> workers(threads);

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <bit>
 #include <unordered_map>
+#include <utility>
 
 #include "ptx/machine/block_order.hpp"
 #include "ptx/machine/cluster.hpp"
+#include "ptx/machine/older_value.hpp"
 
 namespace cupilot::ptx {
 namespace {
@@ -126,18 +128,23 @@ void fence(Lanes& l, const Step& s) {
     release_wide(w);
   }
   release_now(w, signals.warps[w.index]);
+  if ((s.aux & in_one_order) != 0 && sees_blocks(w, s)) note_fence(w);
 }
 
 // Takes what strong reads of words tell of other blocks. A device makes an atomic wait for the
 // words it leads to: it acquires by itself.
-void hear_blocks(Warp& w, const Step& s, const LaneAddresses& a, u32 bytes, Intent intent) {
+void hear_blocks(Warp& w, const Step& s, const LaneAddresses& a, u32 bytes, Intent intent,
+                 u32 older) {
   Fenced& wide = signals_of(w).wide[w.index];
-  for_words(w, s, a, bytes, [&](u64 key) {
-    const std::shared_ptr<const Foreign> told = told_to(w, key);
+  const auto hear = [&](const std::shared_ptr<const Foreign>& told) {
     if (told == nullptr) return;
     learn_foreign(wide.seen.foreign, told);
     wide.reads = true;
-  });
+  };
+  const u32 mask = std::exchange(w.mask, w.mask & ~older);
+  for_words(w, s, a, bytes, [&](u64 key) { hear(told_to(w, key)); });
+  w.mask = mask;
+  for (u32 rest = older; rest != 0; rest &= rest - 1) hear(told_before(w, a.at[first_lane(rest)]));
   if ((s.aux & acquires) != 0 || intent == Intent::atomic) acquire_seen(w, wide);
 }
 
@@ -161,7 +168,8 @@ void before_strong(Warp& w, const Step& s) {
   release_now(w, signals_of(w).warps[w.index]);
 }
 
-void after_strong(Warp& w, const Step& s, const LaneAddresses& a, u32 bytes, Intent intent) {
+void after_strong(Warp& w, const Step& s, const LaneAddresses& a, u32 bytes, Intent intent,
+                  u32 older) {
   Signals& signals = signals_of(w);
   Fenced& fenced = signals.warps[w.index];
   if (intent != Intent::store && !signals.at.empty()) {
@@ -174,7 +182,7 @@ void after_strong(Warp& w, const Step& s, const LaneAddresses& a, u32 bytes, Int
     if ((s.aux & acquires) != 0) acquire_seen(w, fenced);
   }
   if (reaches_blocks(w, s) && (s.flags & space_mask) != space_shared) {
-    if (intent != Intent::store) hear_blocks(w, s, a, bytes, intent);
+    if (intent != Intent::store) hear_blocks(w, s, a, bytes, intent, older);
     if (intent != Intent::load) inform_blocks(w, s, a, bytes);
   }
   if (intent == Intent::load || !fenced.any) return;
@@ -197,6 +205,7 @@ std::uint32_t order_bits(Decoder& d) {
 bool decode_fence(Decoder& d, Step& step) {
   d.program.orders_threads = true;
   if (d.form().has("cta")) step.aux |= within_block;
+  if (!d.form().has("acq_rel")) step.aux |= in_one_order;
   step.run = fence;
   return true;
 }

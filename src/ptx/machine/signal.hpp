@@ -14,10 +14,11 @@ inline constexpr std::uint32_t acquires = 0x800, releases = 0x1000;
 std::uint32_t order_bits(Decoder& decoder);
 bool decode_fence(Decoder& decoder, Step& step);
 
-// Before and after an access by the executing lanes of which `orders` says yes.
+// Before and after an access by the executing lanes of which `orders` says yes. `older`: lanes that
+// load an older value.
 void before_strong(Warp& warp, const Step& step);
 void after_strong(Warp& warp, const Step& step, const LaneAddresses& addresses, std::uint32_t bytes,
-                  Intent intent);
+                  Intent intent, std::uint32_t older = 0);
 
 inline bool orders(const Warp& warp, const Step& step, Intent intent) {
   const bool strong = intent == Intent::atomic || (step.flags & flag_strong) != 0;

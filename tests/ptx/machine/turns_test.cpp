@@ -17,13 +17,40 @@ K by_lock(int* o) { if (threadIdx.x % 32 != 0) return; while (atomicCAS(o + 1, 0
   *(volatile int*)o = *(volatile int*)o + 1; __threadfence(); atomicExch(o + 1, 0); }
 K by_turns(int* o) { if (threadIdx.x % 32 != 0) return; const int me = blockIdx.x * 2 + threadIdx.x / 32;
   while (*(volatile int*)(o + 1) != me) {} __threadfence(); o[0] += 1; __threadfence(); atomicExch(o + 1, me + 1); }
+// Eight threads count under a lock; values travel by volatile accesses.
+#define LOCKED(take, give) if (threadIdx.x % 32 != 0) return; while (atomicCAS(o + 1, 0, 1) != 0) {} take; \
+  *(volatile int*)o = *(volatile int*)o + 1; give; atomicExch(o + 1, 0);
+K lock_fenced(int* o) { LOCKED(__threadfence(), __threadfence()) }
+K lock_given_in_block(int* o) { LOCKED(__threadfence(), __threadfence_block()) }
+K lock_given_unfenced(int* o) { LOCKED(__threadfence(), ;) }
+// A message of one word in each of eight slots, and its flag.
+#define MESSAGE(between, then) if (threadIdx.x != 0) return; volatile int* w = o; const int b = blockIdx.x; \
+  if (b > 0) { w[2 * b] = 1; between; w[2 * b + 1] = 1; return; } \
+  int s = 8 - (int)gridDim.x + 1; for (int i = 1; i < gridDim.x; ++i) { while (w[2 * i + 1] == 0) {} then; s += w[2 * i]; } o[0] = s;
+K message(int* o) { MESSAGE(__threadfence(), __threadfence()) }
+K message_unfenced(int* o) { MESSAGE(;, ;) }
+K message_unfenced_here(int* o) { MESSAGE(__threadfence(), ;) }
+K message_unfenced_there(int* o) { MESSAGE(;, __threadfence()) }
+K message_fenced_in_block(int* o) { MESSAGE(__threadfence_block(), __threadfence()) }
+// One of two blocks that fence between their write and their read sees the other's.
+K either_sees(int* o) { if (threadIdx.x != 0 || blockIdx.x > 1) return; volatile int* w = o; w[2 + blockIdx.x] = 1;
+  __threadfence(); if (w[3 - blockIdx.x] == 1) atomicExch(o, 8); }
+// Word and flag in one.
+K packed(unsigned long long* o) { if (threadIdx.x != 0) return; volatile unsigned long long* w = o; const int b = blockIdx.x;
+  if (b > 0) { w[b] = b << 8 | 1; return; } 
+  int s = 2; for (int i = 1; i < gridDim.x; ++i) { unsigned long long v; while (((v = w[i]) & 1) == 0) {} s += v >> 8; } *(int*)o = s; }
+// Who saw a value hands on that others see it.
+K seen_by_another(int* o) { if (threadIdx.x != 0) return; volatile int* w = o; const int b = blockIdx.x;
+  if (b == 0) w[2] = 1;
+  if (b == 1) { while (w[2] == 0) {} __threadfence(); w[3] = 1; }
+  if (b == 2) { while (w[3] == 0) {} __threadfence(); o[0] = 8 * w[2]; } }
 )";
 
 // What eight warps of four blocks count together.
 int counted(const char* entry, std::uint64_t seed, bool check) {
   Device d;
-  const auto out = d.output("o", 8);
-  std::memset(d.memory.data(out).data(), 0, 8);
+  const auto out = d.output("o", 64);
+  std::memset(d.memory.data(out).data(), 0, 64);
   d.memory.mark_written(out);
   d.options.seed = seed;
   d.options.check_races = check;
@@ -36,6 +63,28 @@ int counted(const char* entry, std::uint64_t seed, bool check) {
 }
 
 }  // namespace
+
+TEST_CASE("a strong read that nothing orders after a write may see what stood there before",
+          "[turns]") {
+  for (const char* entry :
+       {"lock_given_in_block", "lock_given_unfenced", "message_unfenced", "message_unfenced_here",
+        "message_unfenced_there", "message_fenced_in_block"}) {
+    int lost = 0;
+    for (std::uint64_t seed = 1; seed <= 32; ++seed) {
+      lost += counted(entry, seed, true) != 8;
+      CHECK(counted(entry, seed, false) == 8);
+    }
+    CAPTURE(entry);
+    CHECK(lost >= 8);
+    CHECK(counted(entry, 0, true) == 8);
+  }
+}
+
+TEST_CASE("a strong read that comes after a write sees it", "[turns]") {
+  for (const char* entry : {"lock_fenced", "message", "either_sees", "packed", "seen_by_another"}) {
+    for (std::uint64_t seed = 0; seed <= 64; ++seed) CHECK(counted(entry, seed, true) == 8);
+  }
+}
 
 TEST_CASE("an update that another warp or block may overtake is lost in some runs", "[turns]") {
   for (const char* entry : {"by_volatile", "by_exchange"}) {
