@@ -120,7 +120,8 @@ std::optional<Rejected> missing_output(const Task& task, const CaseReport& repor
   return std::nullopt;
 }
 
-// Names the cause of a wrong output where it is known: an undefined value that goes into it.
+// Names the cause of a wrong output where it is known: an undefined or an older value that goes
+// into it.
 void name_cause(const CaseReport& report, const OutputReport& output, Rejected& wrong) {
   const auto find = [&](const char* code, const std::string& message) -> const Fault* {
     for (const Fault& remark : report.remarks) {
@@ -128,10 +129,12 @@ void name_cause(const CaseReport& report, const OutputReport& output, Rejected& 
     }
     return nullptr;
   };
-  const Fault* taken = find("undefined_value", "");
+  const Fault* undefined = find("undefined_value", "");
+  const Fault* taken = undefined != nullptr ? undefined : find("older_value", "");
   if (taken == nullptr || find("spoiled_output", output.tensor) == nullptr) return;
-  wrong.message = fmt::format("an undefined value goes into {}: {}; {}", wrong.where,
-                              taken->message, wrong.message);
+  wrong.message = fmt::format("{} goes into {}: {}; {}",
+                              undefined != nullptr ? "an undefined value" : "an older value",
+                              wrong.where, taken->message, wrong.message);
   wrong.where = taken->where;
 }
 

@@ -128,6 +128,19 @@ TEST_CASE("a wrong output names the undefined value that goes into it") {
       "an undefined value goes into D[0][1][2]: lane 0 takes the value of lane 16; 1 of 35"));
 }
 
+TEST_CASE("a wrong output names the older value that goes into it") {
+  const Task task = gemm_of(5, 7, 11);
+  TrialReport report = good(task);
+  report.cases[0].outputs[0].failed = 1;
+  report.cases[0].remarks = {{"older_value", "reads o as it was before", "here"},
+                             {"spoiled_output", "D", "here"}};
+  const auto refusal =
+      conclude(task, kernel_of(Precision::fp32_strict), ProofLevel::elite, report).rejected();
+  CHECK(refusal.where == "here");
+  CHECK(refusal.message.starts_with(
+      "an older value goes into D[0][1][2]: reads o as it was before; 1 of 35"));
+}
+
 TEST_CASE("the first failure is the verdict") {
   struct Case {
     const char* what;

@@ -81,13 +81,14 @@ Result<void> report_outputs(const VirtualContext& context, const TaskRef& task, 
   return {};
 }
 
-// A wrong output that another run of the same inputs gives otherwise, where undefined values were
-// taken, comes of these.
+// A wrong output that another run of the same inputs gives otherwise, where undefined or older
+// values were taken, comes of these.
 Result<void> trace_undefined(const PlanRun& run, VirtualMemory& memory, const Case& what,
                              CaseReport& report) {
   constexpr int another = 5;  // a repeat that no case has
-  const auto remark = std::find_if(report.remarks.begin(), report.remarks.end(),
-                                   [](const Fault& one) { return one.code == "undefined_value"; });
+  const auto remark = std::find_if(
+      report.remarks.begin(), report.remarks.end(),
+      [](const Fault& one) { return one.code == "undefined_value" || one.code == "older_value"; });
   const auto wrong = [](const OutputReport& output) { return output.failed > 0; };
   if (remark == report.remarks.end() ||
       std::none_of(report.outputs.begin(), report.outputs.end(), wrong))
