@@ -5,189 +5,165 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cupilot/evolve.hpp>
-#include <cupilot/rng.hpp>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <thread>
 
-#include "campaign.hpp"
-#include "ptx_operators.hpp"
+#include "base/stop.hpp"
+#include "injection.hpp"
 
 namespace cupilot::mutation {
 namespace {
 
-using Json = nlohmann::json;
+using Clock = std::chrono::steady_clock;
 
 struct Flags {
   std::vector<std::string> files{};
-  std::string out{};
+  std::string out{}, root = CUPILOT_SOURCE_DIR, pack{}, cache{};
   std::uint64_t seed = 1;
   int jobs = 1, draw = 0;
   double seconds = 0;
 };
 
-struct Subject {
-  std::string name{};
-  Task task{};
-  KernelSource source{};
-  bool is_large = false;  // a tensor of 2 GiB or more at a time shape
+// What all jobs share. `over`: the time is, and what is under way is given up.
+struct Shared {
+  const Flags& flags;
+  Backend& backend;
+  Records records{};
+  Clock::time_point begin = Clock::now(), saved = begin;
+  std::mutex lock{};
+  std::atomic<bool> over{false};
+
+  double spent() const { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+  void save() {
+    saved = Clock::now();
+    if (!flags.out.empty() && !records.write(flags.out))
+      fmt::print(stderr, "{} cannot be written\n", flags.out);
+  }
 };
 
-struct Injection {
-  const Subject* subject = nullptr;
-  const PtxOperator* fault = nullptr;
-  int site = 0, sites = 0, line = 0;
-  std::string was{};
-  Site edits{};
-  Verdict verdict{};
-  bool ran = false;
-};
-
-bool has_large_tensor(const Task& task) {
-  for (const Workload& shape : task.time_shapes) {
-    for (const Tensor& tensor : task.tensors) {
-      const auto sized = shape_of(task, tensor, shape);
-      if (sized && sized->elements >= (std::int64_t{1} << 31) / 4) return true;
-    }
-  }
-  return false;
-}
-
-// The kernel as PTX, proved; else why it takes no part.
-Result<Subject> subject_of(const std::string& path, Backend& backend) {
-  const auto kernel = read_standalone(path);
-  if (!kernel) return kernel.error();
-  auto task = task_of(CUPILOT_SOURCE_DIR, kernel->task_words);
-  if (!task) return task.error();
-  Subject subject{std::filesystem::path(path).filename().string(), std::move(*task),
-                  kernel->source};
-  if (subject.source.language == Language::cuda) {
-    const auto compiled = backend.compile(subject.source);
-    if (!compiled) return Error{ErrorCode::usage, path + ": does not compile", {}};
-    subject.source.language = Language::ptx;
-    subject.source.text = compiled->ptx;
-  }
-  subject.is_large = has_large_tensor(subject.task);
-  const Verdict plain = judge_source(subject.task, subject.source, backend);
-  if (plain.fate != Fate::survived)
-    return Error{ErrorCode::usage, path + ": " + plain.code + " " + plain.message, {}};
-  return subject;
-}
-
-// The places of every operator, or as many drawn ones as asked of each kernel.
-void add_injections(const Subject& subject, const Flags& flags, std::vector<Injection>& all) {
-  const PtxText text(subject.source.text);
-  std::vector<Injection> own;
-  for (const PtxOperator& fault : ptx_operators()) {
-    if (fault.needs_large && !subject.is_large) continue;
-    const std::vector<Site> sites = fault.sites(text);
-    for (std::size_t i = 0; i < sites.size(); ++i) {
-      Injection one{&subject, &fault, static_cast<int>(i), static_cast<int>(sites.size())};
-      const std::size_t at = sites[i].back().begin;
-      one.line = 1 + static_cast<int>(
-                         std::count(text.text().begin(),
-                                    text.text().begin() + static_cast<std::ptrdiff_t>(at), '\n'));
-      const std::size_t from = text.text().rfind('\n', at) + 1;
-      one.was = text.text().substr(from, text.text().find('\n', at) - from);
-      one.edits = sites[i];
-      own.push_back(std::move(one));
-    }
-  }
-  Rng rng = Rng::of(flags.seed, subject.name, 0);
-  while (flags.draw > 0 && own.size() > static_cast<std::size_t>(flags.draw))
-    own.erase(own.begin() + rng.below(static_cast<std::int64_t>(own.size())));
-  all.insert(all.end(), std::make_move_iterator(own.begin()), std::make_move_iterator(own.end()));
-}
-
-const char* name_of(Fate fate) {
-  static constexpr const char* names[] = {"refused", "equal", "SURVIVED", "BROKEN"};
-  return names[static_cast<int>(fate)];
-}
-
-Json json_of(const Injection& one) {
-  return {{"kernel", one.subject->name},
-          {"operator", one.fault->name},
-          {"site", one.site},
-          {"sites", one.sites},
-          {"line", one.line},
-          {"was", one.was},
-          {"fate", name_of(one.verdict.fate)},
-          {"code", one.verdict.code},
-          {"seconds", one.verdict.seconds}};
-}
-
-void judge_all(std::vector<Injection>& all, Backend& backend, const Flags& flags) {
-  const auto begin = std::chrono::steady_clock::now();
+// Calls f(i) for all below a count, on as many threads as there are jobs, until the time is over.
+template <class F>
+void on_all(Shared& shared, std::size_t count, F f) {
   std::atomic<std::size_t> next{0};
-  std::mutex printing;
   const auto work = [&] {
-    for (std::size_t i = next++; i < all.size(); i = next++) {
-      const double spent =
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-      if (flags.seconds > 0 && spent > flags.seconds) return;
-      Injection& one = all[i];
-      KernelSource source = one.subject->source;
-      source.text = mutation::apply(source.text, one.edits);
-      one.verdict = judge_source(one.subject->task, source, backend);
-      one.ran = true;
-      const std::lock_guard lock(printing);
-      fmt::print("{:9} {:34} {:16} {:3}/{:3} line {:5} {:22} {:5.2f} s |{}\n",
-                 name_of(one.verdict.fate), one.subject->name, one.fault->name, one.site, one.sites,
-                 one.line, one.verdict.code, one.verdict.seconds, one.was);
-      if (one.verdict.fate == Fate::broken) fmt::print("          {}\n", one.verdict.message);
-      std::fflush(stdout);
-    }
+    const StopScope scope({nullptr, &shared.over});
+    for (std::size_t i = next++; i < count && !shared.over; i = next++) f(i);
   };
   std::vector<std::thread> threads;
-  for (int i = 0; i < std::max(1, flags.jobs); ++i) threads.emplace_back(work);
+  for (int i = 0; i < std::max(1, shared.flags.jobs); ++i) threads.emplace_back(work);
   for (std::thread& thread : threads) thread.join();
 }
 
-void report(const std::vector<Injection>& all, const Flags& flags) {
-  std::map<std::string, std::map<std::string, int>> tally;
-  Json rows = Json::array();
-  for (const Injection& one : all) {
-    if (!one.ran) continue;
-    ++tally[one.fault->name][name_of(one.verdict.fate)];
-    ++tally["all"][name_of(one.verdict.fate)];
-    rows.push_back(json_of(one));
+std::vector<std::string> kernel_files(const std::vector<std::string>& names) {
+  std::vector<std::string> out;
+  for (const std::string& name : names) {
+    if (!std::filesystem::is_directory(name)) {
+      out.push_back(name);
+      continue;
+    }
+    for (const auto& entry : std::filesystem::directory_iterator(name)) {
+      const auto end = entry.path().extension();
+      if (end == ".ptx" || end == ".cu") out.push_back(entry.path().string());
+    }
   }
-  for (const auto& [name, fates] : tally) {
-    fmt::print("{:18}", name);
-    for (const auto& [fate, count] : fates) fmt::print(" {} {};", count, fate);
-    fmt::print("\n");
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+void pack(const Subject& subject, const std::string& folder) {
+  std::ofstream out(folder + "/" + subject.name + ".ptx");
+  out << standalone_text(subject.source, subject.task_words);
+}
+
+// Proves the kernel as it stands, unless that was done.
+void prove(Shared& shared, Subject& subject) {
+  {
+    const std::lock_guard hold(shared.lock);
+    if (shared.records.knows(subject)) return;
   }
-  fmt::print("{} of {} ran\n", rows.size(), all.size());
-  if (flags.out.empty()) return;
-  std::ofstream out(flags.out);
-  out << "[\n";
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    out << "  " << rows[i].dump() << (i + 1 < rows.size() ? ",\n" : "\n");
-  out << "]\n";
+  const Verdict plain = judge_source(subject.task, subject.source, shared.backend);
+  if (shared.over) return;
+  subject.taken = plain.fate == Fate::survived;
+  subject.reason = plain.code + " " + plain.message.substr(0, 200);
+  const std::lock_guard hold(shared.lock);
+  shared.records.add(subject, plain.seconds);
+  fmt::print("{:9} {:44} {:6.2f} s {}\n", subject.taken ? "proved" : "NOT", subject.name,
+             plain.seconds, subject.taken ? "" : subject.reason);
+  std::fflush(stdout);
+}
+
+void judge_mutant(Shared& shared, const Injection& one) {
+  KernelSource source = one.subject->source;
+  source.text = mutation::apply(source.text, one.edits);
+  const Verdict verdict = judge_source(one.subject->task, source, shared.backend);
+  if (shared.over) return;
+  const std::lock_guard hold(shared.lock);
+  shared.records.add(one, verdict);
+  if (verdict.fate != Fate::refused) {
+    fmt::print("{:9} {:44} {:16} {:3}/{:3} line {:5} {:5.2f} s | {}\n",
+               verdict.fate == Fate::survived ? "SURVIVED" : "BROKEN", one.subject->name,
+               one.fault->name, one.site, one.sites, one.line, verdict.seconds, one.was);
+    std::fflush(stdout);
+  }
+  if (Clock::now() - shared.saved > std::chrono::seconds(5)) shared.save();
+}
+
+std::vector<std::unique_ptr<Subject>> prove_all(Shared& shared) {
+  std::vector<std::unique_ptr<Subject>> subjects;
+  for (const std::string& file : kernel_files(shared.flags.files)) {
+    auto subject = subject_of(file, shared.flags.root, shared.backend);
+    if (subject) {
+      subjects.push_back(std::make_unique<Subject>(std::move(*subject)));
+    } else {
+      fmt::print("takes no part: {}: {}\n", file, subject.error().message);
+    }
+  }
+  on_all(shared, subjects.size(), [&](std::size_t i) { prove(shared, *subjects[i]); });
+  std::erase_if(subjects, [](const auto& subject) { return !subject->taken; });
+  return subjects;
+}
+
+void inject_all(Shared& shared) {
+  const auto subjects = prove_all(shared);
+  if (!shared.flags.pack.empty()) {
+    std::filesystem::create_directories(shared.flags.pack);
+    for (const auto& subject : subjects) pack(*subject, shared.flags.pack);
+    fmt::print("{} kernels in {}\n", subjects.size(), shared.flags.pack);
+    return;
+  }
+  std::vector<const Subject*> plain;
+  for (const auto& subject : subjects) plain.push_back(subject.get());
+  std::vector<Injection> all = injections(plain, shared.flags.seed, shared.flags.draw);
+  const std::size_t count = all.size();
+  std::erase_if(all, [&](const Injection& one) { return shared.records.knows(one); });
+  fmt::print("{} kernels, {} mutants, {} to judge\n", plain.size(), count, all.size());
+  std::fflush(stdout);
+  on_all(shared, all.size(), [&](std::size_t i) { judge_mutant(shared, all[i]); });
+  fmt::print("{}{} of {} mutants judged in all, {:.0f} s\n", shared.records.tally(),
+             shared.records.mutants(), count, shared.spent());
 }
 
 int run(const Flags& flags) {
-  auto backend = open_backend("virtual:h200");
+  BackendOptions options;
+  options.compile_cache = flags.cache;
+  auto backend = open_backend("virtual:h200", options);
   if (!backend) return fmt::print(stderr, "{}\n", backend.error().message), 4;
-  std::vector<std::unique_ptr<Subject>> subjects;
-  std::vector<Injection> all;
-  for (const std::string& file : flags.files) {
-    auto subject = subject_of(file, **backend);
-    if (!subject) {
-      fmt::print("takes no part: {}\n", subject.error().message);
-      continue;
-    }
-    subjects.push_back(std::make_unique<Subject>(std::move(*subject)));
-    add_injections(*subjects.back(), flags, all);
-  }
-  fmt::print("{} kernels, {} mutants\n", subjects.size(), all.size());
-  std::fflush(stdout);
-  judge_all(all, **backend, flags);
-  report(all, flags);
+  Shared shared{flags, **backend};
+  if (!flags.out.empty()) shared.records = Records::read(flags.out);
+  std::atomic<bool> done{false};
+  std::thread watch([&] {
+    while (!done && (flags.seconds <= 0 || shared.spent() < flags.seconds))
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    shared.over = true;
+  });
+  inject_all(shared);
+  done = true;
+  watch.join();
+  shared.save();
   return 0;
 }
 
@@ -197,12 +173,20 @@ int run(const Flags& flags) {
 int main(int argc, char** argv) {
   cupilot::mutation::Flags flags;
   CLI::App app{"faults of order, width and rounds put into the PTX of proved kernels"};
-  app.add_option("files", flags.files, "kernel files (.cu or .ptx) with plan and task")->required();
+  app.add_option("files", flags.files,
+                 "kernel files (.cu or .ptx) with plan and task, or folders of them")
+      ->required();
+  app.add_option("--root", flags.root, "folder from which tasks are named");
   app.add_option("--draw", flags.draw, "as many drawn mutants of a kernel; default: all");
-  app.add_option("--seed", flags.seed, "of what is drawn");
+  app.add_option("--seed", flags.seed, "of what is drawn, and of the order");
   app.add_option("--jobs", flags.jobs, "mutants at once");
-  app.add_option("--seconds", flags.seconds, "starts no mutant after that time");
-  app.add_option("--out", flags.out, "keeps a row a mutant as JSON");
+  app.add_option("--seconds", flags.seconds,
+                 "ends then; what is under way is left for another run");
+  app.add_option(
+      "--out", flags.out,
+      "JSON with a row a kernel and a row a mutant; what stands there is not done again");
+  app.add_option("--pack", flags.pack, "only writes the proved kernels as PTX to that folder");
+  app.add_option("--compile-cache", flags.cache, "folder that keeps compiled references");
   CLI11_PARSE(app, argc, argv);
   return cupilot::mutation::run(flags);
 }

@@ -30,6 +30,7 @@ $L__BB0_1:
 	fence.acq_rel.gpu;
 	atom.global.add.u32 	%r8, [%rd1], 1;
 	ld.acquire.sys.global.u32 	%r8, [%rd1];
+	.loc	1 11 3
 	cp.async.wait_group 	1;
 	mbarrier.try_wait.shared::cta.b64 	%p2, [%r1], %rd3;
 	ret;

@@ -99,6 +99,9 @@ void PtxText::take(std::size_t begin, std::size_t end) {
 
 // One label, brace, directive or instruction; returns the offset behind it.
 std::size_t PtxText::read_statement(std::size_t at) {
+  // A place in the source ends with its line.
+  if (code_.compare(at, 4, ".loc") == 0 && at + 4 < code_.size() && is_space(code_[at + 4]))
+    return std::min(code_.find('\n', at), code_.size());
   std::size_t end = at;
   while (end < code_.size() && code_[end] != ';' && code_[end] != ':') {
     if (code_.compare(end, 2, "::") == 0) ++end;

@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
 """Gives kernels of public projects a plan and a task, so that `cupilot verify` can judge them.
 
-  recipe.py PTX_FOLDER OUT        writes OUT/NAME.ptx, one kernel each, with its header, and OUT/tasks/
+  recipe.py PTX_FOLDER OUT [--relative]   writes OUT/NAME.ptx, one kernel each, with its header, and OUT/tasks/
 
 PTX_FOLDER holds nvcc's output: FOLDER/llmc/dev_cuda_softmax_forward.ptx of dev/cuda/softmax_forward.cu, by
-`nvcc -ptx -arch=sm_90a -O3 -std=c++17 -lineinfo -w -Illmc -Idev/cuda -DNDEBUG`. Commits: README.md. Plans are the launchers' own."""
+`nvcc -ptx -arch=sm_90a -O3 -std=c++17 -lineinfo -w -Illmc -Idev/cuda -DNDEBUG`; FOLDER/samples/0_Introduction_vectorAdd_vectorAdd.ptx of
+cuda-samples' Samples/0_Introduction/vectorAdd/vectorAdd.cu, with `-ICommon`; FOLDER/cub/cub.ptx of cub.cu, with CCCL's folders.
+Commits: README.md. Plans are the launchers' own."""
 import json
 import os
 import re
 import sys
+
+import cub
+import samples
 
 F, S, G, B = "cdiv(n, 256)", "fp32", "cdiv(rows, 128)", "bf16"
 
@@ -157,7 +162,7 @@ def functions(text):
 
 def alone(text, pattern):
     found = [f for f in functions(text) if f[2]]
-    wanted = [f for f in found if re.search(pattern + r"(?![0-9])", f[3])]
+    wanted = [f for f in found if re.search(pattern + ("" if pattern[-1] == "$" else r"(?![0-9])"), f[3])]
     if len(wanted) != 1:
         raise SystemExit("%s: %s" % (pattern, [f[3] for f in wanted or found]))
     for begin, end, _, name in reversed(found):
@@ -168,7 +173,12 @@ def alone(text, pattern):
 
 def main():
     source, out = sys.argv[1:3]
+    relative = "--relative" in sys.argv
     os.makedirs(out + "/tasks", exist_ok=True)
+    for module in (samples, cub):
+        tasks, kernels = module.define(task, tensor, near, of)
+        TASKS.update(tasks)
+        KERNELS.extend(kernels)
     for name, body in TASKS.items():
         with open("%s/tasks/%s.json" % (out, name), "w") as file:
             json.dump(body, file, indent=1)
@@ -177,7 +187,11 @@ def main():
         if not os.path.exists(path):
             print("missing", path)
             continue
-        entry, text = alone(open(path).read(), pattern)
+        try:
+            entry, text = alone(open(path).read(), pattern)
+        except SystemExit as none:
+            print("no kernel", name, none)
+            continue
         launch = {"entry": entry, "grid": grid, "block": block, "args": args}
         if shared:
             launch["shared"] = shared
@@ -185,7 +199,7 @@ def main():
         if require:
             plan["require"] = list(require)
         with open("%s/%s.ptx" % (out, name), "w") as file:
-            file.write("// cupilot: %s\n// cupilot: %s\n%s" % (json.dumps({"task": [os.path.abspath("%s/tasks/%s.json" % (out, job))]}),
+            file.write("// cupilot: %s\n// cupilot: %s\n%s" % (json.dumps({"task": ["tasks/%s.json" % job] if relative else [os.path.abspath("%s/tasks/%s.json" % (out, job))]}),
                                                                json.dumps({"plan": plan}), text))
     print(len(KERNELS), "kernels")
 
