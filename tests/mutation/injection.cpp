@@ -88,6 +88,12 @@ Result<Subject> subject_of(const std::string& path, const std::string& root, Bac
     if (!compiled) return Error{ErrorCode::usage, path + ": does not compile", {}};
     subject.source.language = Language::ptx;
     subject.source.text = compiled->ptx;
+    // A template's instance has another name in PTX.
+    for (PlanLaunch& launch : subject.source.plan.launches) {
+      const EntryFacts* entry = find_entry(*compiled, launch.entry);
+      if (entry == nullptr && compiled->entries.size() == 1) entry = compiled->entries.data();
+      if (entry != nullptr) launch.entry = entry->name;
+    }
   }
   subject.is_large = has_large_tensor(subject.task);
   subject.hash = sha256_hex(standalone_text(subject.source, {})).substr(0, 16);

@@ -89,7 +89,9 @@ Result<void> trace_undefined(const PlanRun& run, VirtualMemory& memory, const Ca
   const auto remark = std::find_if(
       report.remarks.begin(), report.remarks.end(),
       [](const Fault& one) { return one.code == "undefined_value" || one.code == "older_value"; });
-  const auto wrong = [](const OutputReport& output) { return output.failed > 0; };
+  const auto wrong = [](const OutputReport& output) {
+    return output.failed > 0 || output.never_written > 0;
+  };
   if (remark == report.remarks.end() ||
       std::none_of(report.outputs.begin(), report.outputs.end(), wrong))
     return {};
@@ -101,7 +103,8 @@ Result<void> trace_undefined(const PlanRun& run, VirtualMemory& memory, const Ca
   if (Result<void> told = report_outputs(run.context, run.task, what, memory, again); !told)
     return told;
   for (std::size_t i = 0; i < report.outputs.size(); ++i) {
-    if (wrong(report.outputs[i]) && again.outputs[i].got != report.outputs[i].got)
+    const OutputReport &first = report.outputs[i], &second = again.outputs[i];
+    if (wrong(first) && (second.got != first.got || second.never_written != first.never_written))
       report.remarks.push_back({"spoiled_output", report.outputs[i].tensor, where});
   }
   return {};
