@@ -81,7 +81,7 @@ class ContractionText : public StageText {
   std::string window_numbers() const;
   std::string window_place(const char* name, const Side* side) const;
   std::string window_slice() const;
-  std::string window_values(bool taps) const;
+  std::string window_values() const;
   std::string window_term() const;
   std::string window_functions() const;
   const Phase* phase_of(const std::string& axis) const;

@@ -172,7 +172,7 @@ std::optional<SiteWindow> ContractionText::window() const {
   out.columns = extent_in_phase(columns.place);
   out.column_step = columns.step;
   out.column_reach = reach(columns);
-  out.taps = out.column_taps = columns.taps;
+  out.taps = columns.taps;
   if (const Side* rows = patch_side(true); rows != nullptr) {
     out.rows = extent_in_phase(rows->place);
     out.row_step = rows->step;
@@ -206,7 +206,6 @@ std::string ContractionText::window_numbers() const {
   number("COLUMN_STEP", all.column_step);
   number("COLUMN_REACH", all.column_reach);
   number("MOST_TAPS", all.taps);
-  number("COLUMN_TAPS", all.column_taps);
   number("OUTER_TAPS", all.outer_taps);
   const Side *rows = patch_side(true), *columns = patch_side(false);
   number("ROW_FAR", rows == nullptr ? 0 : rows->far);
@@ -282,10 +281,9 @@ std::string ContractionText::window_slice() const {
       members, qualified, found, values);
 }
 
-// Elements of four neighbouring channels or of the first of a unit's four taps along the columns, 0
-// for those that lie outside.
-std::string ContractionText::window_values(bool taps) const {
-  std::string list, others, inside = "slice.present", here = "inside_";
+// Elements of four neighbouring channels, 0 for those that lie outside.
+std::string ContractionText::window_values() const {
+  std::string list, others, inside = "slice.present";
   SiteRead from{.name = window_->read->name,
                 .source = window_->read->source,
                 .extents = window_->read->extents};
@@ -297,8 +295,7 @@ std::string ContractionText::window_values(bool taps) const {
     if (side == nullptr) continue;
     const char* name = rows ? "row" : "column";
     from.at[side->dimension] = name;
-    (taps && !rows ? here : inside) +=
-        fmt::format(" && {0} >= 0 && {0} < {1}", name, side_extent(*side));
+    inside += fmt::format(" && {0} >= 0 && {0} < {1}", name, side_extent(*side));
   }
   for (const std::string& at : from.at) {
     list += (list.empty() ? "" : ", ") + narrowed(at);
@@ -307,34 +304,21 @@ std::string ContractionText::window_values(bool taps) const {
   std::string shared;
   for (const StageAxis& axis : batch_)
     shared += fmt::format("    const int {0} = batch.{0};\n", axis.name);
-  // The conditions are those that `here_` holds.
+  // The conditions are those that `inside` holds.
   const std::string value =
       left_ ? fmt::format("to_float(load_unless(here_ ? 0u : 1u, this->{}, {}))", from.source,
                           narrowed(index_text(from)))
             : fmt::format("here_ ? real({}({})) : real(0)", from.name, list);
-  const std::string& channel = window_->channel.name;
-  const std::string bound =
-      fmt::format("{} < {}", channel, extent_call(window_->channel.extent.text));
-  const std::string place =
-      taps ? fmt::format(
-                 "      const int column = first + each_ * COLUMN_FAR;\n"
-                 "      const bool here_ = {} && each_ < count;\n",
-                 here)
-           : fmt::format(
-                 "      const int {0} = channel + each_;\n      const bool here_ = {1} && {2};\n",
-                 channel, here, bound);
-  const std::string opening =
-      taps ? fmt::format(
-                 "{} void window_neighbours(const Batch& batch, const Slice& slice, int number, "
-                 "int row, int first, int count, float (&out)[4]) const {{\n    const int {} = "
-                 "number;\n    const bool inside_ = {} && {};\n",
-                 qualified, channel, inside, bound)
-           : fmt::format(
-                 "{} void window_values(const Batch& batch, const Slice& slice, int channel, int "
-                 "row, int column, float (&out)[4]) const {{\n    const bool inside_ = {};\n",
-                 qualified, inside);
-  return opening + ones() + shared +
-         "#pragma unroll\n    for (int each_ = 0; each_ < 4; ++each_) {\n" + place +
+  return fmt::format(
+             "{} void window_values(const Batch& batch, const Slice& slice, int channel, int row, "
+             "int column, float (&out)[4]) const {{\n    const bool inside_ = {};\n",
+             qualified, inside) +
+         ones() + shared +
+         fmt::format(
+             "#pragma unroll\n    for (int each_ = 0; each_ < 4; ++each_) {{\n"
+             "      const int {0} = channel + each_;\n      const bool here_ = inside_ && {0} < "
+             "{1};\n",
+             window_->channel.name, extent_call(window_->channel.extent.text)) +
          needs_of(others) + (left_ ? "" : reads_by_coordinates(site_.folds[0], from.name)) +
          fmt::format("      out[each_] = {};\n    }}\n  }}\n", value);
 }
@@ -368,8 +352,8 @@ std::string ContractionText::window_term() const {
 
 std::string ContractionText::window_functions() const {
   return window_numbers() + window_place("window_row", patch_side(true)) +
-         window_place("window_column", patch_side(false)) + window_slice() + window_values(false) +
-         window_values(true) + window_term();
+         window_place("window_column", patch_side(false)) + window_slice() + window_values() +
+         window_term();
 }
 
 }  // namespace cupilot

@@ -37,7 +37,7 @@ std::string tile_text(const Task& task, const GraphSite& site);
 struct SiteWindow {
   Expr outer = 1, rows = 1, columns = 1, channels = 1;
   std::int64_t outer_taps = 1, taps = 1;
-  std::int64_t row_step = 1, row_reach = 0, column_step = 1, column_reach = 0, column_taps = 1;
+  std::int64_t row_step = 1, row_reach = 0, column_step = 1, column_reach = 0;
 };
 
 // A sum of products of two factors that are found by coordinates: extents of what both depend on,

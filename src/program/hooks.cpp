@@ -223,7 +223,6 @@ std::optional<Tunable> as_contraction(const Tunable& tunable, const Task& task) 
                                {"graph_outer_taps", window.outer_taps},
                                {"graph_row_step", window.row_step},
                                {"graph_row_reach", window.row_reach},
-                               {"graph_column_taps", window.column_taps},
                                {"graph_column_step", window.column_step},
                                {"graph_column_reach", window.column_reach}});
   }

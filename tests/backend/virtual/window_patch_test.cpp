@@ -105,44 +105,6 @@ TEST_CASE("patches serve the phases of transposed windows", "[hooks][threads]") 
   }
 }
 
-TEST_CASE("two taps make a step where channels are few", "[hooks][threads]") {
-  // Four channels of a place, or one at four taps: an odd number of either at the end, taps that
-  // lie before those of the same step, by a stride or turned about; rows of other lengths.
-  const std::vector<Window> windows = {
-      {"conv2d", plane, {"o", "ch", 3, 3}, {"n", "o", "h-2", "w-2"}},
-      {"conv2d",
-       plane,
-       {"o", "ch", 2, 7},
-       {"n", "o", "h-1", "(w-3)/2+1"},
-       {{"stride", Integers{1, 2}}, {"padding", Integers{0, 2}}}},
-      {"conv2d",
-       plane,
-       {"o", "ch", 3, 5},
-       {"n", "o", "(h-1)/4+1", "(w-3)/4+1"},
-       {{"stride", Integers{4, 4}}, {"padding", Integers{1, 1}}}},
-      {"conv_transpose2d",
-       plane,
-       {"ch", 10, 4, 3},
-       {"n", "20", "(h-1)*3+5", "w*2"},
-       {{"stride", Integers{3, 2}},
-        {"padding", Integers{1, 1}},
-        {"dilation", Integers{2, 1}},
-        {"output_padding", Integers{0, 1}},
-        {"groups", std::int64_t{2}}}},
-      {"conv_transpose2d", plane, {"ch", "o", 2, 6}, {"n", "o", "h+1", "w+5"}}};
-  Values few = small, odd = small, even = small;
-  few["CHANNELS"] = 4;
-  odd["UNIT_TAPS"] = 4;
-  odd["CHANNELS"] = 3;
-  even["UNIT_TAPS"] = 4;
-  even["CHANNELS"] = 2;
-  for (const Window& window : windows) {
-    check_accepted(window_task(window, Precision::tf32, false), "window_patch", few);
-    check_accepted(window_task(window, Precision::tf32, true), "window_patch", odd);
-    check_accepted(window_task(window, Precision::fp32_emulated, false), "window_patch", even);
-  }
-}
-
 TEST_CASE("blocks that stay take further tiles", "[hooks][threads]") {
   // More tiles than the device has multiprocessors.
   const Window window{"conv_transpose2d",

@@ -13,8 +13,7 @@
     "BLOCK_N": {"name": "tile_n", "technique": "window_patch", "domain": [8, 16, 24, 32, 48, 64, 96, 128, 192], "plain": 64},
     "LINE": {"name": "line", "technique": "window_patch", "domain": [8, 64], "plain": 8},
     "ACROSS": {"name": "across_parts", "technique": "window_patch", "domain": [1, 2, 4, 8], "plain": 2},
-    "CHANNELS": {"name": "channels", "technique": "window_patch", "domain": [1, 2, 3, 4, 8, 16, 32], "plain": 8},
-    "UNIT_TAPS": {"name": "taps_together", "technique": "window_patch", "domain": [1, 4], "plain": 1},
+    "CHANNELS": {"name": "channels", "technique": "window_patch", "domain": [8, 16, 32], "plain": 8},
     "STEPS": {"name": "steps", "technique": "window_patch", "domain": [1, 2, 3, 4, 5, 6, 8, 9], "plain": 3},
     "STAGES": {"name": "ring", "technique": "window_patch", "domain": [2, 3, 4, 6, 8], "plain": 3},
     "STAY": {"name": "stay", "technique": "window_patch", "domain": [0, 1], "plain": 0},
@@ -28,27 +27,23 @@
     "patch_rows": "(tile_rows - 1) * graph_row_step + graph_row_reach + 1",
     "patch_columns": "(tile_columns - 1) * graph_column_step + graph_column_reach + 1",
     "patch_pitch": "cdiv(patch_columns, graph_column_step) * graph_column_step",
-    "units": "UNIT_TAPS == 4 ? CHANNELS : CHANNELS / 4",
-    "patch_bytes": "graph_planes * units * patch_rows * patch_pitch * 16",
-    "slab_steps": "cdiv(graph_taps / graph_column_taps * cdiv(graph_column_taps, UNIT_TAPS) * units, 2)",
+    "patch_bytes": "graph_planes * CHANNELS * patch_rows * patch_pitch * 4",
+    "slab_steps": "graph_taps * CHANNELS / 8",
     "step_bytes": "graph_planes * 32 * BLOCK_N",
     "ring_bytes": "2 * patch_bytes + STAGES * STEPS * step_bytes",
     "laid_bytes": "32 * (64 * pieces + 4)",
     "shared_all": "STAY ? ring_bytes + min(2, BLOCK_N / 8) * laid_bytes : max(ring_bytes, laid_bytes)",
-    "found_bytes": "16 * GROUPS * (slab_steps + 1)",
     "sums": "PARTS * BLOCK_N / 2",
     "held": "sums + 2 * PARTS + 28"
   },
   "restrict": [
     "dev.cc == 90",
     "pieces % ACROSS == 0",
-    "UNIT_TAPS == 4 ? graph_column_taps > 1 : CHANNELS % 4 == 0",
     "STEPS <= slab_steps",
-    "slab_steps <= 256",
-    "(units % 2 == 0 ? 1 : units) * patch_rows * patch_pitch <= 16383",
+    "patch_rows * patch_pitch <= 16383",
     "held <= 255",
     "max(held, 80) * threads * MIN_BLOCKS <= dev.registers",
-    "(shared_all + found_bytes + 2048) * MIN_BLOCKS <= dev.shared"
+    "(shared_all + 2048) * MIN_BLOCKS <= dev.shared"
   ],
   "registers": "max(held, 80)",
   "plan": {
@@ -61,45 +56,43 @@
     "buffers": [{"name": "ordered", "bytes": "quads * graph_planes * 16"}],
     "launches": [
       {"name": "order", "entry": "window_order", "grid": ["cdiv(quads, 256)"], "block": [256], "args": ["graph", "ordered"]},
-      {"name": "main", "entry": "window_patch", "grid": ["STAY ? min(tiles * graph_batch, dev.sms * MIN_BLOCKS) : tiles * graph_batch"], "block": ["threads"], "shared": "shared_all + found_bytes + 128", "args": ["graph", "ordered"]}
+      {"name": "main", "entry": "window_patch", "grid": ["STAY ? min(tiles * graph_batch, dev.sms * MIN_BLOCKS) : tiles * graph_batch"], "block": ["threads"], "shared": "shared_all + 128", "args": ["graph", "ordered"]}
     ]
   },
   "model": {
     "let": {
       "products": "graph_planes == 2 ? 3 : 1",
       "near": "sums * (graph_operations + 8)",
-      "elements": "min(CHANNELS, graph_channels) * patch_rows * patch_columns",
-      "stored": "4 * units * patch_rows * patch_columns",
+      "elements": "CHANNELS * patch_rows * patch_columns",
       "rate": "dev.ops.tf32 > 0 ? dev.ops.tf32 : 2048"
     },
     "blocks": "tiles * graph_batch",
     "threads": "threads",
     "registers": "max(held, 80)",
-    "shared_bytes": "shared_all + found_bytes + 2048",
+    "shared_bytes": "shared_all + 2048",
     "rounds": "256 * slabs / graph_phases",
-    "math": "256 * pieces * products * 128 * max(BLOCK_N, 32 + BLOCK_N / 2) * slab_steps * 8 / rate",
-    "issue": "256 * (stored * 6 / 32 + 4 * GROUPS * slab_steps * PARTS * products * 6) / 4",
-    "shared": "256 * (stored * graph_planes / 32 + pieces * products * slab_steps * (16 + BLOCK_N / 4))",
+    "math": "256 * pieces * products * 128 * max(BLOCK_N, 32 + BLOCK_N / 2) * graph_taps * CHANNELS / rate",
+    "issue": "256 * (elements * 6 / 32 + 4 * GROUPS * slab_steps * PARTS * products * 6) / 4",
+    "shared": "256 * (elements * graph_planes / 32 + pieces * products * slab_steps * (16 + BLOCK_N / 4))",
     "fill": "256 * (elements * graph_widest + slab_steps * step_bytes) / 24",
     "chain": "256 * (200 + 60 * cdiv(slab_steps, STEPS))",
-    "latency": "256 * 800 * cdiv(stored, 96 * 32)",
+    "latency": "256 * 800 * cdiv(elements, 96 * 32)",
     "ahead": "1",
     "ends": "256 * cdiv(tiles * graph_batch, dev.sms) * (4 * GROUPS * near / 4 + (STAY ? 300 : 2500) / MIN_BLOCKS)",
     "start": "256 * 4000",
     "l2": "graph_bytes + tiles * graph_batch * slabs / graph_phases * (elements * graph_widest + slab_steps * step_bytes)",
     "dram": "graph_bytes",
     "launches": "2",
-    "traits": {"tile": "256 * sums", "slab": "256 * CHANNELS", "together": "256 * UNIT_TAPS", "groups": "256 * GROUPS", "line": "256 * LINE", "stay": "256 + 256 * STAY"}
+    "traits": {"tile": "256 * sums", "slab": "256 * CHANNELS", "groups": "256 * GROUPS", "line": "256 * LINE", "stay": "256 + 256 * STAY"}
   }
 }
 */
 // A block computes a rectangle of places, of GROUPS PARTS pieces of 64, by BLOCK_N channels. It
 // walks taps of outer sides and slabs of CHANNELS channels; of each a patch of x, all that the
-// rectangle's places need, comes rounded to shared memory, in units of four channels of a place or
-// of one channel at four taps of a row. So eight neighbouring places are eight rows of a matrix
-// without swizzle, wherever a tap moves them; a step multiplies two units of each place, of one tap
-// or of two. Three warps fill patches, one orders weights copied, which another kernel has rounded
-// and laid out as they are multiplied; warpgroups of consumers do nothing but multiply.
+// rectangle's places need, comes rounded to shared memory, four channels of an element together.
+// So eight neighbouring places are eight rows of a matrix without swizzle, wherever a tap moves
+// them. Three warps fill patches, one orders weights copied, which another kernel has rounded and
+// laid out as they are multiplied; warpgroups of consumers do nothing but multiply.
 #include "cupilot/barrier.cuh"
 #include "cupilot/tma.cuh"
 #include "cupilot/wgmma.cuh"
@@ -113,25 +106,16 @@ constexpr int PATCH_COLUMNS = (TILE_COLUMNS - 1) * Graph::COLUMN_STEP + Graph::C
 // Columns that lie a whole number of steps apart are neighbours.
 constexpr int SPAN = (PATCH_COLUMNS + Graph::COLUMN_STEP - 1) / Graph::COLUMN_STEP;
 constexpr int PITCH = SPAN * Graph::COLUMN_STEP, PATCH = PATCH_ROWS * PITCH;
-// Units of a place.
-constexpr int UNITS = UNIT_TAPS > 1 ? CHANNELS : CHANNELS / 4;
-constexpr int PATCH_BYTES = PLANES * UNITS * PATCH * 16;
+constexpr int QUADS = CHANNELS / 4, DEPTHS = CHANNELS / 8;
+constexpr int PATCH_BYTES = PLANES * QUADS * PATCH * 16;
 constexpr int STEP_BYTES = PLANES * 32 * BLOCK_N, STAGE_BYTES = STEPS * STEP_BYTES;
-constexpr int MOST_STEPS = (Graph::MOST_TAPS / Graph::COLUMN_TAPS *
-                                ((Graph::COLUMN_TAPS + UNIT_TAPS - 1) / UNIT_TAPS) * UNITS +
-                            1) /
-                           2;
+constexpr int MOST_STEPS = Graph::MOST_TAPS * DEPTHS;
 // Results leave by way of shared memory, TURN times eight channels at once: of blocks that stay
 // behind the rings, in which the next tile's patch is under way already.
 constexpr int CONSUMERS = 128 * GROUPS, PLACES = 64 * GROUPS * PARTS, LAID = PLACES + 4;
 constexpr int EIGHTS = BLOCK_N / 8, RING_BYTES = 2 * PATCH_BYTES + STAGES * STAGE_BYTES;
 constexpr int FITTING = STAY != 0 ? 2 : RING_BYTES / (32 * LAID);
 constexpr int TURN = FITTING < 1 ? 1 : FITTING < EIGHTS ? FITTING : EIGHTS;
-// Behind both, each warp's table of steps' parts of descriptors.
-constexpr int LAID_BYTES = TURN * 32 * LAID;
-constexpr int FOUND_AT = STAY != 0                 ? RING_BYTES + LAID_BYTES
-                         : RING_BYTES > LAID_BYTES ? RING_BYTES
-                                                   : LAID_BYTES;
 
 // A matrix whose lines run along K in shared memory without swizzle: units of 16 bytes, eight lines
 // of which lie together; how far the second unit of a line and the next eight lines lie.
@@ -167,58 +151,6 @@ __device__ __forceinline__ void put_planes(float (&of)[4], uint4* to, int apart)
   }
 }
 
-// The units of a round in the order of their products: rows of taps, of each its taps by UNIT_TAPS,
-// of these the units of a place.
-struct Units {
-  Graph::Taps taps;
-  int across, count;  // of a row; all
-
-  __device__ __forceinline__ explicit Units(const Graph::Taps& of) : taps(of) {
-    across = (taps.columns + UNIT_TAPS - 1) / UNIT_TAPS;
-    count = taps.rows * across * UNITS;
-  }
-  __device__ __forceinline__ int steps() const { return (count + 1) / 2; }
-  // An odd one at the end is multiplied twice, each time by half of its weights.
-  __device__ __forceinline__ int at(int number) const { return min(number, count - 1); }
-  __device__ __forceinline__ bool is_doubled(int unit) const {
-    return count % 2 != 0 && unit == count - 1;
-  }
-  __device__ __forceinline__ int row(int unit) const { return unit / UNITS / across; }
-  // The first tap of a row; the last unit of four overlaps the one before it.
-  __device__ __forceinline__ int column(int unit) const {
-    const int first = unit / UNITS % across * UNIT_TAPS;
-    return UNIT_TAPS > 1 ? max(0, min(first, taps.columns - UNIT_TAPS)) : first;
-  }
-  // True for taps that two units of a row hold.
-  __device__ __forceinline__ bool is_shared(int column) const {
-    return UNIT_TAPS > 1 && across > 1 && column >= taps.columns - UNIT_TAPS &&
-           column < (across - 1) * UNIT_TAPS;
-  }
-  // Units from the patch's first element to a unit of its first place.
-  __device__ __forceinline__ int distance(int unit) const {
-    int down = row(unit), over = column(unit);
-    if (Graph::ROW_FAR < 0) down -= taps.rows - 1;
-    if (Graph::COLUMN_FAR < 0) over -= taps.columns - 1;
-    over *= Graph::COLUMN_FAR;
-    return unit % UNITS * PATCH + down * Graph::ROW_FAR * PITCH + over % Graph::COLUMN_STEP * SPAN +
-           over / Graph::COLUMN_STEP;
-  }
-  // The two units of a step, the nearer one first.
-  __device__ __forceinline__ void pair(int step, int& near, int& far) const {
-    near = at(2 * step), far = at(2 * step + 1);
-    if (distance(far) >= distance(near)) return;
-    const int other = near;
-    near = far, far = other;
-  }
-  // A step's part of a descriptor: how far its first unit lies, and the second one from there.
-  __device__ __forceinline__ unsigned descriptor(int step) const {
-    int near, far;
-    pair(step, near, far);
-    const int first = distance(near);
-    return static_cast<unsigned>(first | (distance(far) - first) << 16);
-  }
-};
-
 // A block's work.
 struct Work {
   Graph::Batch batch;
@@ -243,7 +175,7 @@ struct Work {
     outer = tile / down;
     channel = first * BLOCK_N;
     slabs = (graph.window_channels() + CHANNELS - 1) / CHANNELS;
-    steps = Units(taps).steps();
+    steps = taps.rows * taps.columns * DEPTHS;
     rounds = steps > 0 ? taps.outer * slabs : 0;
     weights = static_cast<long long>(number * over + first) * (Graph::OUTER_TAPS * slabs) *
               (MOST_STEPS * STEP_BYTES);
@@ -279,23 +211,18 @@ extern "C" __global__ void __launch_bounds__(256)
   if (number >= graph.batches()) return;
   const Graph::Batch batch = graph.batch_place(number);
   const Graph::Taps taps = graph.window_taps(batch);
-  const Units units(taps);
-  if (step >= units.steps() || outer >= taps.outer) return;
+  const int tap = step / DEPTHS;
+  if (tap >= taps.rows * taps.columns || outer >= taps.outer) return;
   const Graph::Right right = graph.right_place(batch, tile * BLOCK_N + line);
-  int near, far;
-  units.pair(step, near, far);
-  const int unit = quad == 0 ? near : far;
   float values[4];
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    const int channel = slab * CHANNELS + unit % UNITS * (4 / UNIT_TAPS) + (UNIT_TAPS > 1 ? 0 : i);
-    const int column = units.column(unit) + (UNIT_TAPS > 1 ? i : 0);
+    const int channel = slab * CHANNELS + step % DEPTHS * 8 + quad * 4 + i;
     values[i] = 0.0f;
-    if (channel < graph.window_channels() && column < taps.columns && right.present) {
-      const int term = graph.window_term(batch, channel, outer, units.row(unit), column);
+    if (channel < graph.window_channels() && right.present) {
+      const int term =
+          graph.window_term(batch, channel, outer, tap / taps.columns, tap % taps.columns);
       values[i] = graph.right_factor(right, graph.term_place(batch, term));
-      if (units.is_doubled(unit)) values[i] *= 0.5f;
-      if (units.is_shared(column)) values[i] *= 0.5f;
     }
   }
   put_planes(values, ordered + step_number * (PLANES * 2 * BLOCK_N) + quad * BLOCK_N + line,
@@ -321,7 +248,7 @@ struct Rings {
 // Fills patches: one of FILLERS threads.
 __device__ __forceinline__ void fill(const Graph& graph, const Work& work, const Rings& rings,
                                      unsigned char* memory, int thread, Turn<2>& turn) {
-  constexpr int EACH = PATCH_ROWS * PATCH_COLUMNS, ITEMS = UNITS * EACH;
+  constexpr int EACH = PATCH_ROWS * PATCH_COLUMNS, ITEMS = QUADS * EACH;
   constexpr int MOST = (ITEMS + FILLERS - 1) / FILLERS, BATCH = MOST < 8 ? MOST : 8;
   const int top =
       graph.window_row(work.batch, work.row, Graph::ROW_FAR < 0 ? work.taps.rows - 1 : 0);
@@ -338,14 +265,9 @@ __device__ __forceinline__ void fill(const Graph& graph, const Work& work, const
 #pragma unroll
       for (int i = 0; i < BATCH; ++i) {
         const int item = first + i * FILLERS + thread, place = item % EACH;
-        const int own = item < ITEMS ? channel + item / EACH * (4 / UNIT_TAPS) : 1 << 30;
-        const int row = top + place / PATCH_COLUMNS, column = left + place % PATCH_COLUMNS;
-        if constexpr (UNIT_TAPS > 1) {
-          graph.window_neighbours(work.batch, slice, own, row, column, work.taps.columns,
-                                  values[i]);
-        } else {
-          graph.window_values(work.batch, slice, own, row, column, values[i]);
-        }
+        const int own = item < ITEMS ? channel + item / EACH * 4 : 1 << 30;
+        graph.window_values(work.batch, slice, own, top + place / PATCH_COLUMNS,
+                            left + place % PATCH_COLUMNS, values[i]);
       }
       if (first == 0) wait_barrier(rings.empty_patch + turn.at * 8, turn.parity ^ 1);
 #pragma unroll
@@ -356,7 +278,7 @@ __device__ __forceinline__ void fill(const Graph& graph, const Work& work, const
           put_planes(values[i],
                      patch + item / EACH * PATCH + place / PATCH_COLUMNS * PITCH +
                          column % Graph::COLUMN_STEP * SPAN + column / Graph::COLUMN_STEP,
-                     UNITS * PATCH);
+                     QUADS * PATCH);
       }
     }
     fence_for_copies();
@@ -380,6 +302,15 @@ __device__ __forceinline__ void copy_weights(const Work& work, const Rings& ring
       copy_bytes(rings.stages + turn.at * STAGE_BYTES, from + first * STEP_BYTES, bytes, full);
     }
   }
+}
+
+// Units from the patch's first element to a tap's.
+__device__ __forceinline__ int tap_distance(const Graph::Taps& taps, int row, int column) {
+  if (Graph::ROW_FAR < 0) row -= taps.rows - 1;
+  if (Graph::COLUMN_FAR < 0) column -= taps.columns - 1;
+  const int across = column * Graph::COLUMN_FAR;
+  return row * Graph::ROW_FAR * PITCH + across % Graph::COLUMN_STEP * SPAN +
+         across / Graph::COLUMN_STEP;
 }
 
 struct Sums {
@@ -416,7 +347,7 @@ struct Sums {
     named_wait(1, CONSUMERS);
   }
   // Products of one step.
-  __device__ __forceinline__ void add(const unsigned long long (&places)[PARTS], unsigned far,
+  __device__ __forceinline__ void add(const unsigned long long (&places)[PARTS], int far,
                                       unsigned long long channels) {
 #pragma unroll
     for (int product = PLANES > 1 ? 0 : 2; product < 3; ++product) {
@@ -424,7 +355,7 @@ struct Sums {
 #pragma unroll
       for (int part = 0; part < PARTS; ++part)
         Wgmma<BLOCK_N>::template multiply<float, 0, 0>(at[part],
-                                                       places[part] + (far + of_a * UNITS * PATCH),
+                                                       places[part] + (far + of_a * QUADS * PATCH),
                                                        channels + of_b * 2 * BLOCK_N, 1);
     }
   }
@@ -452,8 +383,7 @@ __device__ __forceinline__ void store_laid(const Graph& graph, const Work& work,
 }
 
 __device__ __forceinline__ void consume(const Graph& graph, const Work& work, const Rings& rings,
-                                        unsigned* found, float* leaving, Turn<2>& patch,
-                                        Turn<STAGES>& stage) {
+                                        float* leaving, Turn<2>& patch, Turn<STAGES>& stage) {
   const int thread = static_cast<int>(threadIdx.x), group = __shfl_sync(~0u, thread / 128, 0),
             lane = thread % 32;
   unsigned long long places[PARTS];
@@ -462,36 +392,30 @@ __device__ __forceinline__ void consume(const Graph& graph, const Work& work, co
     const int piece = group * PARTS + part;
     const int far = piece / ACROSS * PIECE_ROWS * Graph::ROW_STEP * PITCH + piece % ACROSS * LINE;
     places[part] =
-        unit_descriptor(rings.patches + far * 16, 0, LINE == 8 ? Graph::ROW_STEP * PITCH : 8);
+        unit_descriptor(rings.patches + far * 16, PATCH, LINE == 8 ? Graph::ROW_STEP * PITCH : 8);
   }
-  const Units units(work.taps);
-  found += thread / 32 * (MOST_STEPS + 1);
-  if (work.steps > 0) {  // one more is read than is used
-    for (int step = lane; step <= work.steps; step += 32) found[step] = units.descriptor(step);
-  }
-  __syncwarp();
   Sums sums;
   int behind_patch = -1, behind_stage = -1;
 #pragma unroll 1
   for (int round = 0; round < work.rounds; ++round, patch.next()) {
-    const unsigned base = patch.at * (PATCH_BYTES / 16);
-    unsigned next = found[0];
+    const int base = patch.at * (PATCH_BYTES / 16);
+    int row = 0, column = 0, depth = 0;
     wait_barrier(rings.full_patch + patch.at * 8, patch.parity);
 #pragma unroll 1
     for (int first = 0; first < work.steps; first += STEPS, stage.next()) {
       unsigned long long channels =
           unit_descriptor(rings.stages + stage.at * STAGE_BYTES, BLOCK_N, 8);
       wait_barrier(rings.full_stage + stage.at * 8, stage.parity);
-      int step = first;
-      const int end = min(first + STEPS, work.steps);  // one step at least
+      int left = min(STEPS, work.steps - first);  // one at least
 #pragma unroll 1
       do {
-        const unsigned far = base + next;
-        next = found[++step];
         multiply_fence();
-        sums.add(places, far, channels);
+        sums.add(places, base + tap_distance(work.taps, row, column) + depth * 2 * PATCH, channels);
         channels += STEP_BYTES / 16;
-      } while (step < end);
+        depth = depth + 1 == DEPTHS ? 0 : depth + 1;
+        if (depth == 0) column = column + 1 == work.taps.columns ? 0 : column + 1;
+        if (depth == 0 && column == 0) ++row;
+      } while (--left > 0);
       multiply_fence();  // or the compiler adds one, behind the loop
       multiply_commit();
       multiply_wait<1>();
@@ -545,13 +469,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   __syncthreads();
   const int beside = static_cast<int>(threadIdx.x) - 128 * GROUPS;
   float* const leaving = reinterpret_cast<float*>(memory + (STAY != 0 ? RING_BYTES : 0));
-  unsigned* const found = reinterpret_cast<unsigned*>(memory + FOUND_AT);
   Turn<2> patch;
   Turn<STAGES> stage;
   const auto compute = [&](int tile) {
     const Work work(graph, tile);
     if (beside < 0) {
-      consume(graph, work, rings, found, leaving, patch, stage);
+      consume(graph, work, rings, leaving, patch, stage);
     } else if (beside < FILLERS) {
       fill(graph, work, rings, memory, beside, patch);
     } else if (beside == FILLERS) {
