@@ -26,6 +26,8 @@ namespace cupilot {
 namespace {
 
 constexpr std::int64_t least_slot = 4, most_slot = 64;  // evaluations
+// Where seconds are limited: each part of some partition needs a slot within them.
+constexpr std::int64_t most_slot_in_time = 8;
 constexpr double share_of_parts = 0.75;                 // of the time
 constexpr std::size_t programs_tried = 6;
 constexpr std::int64_t most_launched_steps = 1024;
@@ -145,6 +147,8 @@ class ProgramSearch {
       const std::int64_t share = max_evaluations / (2 * operations + 2);
       record_.slot_evaluations =
           max_evaluations == 0 ? 16 : std::clamp(share, least_slot, most_slot);
+      if (options_.max_seconds > 0)
+        record_.slot_evaluations = std::min(record_.slot_evaluations, most_slot_in_time);
     }
     while (true) {
       if (cancelled()) return interrupted();

@@ -29,9 +29,9 @@ Task two_reductions() {
   return task;
 }
 
-EvolveOptions options_in(const std::string& dir) {
+EvolveOptions options_in(const std::string& dir, std::int64_t evaluations = 16) {
   EvolveOptions options;
-  options.search.max_evaluations = 8;
+  options.search.max_evaluations = evaluations;
   options.run_dir = dir;
   options.pool = "off";
   options.device_name = "virtual:h200";
@@ -55,7 +55,7 @@ std::string text_of(const std::string& path) {
 TEST_CASE("a graph that no template serves is evolved as a program", "[search][threads]") {
   const Task task = two_reductions();
   const TempDir dir;
-  const auto report = evolve(task, device(), options_in(dir / "whole"));
+  const auto report = evolve(task, device(), options_in(dir / "whole", 8));
   REQUIRE_OK(report);
   REQUIRE(report->best);
   const Candidate& best = report->best->candidate;
@@ -85,7 +85,7 @@ TEST_CASE("a graph that no template serves is evolved as a program", "[search][t
   CHECK(again->best->candidate.kernel_id == best.kernel_id);
 
   Stopper stopper;
-  EvolveOptions cut = options_in(dir / "cut");
+  EvolveOptions cut = options_in(dir / "cut", 8);
   cut.observer = &stopper;
   cut.cancel = &stopper.cancel;
   const auto interrupted = evolve(task, device(), cut);
