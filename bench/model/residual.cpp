@@ -3,8 +3,8 @@
 //
 //   model_residual OUT.json SCORES.json COUNTS_DIR LANDSCAPE_DIR…
 //
-// OUT.json: kernels/families/NAME/residual-DEVICE.json. SCORES.json: the time model alone and corrected,
-// by landscape, of kernels of landscapes, and of types, that nothing was learnt from.
+// OUT.json: kernels/families/NAME/residual-DEVICE.json. SCORES.json: the time model alone and
+// corrected, by landscape, of kernels of landscapes, and of types, that nothing was learnt from.
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>

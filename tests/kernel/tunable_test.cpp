@@ -74,8 +74,9 @@ TEST_CASE("a wrong tunable names field and reason", "[kernel]") {
       {file(R"("name":"T","family":"f","parameters":{},)" + plan), "\"T\" is no template name"},
       {file(R"("name":"t","family":"","parameters":{},)" + plan), "t.cu: family: is empty"},
       {file(R"("name":"t","family":"f","parameters":{},)" + plan, " \n"), "no kernel stands below"},
-      {file(R"("name":"t","family":"f","parameters":{},"plan":{"launches":[{"entry":"k","grid":[1],)"
-            R"("block":[32],"args":[],"library":"cublaslt"}]})"),
+      {file(
+           R"("name":"t","family":"f","parameters":{},"plan":{"launches":[{"entry":"k","grid":[1],)"
+           R"("block":[32],"args":[],"library":"cublaslt"}]})"),
        "t.cu: plan: has a library's step"},
       {named(R"("parameters":{},"restricts":[])"), "t.cu: restricts: is an unknown field"},
       {named(R"("parameters":{},"provides":["A"])"),
