@@ -58,7 +58,7 @@ struct PartStanding {
   std::int64_t times = 1;  // that a program runs it
   // True where the library is faster than its kernel, or there is none.
   bool by_library() const { return step_us > 0 && (time_us <= 0 || step_us < time_us); }
-  // Of its kernel or of the library's step; 0: neither yet.
+  // Returns the time of its kernel or of the library's step; 0: neither yet.
   double best_us() const { return by_library() ? step_us : time_us; }
   // That time in a program, the floor before there is one; none of a part that is prepared.
   double expected_us() const;

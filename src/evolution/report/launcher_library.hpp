@@ -1,4 +1,4 @@
-// What a launcher has beside its own text where some steps of its plan are a library's.
+// Writes the parts of a launcher that call a library, where steps of its plan are a library's.
 #pragma once
 
 #include <string_view>
