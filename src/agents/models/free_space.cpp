@@ -69,6 +69,12 @@ bool is_core_of_products(const Technique& row) {
          std::count(row.targets.begin(), row.targets.end(), Resource::tensor_pipe) > 0;
 }
 
+// Tensor cores round what strict fp32 keeps.
+bool is_too_coarse(const Technique& row, Precision precision) {
+  return precision == Precision::fp32_strict &&
+         std::count(row.targets.begin(), row.targets.end(), Resource::tensor_pipe) > 0;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Space>> free_space(const Task& task,
@@ -79,7 +85,8 @@ Result<std::unique_ptr<Space>> free_space(const Task& task,
   std::vector<Technique>& rows = model.techniques;
   const bool products = is_matmul_like(task);
   std::erase_if(rows, [&](const Technique& row) {
-    return !has_work(task, row.of) || (!products && is_core_of_products(row));
+    return !has_work(task, row.of) || (!products && is_core_of_products(row)) ||
+           is_too_coarse(row, task.precision);
   });
   // What needs a technique that is not there goes too, and so on.
   for (std::size_t before = 0; before != rows.size();) {

@@ -8,6 +8,7 @@
 #include <cupilot/parts/rejection.hpp>
 #include <cupilot/verdict.hpp>
 
+#include "agents/models/reference_text.hpp"
 #include "agents/models/untrusted.hpp"
 #include "agents/propose/relief.hpp"
 
@@ -203,8 +204,10 @@ std::string task_text(const Task& task) {
         "\n";
   for (const Workload& workload : task.check_shapes)
     text += tamed_line("- also proved at " + shape_text(workload), longest_text) + "\n";
-  return text + "\nThe reference, one element of an output:\n\n" +
-         fenced("reference", task.reference.text, longest_reference);
+  text += task.reference.text.empty()
+              ? "\nThe reference, in fp64, each operator as PyTorch defines it:\n\n"
+              : "\nThe reference, one element of an output:\n\n";
+  return text + fenced("reference", reference_text(task), longest_reference);
 }
 
 std::string device_text(const DeviceSpec& device, Precision precision) {

@@ -21,6 +21,7 @@ std::set<std::string> offered(const Task& task) {
 
 Task of_operators(const std::vector<std::string>& kinds) {
   Task task;
+  task.precision = Precision::tf32;
   for (const std::string& kind : kinds) task.operations.push_back({kind, kind, {}, {}});
   return task;
 }
@@ -41,7 +42,9 @@ TEST_CASE("a task is offered the techniques of the work that it has", "[agents][
       {{"rms_norm"},
        {"row_per_block", "register_rows", "rows_in_parts"},
        {"online_reduction", "warp_maximum", "fast_exponential", "tensor_map_store"}},
-      {{"linear", "rms_norm"}, {"block_tile", "mma_core", "row_per_block"}, {"warp_maximum"}},
+      {{"linear", "rms_norm"},
+       {"block_tile", "mma_core", "row_per_block"},
+       {"warp_maximum", "implicit_mma", "window_patch"}},
       {{"softmax"}, {"row_per_block", "online_reduction", "fast_exponential"}, {"mma_core"}},
       {{"max_pool2d"}, {"row_per_block"}, {"online_reduction", "implicit_product"}},
       {{"conv2d"}, {"register_tile", "implicit_product"}, {"online_reduction"}},
@@ -57,6 +60,18 @@ TEST_CASE("a task is offered the techniques of the work that it has", "[agents][
       INFO(name);
       CHECK_FALSE(names.contains(name));
     }
+  }
+}
+
+TEST_CASE("strict fp32 is not offered what rounds", "[agents][model]") {
+  Task task = of_operators({"linear", "sum"});
+  CHECK(offered(task).contains("wgmma_core"));
+  task.precision = Precision::fp32_strict;
+  const std::set<std::string> names = offered(task);
+  CHECK(names.contains("simt_core"));
+  for (const char* name : {"mma_core", "wgmma_core", "warpgroup_tile", "swap_operands"}) {
+    INFO(name);
+    CHECK_FALSE(names.contains(name));
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "agents/models/asking.hpp"
 #include "agents/models/prompt_parts.hpp"
+#include "agents/models/reference_text.hpp"
 #include "agents/write/device_headers.hpp"
 #include "base/embedded.hpp"
 #include "catch.hpp"
@@ -24,6 +25,10 @@ std::string read_file(const std::string& path) {
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
   return text.str();
+}
+
+bool says(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
 }
 
 // A prompt that differs is written beside the build, to be looked at and copied.
@@ -70,6 +75,44 @@ KernelSource small_kernel() {
 }
 
 }  // namespace
+
+TEST_CASE("the reference of a graph names its operators and what its folds run over",
+          "[agents][model]") {
+  const Result<Task> task = task_from_json(R"({"cupilot_task": 2, "name": "chain",
+    "axes": [{"name": "rows", "kind": "free"}, {"name": "k", "kind": "reduced"}],
+    "tensors": [{"name": "x", "role": "in", "shape": ["rows", "k"]},
+                {"name": "w", "role": "in", "shape": [5, "k"]},
+                {"name": "y", "role": "out", "shape": ["rows", 1]}],
+    "operations": [
+      {"name": "product", "op": "linear", "in": ["x", "w"], "out": ["h"]},
+      {"name": "halve", "op": "div", "in": ["h"], "out": ["d"], "attrs": {"other": 2}},
+      {"name": "least", "op": "amin", "in": ["d"], "out": ["y"],
+       "attrs": {"dim": [1], "keepdim": 1}}],
+    "precision": "fp32-strict",
+    "time_shapes": [{"sizes": {"rows": 4, "k": 8}}]})",
+                                    "");
+  INFO((task ? "" : task.error().message));
+  REQUIRE(task);
+  const std::string said = reference_text(*task);
+  INFO(said);
+  CHECK(says(said,
+             "- product: h [rows, 5] = linear(x, w)\n"
+             "- halve: d [rows, 5] = div(h, other=2)\n"
+             "- least: y [rows, 1] = amin(d, dim=[1], keepdim=1)\n"));
+  CHECK(says(said, "- h(r < rows, n < 5) = sum over k < k of x(r, k) * weight(n, k)"));
+  CHECK(says(said, "weight is w"));
+  CHECK(says(said, "minimum over c1 < 5 of real(x); x is d(c0, c1)"));
+  CHECK(says(task_text(*task), "= linear(x, w)"));
+}
+
+TEST_CASE("the reference of a repeat says what its steps hand on", "[agents][model]") {
+  const std::string said = reference_text(*load_task("examples/graph/lstm.json"));
+  INFO(said);
+  CHECK(says(said,
+             "- layer: 6 steps t, one after the other, of what follows; h is h0 at the first "
+             "step, then y[t] of the step before, hn at the end; c is c0"));
+  CHECK(says(said, "\n  - cell: c1 [batch, 12] = add(fc, ig)\n"));
+}
 
 TEST_CASE("strategists' prompts are what they are", "[agents][prompt]") {
   Room room;
