@@ -28,6 +28,7 @@ Json json_of(const ProgramSlotRecord& slot) {
     json["refused"] = slot.refused;
   }
   if (slot.step_us > 0) json["step_us"] = slot.step_us;
+  if (!slot.step_refused.empty()) json["step_refused"] = slot.step_refused;
   return json;
 }
 
@@ -43,6 +44,7 @@ ProgramSlotRecord slot_of(const Json& json) {
     json.at("refused").get_to(slot.refused);
   }
   slot.step_us = json.value("step_us", 0.0);
+  slot.step_refused = json.value("step_refused", "");
   return slot;
 }
 
@@ -82,9 +84,7 @@ std::string part_line(const ProgramRecord& record, const std::vector<PartStandin
   const std::string name = names_of(record.parts[part]);
   if (one.slots == 0)
     return fmt::format("part {}: not searched, at least {:.4g} us", name, one.floor_us);
-  const std::string step =
-      one.step_us > 0 ? fmt::format("; as a step of {} {:.4g} us", library_technique, one.step_us)
-                      : std::string();
+  const std::string step = step_text(one);
   if (one.time_us <= 0) {
     const auto last =
         std::find_if(record.slots.rbegin(), record.slots.rend(),
@@ -102,6 +102,13 @@ std::string part_line(const ProgramRecord& record, const std::vector<PartStandin
 }
 
 }  // namespace
+
+std::string step_text(const PartStanding& part) {
+  if (part.step_us > 0)
+    return fmt::format("; as a step of {} {:.4g} us", library_technique, part.step_us);
+  if (part.step_refused.empty()) return "";
+  return fmt::format("; as a step of {} refused: {}", library_technique, part.step_refused);
+}
 
 double PartStanding::expected_us() const {
   if (refused) return std::numeric_limits<double>::infinity();
@@ -125,6 +132,7 @@ std::vector<PartStanding> standings(const ProgramRecord& record) {
     const bool better = slot.time_us > 0 && (before <= 0 || slot.time_us < before);
     if (slot.library_us > 0) part.library_us = slot.library_us;
     if (slot.step_us > 0) part.step_us = slot.step_us;
+    if (!slot.step_refused.empty()) part.step_refused = slot.step_refused;
     part.last_gain = better && before > 0 ? before / slot.time_us - 1 : 0;
     if (better) {
       part.time_us = slot.time_us;

@@ -27,11 +27,12 @@ struct ProgramPartRecord {
 struct ProgramSlotRecord {
   std::size_t part = 0;
   std::int64_t evaluations = 0;
-  double time_us = 0;     // of its best kernel; 0: none
-  double library_us = 0;  // of the library's call for the part, beside it; 0: none
-  double step_us = 0;     // of the part as the library's step, proved and timed; 0: none
-  Strategy strategy{};    // of that kernel
-  std::string refused{};  // the reason where there is none
+  double time_us = 0;          // of its best kernel; 0: none
+  double library_us = 0;       // of the library's call for the part, beside it; 0: none
+  double step_us = 0;          // of the part as the library's step, proved and timed; 0: none
+  std::string step_refused{};  // the reason where such a step was tried and not accepted
+  Strategy strategy{};         // of that kernel
+  std::string refused{};       // the reason where there is none
 };
 
 struct ProgramRecord {
@@ -48,9 +49,13 @@ struct PartStanding {
   double floor_us = 0;
   int slots = 0;
   std::int64_t evaluations = 0;
-  double time_us = 0;         // 0: no kernel yet
-  double library_us = 0;      // beside its last kernel; 0: none
-  double step_us = 0;         // as the library's step; 0: none
+  double time_us = 0;     // 0: no kernel yet
+  double library_us = 0;  // beside its last kernel; 0: none
+  double step_us = 0;     // as the library's step; 0: none
+  std::string step_refused{};
+
+// "; as a step of cublaslt 59.4 us", or the reason why it is none; "": it was not tried.
+std::string step_text(const PartStanding& part);
   double last_gain = 0;       // by which the last slot made it faster: 0.1 is 10 %
   std::size_t best_slot = 0;  // the slot of its best kernel
   bool refused = false;       // slots enough, neither a kernel nor a step

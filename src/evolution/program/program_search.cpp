@@ -153,7 +153,7 @@ class ProgramSearch {
     while (true) {
       if (cancelled()) return interrupted();
       const auto part = next_part(record_);
-      if (!part || !is_affordable(*part)) return {};
+      if (!part || !is_affordable()) return {};
       if (auto searched = search_part(*part); !searched) return searched;
       if (auto kept = keep(); !kept) return kept;
     }
@@ -247,6 +247,8 @@ class ProgramSearch {
     if (!candidate) return Error(candidate.error()).while_doing("timing a step of " + form.name);
     if (const auto* accepted = std::get_if<Accepted>(&candidate->outcome))
       slot.step_us = accepted->measurement.time_us;
+    else if (const auto* rejected = std::get_if<Rejected>(&candidate->outcome))
+      slot.step_refused = fmt::format("{}: {}", rejected->code, rejected->message);
     return {};
   }
 
@@ -325,13 +327,12 @@ class ProgramSearch {
   }
 
   // False where the budget or the time is spent; every partition needs one slot of each part first.
-  bool is_affordable(std::size_t part) const {
+  bool is_affordable() const {
     if (options_.max_seconds > 0 && seconds_left() <= 0) return false;
     if (record_.max_evaluations == 0) return true;
     std::int64_t spent = 0;
     for (const PartStanding& one : standings(record_)) spent += one.evaluations;
     const bool first = ready_partitions(record_).empty();
-    static_cast<void>(part);
     return first || spent + record_.slot_evaluations <= record_.max_evaluations;
   }
 
@@ -409,15 +410,9 @@ class ProgramSearch {
     options_.observer->on_notice(
         one.time_us > 0
             ? fmt::format("part {}: {:.4g} us {} after {} evaluations{}", name, one.time_us,
-                          name_of(backend_.provenance()), one.evaluations, as_step(one))
+                          name_of(backend_.provenance()), one.evaluations, step_text(one))
             : fmt::format("part {}: no kernel after {} evaluations: {}{}", name, one.evaluations,
-                          record_.slots.back().refused, as_step(one)));
-  }
-
-  static std::string as_step(const PartStanding& one) {
-    return one.step_us > 0
-               ? fmt::format("; as a step of {} {:.4g} us", library_technique, one.step_us)
-               : "";
+                          record_.slots.back().refused, step_text(one)));
   }
 
   Result<void> keep() {

@@ -95,6 +95,18 @@ TEST_CASE("a part as the library's step counts with the faster time") {
                            Catch::EndsWith("; as a step of cublaslt 6 us"));
 }
 
+TEST_CASE("a step that was not accepted keeps the reason") {
+  ProgramSlotRecord slot = found(0, 10, 4.5);
+  slot.step_refused = "verify.wrong: y differs";
+  const ProgramRecord record = record_of({slot, found(0, 20, 4)});
+  CHECK_FALSE(standings(record)[0].by_library());
+  const auto back = program_record_from(to_json(record), "program.json");
+  if (!back) FAIL(back.error().message);
+  CHECK(to_json(*back) == to_json(record));
+  CHECK_THAT(program_lines(*back)[1],
+             Catch::EndsWith("; as a step of cublaslt refused: verify.wrong: y differs"));
+}
+
 TEST_CASE("a part that is prepared costs its partition nothing and is searched once") {
   ProgramRecord record = record_of({found(1, 10, 9), found(2, 10, 10), found(0, 10, 40)});
   CHECK(ready_partitions(record).front() == std::vector<std::size_t>{2});
