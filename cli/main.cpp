@@ -306,6 +306,8 @@ void add_run_verbs(CLI::App& app, Verbs& verbs) {
       ->transform(whole<std::int64_t>(0));
   resume->add_option("--seconds", verbs.resume.seconds, "wall clock for the rest, seconds")
       ->check(quantity);
+  resume->add_flag("--other-card", verbs.resume.other_card,
+                   "go on with another card of the model that the run began on");
   resume->add_option("--threads", verbs.resume.threads, "evaluations in flight")
       ->transform(whole<int>(0));
   add_models(*resume, verbs.resume.seats, "the language models that the run goes on with");

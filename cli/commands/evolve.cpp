@@ -87,6 +87,7 @@ int resume_command(const RunFlags& flags) {
   Screen screen(flags.common.json, **backend);
   EvolveOptions options;
   options.raise_evaluations = flags.evaluations;
+  options.other_card = flags.other_card;
   options.search.parallel = in_flight(flags.threads, **backend);
   options.max_seconds = flags.seconds;
   options.pool = pool_anywhere(flags.pool);

@@ -94,6 +94,7 @@ struct RunFlags {
   std::int64_t evaluations = 0;  // resume: 0 keeps the run's own limit
   double seconds = 0;
   int threads = 0;
+  bool other_card = false;  // resume
 };
 
 struct ExplainFlags {

@@ -115,6 +115,9 @@ struct EvolveOptions {
   // never.
   double model_patience = 0;
   std::int64_t raise_evaluations = 0;  // resume(): the new total limit; 0: as recorded
+  // resume(): goes on with another card of the model that the run began on. Kernels that were timed
+  // before keep their times; the champion and what it is compared with are timed here.
+  bool other_card = false;
   // Contestants (parts/contestants.hpp) that the champion is timed against; resume(): as recorded.
   std::vector<std::string> against{};
   bool plain_baseline = true;  // false: the task's reference is not timed as a baseline

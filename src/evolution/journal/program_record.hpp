@@ -53,9 +53,6 @@ struct PartStanding {
   double library_us = 0;  // beside its last kernel; 0: none
   double step_us = 0;     // as the library's step; 0: none
   std::string step_refused{};
-
-// "; as a step of cublaslt 59.4 us", or the reason why it is none; "": it was not tried.
-std::string step_text(const PartStanding& part);
   double last_gain = 0;       // by which the last slot made it faster: 0.1 is 10 %
   std::size_t best_slot = 0;  // the slot of its best kernel
   bool refused = false;       // slots enough, neither a kernel nor a step
@@ -68,6 +65,8 @@ std::string step_text(const PartStanding& part);
   // That time in a program, the floor before there is one; none of a part that is prepared.
   double expected_us() const;
 };
+// "; as a step of cublaslt 59.4 us", or the reason why it is none; "": it was not tried.
+std::string step_text(const PartStanding& part);
 std::vector<PartStanding> standings(const ProgramRecord& record);
 // Sum of the parts' expected times; infinite where a part is refused.
 double expected_us(const std::vector<std::size_t>& partition,

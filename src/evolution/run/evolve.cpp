@@ -75,12 +75,25 @@ Result<void> check_numbers(const EvolveOptions& options) {
   return check(options.search);
 }
 
-Result<void> same_device(const RunState& state, const Backend& backend) {
+// Times of two cards of one model differ by some percent; of two models they say nothing.
+Result<void> same_device(const RunState& state, const Backend& backend,
+                         const EvolveOptions& options, std::vector<std::string>& notices) {
   if (state.header.identity == backend.identity()) return {};
-  return Error{ErrorCode::usage,
-               "the run was made on " + state.header.identity + ", this is " + backend.identity() +
-                   ": their times cannot be compared",
-               "open the device " + state.header.device_name};
+  const DeviceSpec& before = state.header.device;
+  const DeviceSpec& now = backend.device();
+  const bool same_model = before.name == now.name && before.label == now.label &&
+                          before.arch == now.arch && before.sms == now.sms &&
+                          backend.provenance() == Provenance::measured;
+  const std::string both =
+      "the run was made on " + state.header.identity + ", this is " + backend.identity();
+  if (!same_model || !options.other_card)
+    return Error{ErrorCode::usage, both + ": their times cannot be compared",
+                 same_model ? "open that device again, or say --other-card: kernels keep the times "
+                              "that they have, the champion is timed here"
+                            : "open the device " + state.header.device_name};
+  notices.push_back(both + ", another card of the model: kernels timed before keep their times");
+  if (options.observer != nullptr) options.observer->on_notice(notices.back());
+  return {};
 }
 
 EvolveOptions without_a_pool_named_off(EvolveOptions options) {
@@ -211,7 +224,8 @@ Result<std::optional<EvolveReport>> finished_or(Error error, const std::string& 
           "be written";
     return error;
   }
-  if (auto same = same_device(walk->state, backend); !same) return same.error();
+  if (auto same = same_device(walk->state, backend, options, walk->summary.report.notices); !same)
+    return same.error();
   if (!walk->summary.report.best) return nothing_valid(walk->summary.report);
   return std::optional(std::move(walk->summary.report));
 }
@@ -232,7 +246,7 @@ Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint
   auto state = fold(opened->read);
   opened->read.records = {};  // a long run's are not kept twice
   if (!state) return std::move(state.error()).while_doing(run_dir);
-  if (auto same = same_device(*state, backend); !same) return same.error();
+  if (auto same = same_device(*state, backend, options, notices); !same) return same.error();
   const bool extended = extends(*state, options);
   tell_kept_limit(*state, options, notices);
   if (state->end && !extended) return some(reported(host, run_dir));

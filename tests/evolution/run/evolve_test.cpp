@@ -426,3 +426,42 @@ TEST_CASE("a task that the device cannot hold is refused before a run begins") {
   CHECK(report.error().message.find(" take 11175.9 GiB, and ") != std::string::npos);
   CHECK_FALSE(real_host().exists(dir / "run"));
 }
+
+// A recorded device that says that it is a card of its own.
+class Card final : public ForwardingDevice {
+ public:
+  Card(const std::string& landscape, std::string identity)
+      : ForwardingDevice(fake_device(landscape)), traits_(inner().traits()) {
+    traits_.provenance = Provenance::measured;
+    traits_.identity = std::move(identity);
+  }
+  const DeviceTraits& traits() const override { return traits_; }
+  DeviceTraits traits_;
+};
+
+TEST_CASE("a run goes on with another card of its model where it is told to", "[threads]") {
+  const TempDir dir;
+  const std::string landscape = write_landscape(dir);
+  Card first(landscape, "GPU-1"), second(landscape, "GPU-2"), other(landscape, "GPU-3");
+  other.traits_.spec.label = "NVIDIA of another kind";
+  EvolveOptions options = small_run(dir / "run", 10);
+  options.screening = false;
+  REQUIRE_OK(evolve(landscape_task(), first, options));
+  EvolveOptions more;
+  more.raise_evaluations = 20;
+  const auto refused = resume(dir / "run", second, more);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == ErrorCode::usage);
+  CHECK(refused.error().hint.find("--other-card") != std::string::npos);
+  more.other_card = true;
+  const auto kind = resume(dir / "run", other, more);
+  REQUIRE_FALSE(kind);
+  CHECK(kind.error().message.find("cannot be compared") != std::string::npos);
+  const auto report = resume(dir / "run", second, more);
+  REQUIRE_OK(report);
+  CHECK(report->evaluations == 20);
+  const std::string said =
+      "the run was made on GPU-1, this is GPU-2, another card of the model: "
+      "kernels timed before keep their times";
+  CHECK(std::count(report->notices.begin(), report->notices.end(), said) == 1);
+}
