@@ -153,7 +153,7 @@ TEST_CASE("a step of a part is proved as an elite and timed", "[search][threads]
 }
 
 TEST_CASE("a search takes the library's step where it is faster, and says so",
-          "[search][threads]") {
+          "[search][long][threads]") {
   const Task task = chain_task();
   Measuring measuring;
   measuring.step_us = 2.5;

@@ -52,7 +52,7 @@ std::string text_of(const std::string& path) {
   return *text;
 }
 
-TEST_CASE("a graph that no template serves is evolved as a program", "[search][threads]") {
+TEST_CASE("a graph that no template serves is evolved as a program", "[search][long][threads]") {
   const Task task = two_reductions();
   const TempDir dir;
   const auto report = evolve(task, device(), options_in(dir / "whole", 8));

@@ -176,7 +176,7 @@ TEST_CASE("a leader whose confirmation outlasts the seconds stands as it was pro
   CHECK(stands.verification.unproved.back().find("a confirmation by") == 0);
 }
 
-TEST_CASE("the seconds of a run hold what follows the search") {
+TEST_CASE("the seconds of a run hold what follows the search", "[long]") {
   struct Row {
     double max_seconds, case_seconds, measure_seconds;
   };
