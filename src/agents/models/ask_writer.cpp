@@ -100,7 +100,7 @@ Answer<KernelSource> ask_for_kernel(ChatClient& client, const Question& question
 }
 
 // Outlines of the headers that the head does not show and the kernel may need: those that its base
-// has, and those for copies by hardware where the strategy speaks of them.
+// names, and those for copies by hardware and for mma.sync where the strategy speaks of them.
 std::string needed_headers(const WriterBrief& brief, std::vector<std::string> names) {
   constexpr std::string_view words[] = {"bulk", "barrier", "tensor_map",
                                         "tma",  "cluster", "warp_specialisation"};
@@ -112,6 +112,8 @@ std::string needed_headers(const WriterBrief& brief, std::vector<std::string> na
     for (std::string& name : copy_headers(brief.device->compute_major))
       names.push_back(std::move(name));
   }
+  if (said.find("mma_core") != std::string::npos && said.find("wgmma_core") == std::string::npos)
+    names.push_back("mma.cuh");
   std::vector<std::string> shown = common_headers();
   if (is_matmul_like(*brief.task)) {
     for (std::string& name : product_headers(brief.task->precision, brief.device->compute_major))
@@ -125,7 +127,7 @@ std::string needed_headers(const WriterBrief& brief, std::vector<std::string> na
   }
   const std::string text = outlines_of(needed);
   return text.empty() ? text
-                      : "Further device headers that the file may include:\n\n" + text + "\n";
+                      : "Further device headers:\n\n" + text + "\n";
 }
 
 }  // namespace

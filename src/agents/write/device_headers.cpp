@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "base/embedded.hpp"
+#include "task/identifiers.hpp"
 
 namespace cupilot {
 namespace {
@@ -79,6 +80,73 @@ std::string_view header_text(const std::string& name, const DeviceHeaders* own) 
   return {};
 }
 
+// Calls `told(word, next)` for each identifier outside comments; `next`: what follows it but
+// blanks.
+template <class Told>
+void each_word(std::string_view text, Told told) {
+  for (std::size_t at = 0; at < text.size();) {
+    if (text.substr(at, 2) == "//") {
+      at = std::min(text.find('\n', at), text.size());
+    } else if (!is_identifier_character(text[at])) {
+      ++at;
+    } else {
+      std::size_t end = at;
+      while (end < text.size() && is_identifier_character(text[end])) ++end;
+      const std::size_t next = text.find_first_not_of(" \n", end);
+      told(text.substr(at, end - at), next == std::string_view::npos ? '\0' : text[next]);
+      at = end;
+    }
+  }
+}
+
+// True if a function, type or constant that the outline declares is among the words.
+bool declares_one_of(std::string_view outline, const std::set<std::string>& words) {
+  bool any = false;
+  std::string_view before;
+  each_word(outline, [&](std::string_view word, char next) {
+    const bool declared = next == '(' || next == '=' || before == "struct" || before == "using";
+    any = any || (declared && word.size() > 1 && !word.starts_with("__") && word != "float" &&
+                  word != "sizeof" && words.contains(std::string(word)));
+    before = word;
+  });
+  return any;
+}
+
+// A line that calls a macro, like those that define one function after another.
+bool calls_macro(std::string_view line) {
+  const std::size_t end = line.find('(');
+  return end != std::string_view::npos && end > 0 && line.ends_with(')') &&
+         std::all_of(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(end), [](char c) {
+           return c == '_' || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+         });
+}
+
+// An outline without what all its functions bear, without notes to a formatter, with the first of a
+// run of macro calls, with single blank lines and shallow continuations.
+std::string shortened(std::string_view outline) {
+  constexpr std::string_view borne = "__device__ __forceinline__ ";
+  constexpr std::size_t deepest = 4;
+  std::string out;
+  std::string_view before;
+  for (std::size_t from = 0; from < outline.size();) {
+    const std::size_t end = std::min(outline.find('\n', from), outline.size());
+    std::string_view line = outline.substr(from, end - from);
+    from = end + 1;
+    if (line.starts_with("// clang-format") || (line.empty() && before.empty()) ||
+        (calls_macro(line) && calls_macro(before)))
+      continue;
+    before = line;
+    const std::size_t text = std::min(line.find_first_not_of(' '), line.size());
+    std::string kept(std::min(text, deepest), ' ');
+    kept += line.substr(text);
+    if (const std::size_t at = kept.find(borne); at != std::string::npos)
+      kept.erase(at, borne.size());
+    out += kept;
+    out += '\n';
+  }
+  return out;
+}
+
 Error no_header(const std::string& file, const std::string& name, const DeviceHeaders* own) {
   std::string known;
   const auto add = [&](std::string_view one) {
@@ -144,7 +212,8 @@ std::string outlines_of(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) {
     const std::string_view header = header_text(name, nullptr);
-    if (!header.empty()) text += fmt::format("// cupilot/{}\n{}\n", name, outline_of(header));
+    if (!header.empty())
+      text += fmt::format("// cupilot/{}\n{}\n", name, shortened(outline_of(header)));
   }
   return text;
 }
@@ -153,7 +222,7 @@ std::vector<std::string> common_headers() { return {"types.cuh", "vector.cuh", "
 
 std::vector<std::string> product_headers(Precision precision, int compute_major) {
   if (precision == Precision::fp32_strict || precision == Precision::fp64) return {};
-  if (compute_major >= 9) return {"mma.cuh", "wgmma.cuh"};
+  if (compute_major >= 9) return {"wgmma.cuh"};
   return {"mma.cuh"};
 }
 
@@ -164,9 +233,12 @@ std::vector<std::string> copy_headers(int compute_major) {
 
 std::vector<std::string> headers_in(std::string_view text) {
   std::vector<std::string> names;
+  std::set<std::string> used;
+  each_word(with_includes(text), [&](std::string_view word, char) { used.emplace(word); });
   for (const auto& [name, header] : embedded_headers()) {
-    if (text.find("// cupilot/" + name + "\n") != std::string_view::npos ||
-        text.find(fmt::format("{}{}\"", include_mark, name)) != std::string_view::npos)
+    if ((text.find("// cupilot/" + name + "\n") != std::string_view::npos ||
+         text.find(fmt::format("{}{}\"", include_mark, name)) != std::string_view::npos) &&
+        declares_one_of(outline_of(header), used))
       names.push_back(name);
   }
   return names;

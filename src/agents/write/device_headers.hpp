@@ -36,7 +36,8 @@ std::vector<std::string> product_headers(Precision precision, int compute_major)
 // Names of those for copies by hardware and for clusters.
 std::vector<std::string> copy_headers(int compute_major);
 
-// Names of the headers that stand in the text or are included by it.
+// Names of the headers that stand in the text or are included by it, and of which its own lines
+// name a function, type or constant.
 std::vector<std::string> headers_in(std::string_view text);
 
 }  // namespace cupilot

@@ -90,7 +90,7 @@ TEST_CASE("the reference of a graph names its operators and what its folds run o
        "attrs": {"dim": [1], "keepdim": 1}}],
     "precision": "fp32-strict",
     "time_shapes": [{"sizes": {"rows": 4, "k": 8}}]})",
-                                    "");
+                                           "");
   INFO((task ? "" : task.error().message));
   REQUIRE(task);
   const std::string said = reference_text(*task);
@@ -217,6 +217,19 @@ TEST_CASE("device headers are shown without bodies and taken back whole", "[agen
   }
 }
 
+TEST_CASE("headers are shown shortly, and with a base those that it names", "[agents][prompt]") {
+  const std::string shown = outlines_of({"wgmma.cuh"});
+  CHECK_FALSE(says(shown, "__forceinline__"));
+  CHECK_FALSE(says(shown, "clang-format"));
+  CHECK(says(shown, "void multiply_commit();"));
+  const std::size_t first = shown.find("CUPILOT_WGMMA(8");
+  REQUIRE(first != std::string::npos);
+  CHECK(shown.find("CUPILOT_WGMMA(", first + 1) == std::string::npos);
+  const std::string base = "#include \"cupilot/barrier.cuh\"\n#include \"cupilot/tma.cuh\"\n";
+  CHECK(headers_in(base + "void f() { arrive(0); }  // prefetch_map(m)\n") ==
+        std::vector<std::string>{"barrier.cuh"});
+}
+
 TEST_CASE("no head is larger than a third of what a prompt may be", "[agents][prompt]") {
   const DeviceSpec device = *chip("h200");
   for (const char* dtype : {"fp32", "bf16", "e4m3"}) {
@@ -316,6 +329,34 @@ TEST_CASE("in 50 calls for a GEMM prompts stay short and mostly the same", "[age
   INFO("mean " << estimated_tokens(std::string(bytes / 50, ' ')) << " tokens, "
                << 100 * kept / bytes << " % the same");
   CHECK(kept * 10 >= bytes * 7);
+}
+
+TEST_CASE("a writer with a base on tensor cores is asked in 14000 tokens on average",
+          "[agents][prompt]") {
+  const DeviceSpec device = *chip("h200");
+  const auto task = gemm_of({"m=4096", "n=4096", "k=4096", "dtype=bf16"});
+  REQUIRE(task);
+  const auto space = make_space(*task, device, builtin_tunables());
+  REQUIRE(space);
+  ScriptedChat model{[](const ChatRequest&) -> Result<ChatReply> { return silence(); }};
+  const auto templates = template_writer(builtin_tunables());
+  ModelSeat seat;
+  seat.client = &model;
+  seat.task = TaskRef(*task);
+  seat.device = &device;
+  const auto writer = model_writer(seat, *templates);
+  double tokens = 0;
+  for (std::uint64_t call = 0; call < 12; ++call) {
+    const Strategy strategy = drawn(**space, 900 + call);
+    WriterBrief writing;
+    writing.task = TaskRef(*task);
+    writing.device = &device;
+    writing.strategy = &strategy;
+    REQUIRE(writer->write(writing).is_error());
+    tokens += counted_tokens(whole_of(model.asked.back()).size()) / 12;
+  }
+  INFO("mean of 12: " << tokens << " tokens");
+  CHECK(tokens <= 14000);
 }
 
 TEST_CASE("a writer without a base is asked in at most 9000 tokens", "[agents][prompt]") {
