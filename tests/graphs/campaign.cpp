@@ -1,9 +1,12 @@
 // Puts honest and faulty kernels of chains of operators through the rules that prove a graph
 // (docs/formats/numerics.md, Programs): honest ones must pass, of the faulty ones 95 % must not.
+#include <atomic>
 #include <chrono>
 #include <fstream>
 #include <map>
+#include <mutex>
 #include <set>
+#include <thread>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -13,7 +16,7 @@
 
 #include "evolution/evaluate/prove_whole.hpp"
 #include "evolution/program/writer.hpp"
-#include "graphs/chains.hpp"
+#include "graphs/recurrent.hpp"
 #include "support/kept_images.hpp"
 #include "support/sample.hpp"
 
@@ -22,8 +25,10 @@ namespace {
 
 struct Flags {
   std::string table = CUPILOT_SOURCE_DIR "/tests/graphs/chains.json";
+  std::string lstm = CUPILOT_SOURCE_DIR "/examples/graph/lstm.json";
   std::string out{}, only{};
   std::uint64_t seed = 1;
+  int seeds = 1, jobs = 1;
   bool honest_only = false;
 };
 
@@ -95,23 +100,27 @@ class Way {
 
   Result<std::optional<Rejected>> whole(const KernelSource& source) {
     const auto kernel = device_.compile(source);
-    if (!kernel) return kernel.is_error() ? kernel.error() : Error{ErrorCode::failure, "", ""};
+    if (!kernel)
+      return kernel.is_error() ? kernel.error()
+                               : Error{ErrorCode::failure, kernel.rejected().message, ""};
     auto proof = prove_whole(device_, TaskRef(task_), *kernel, seed_);
     if (!proof) return proof.error();
     return std::move(proof->refused);
   }
 
   void try_rules() {
-    // Rule 3 comes first, so that it is known what it refuses alone.
+    // Rule 3 comes first, so that it is known what it refuses alone. Elites meet all that
+    // candidates do, so an honest kernel meets it once.
     auto joined = join_parts(task_, parts_);
     if (!joined) {
       verdict_ = {"error", joined.error().message, 0};
       return;
     }
     if (ends("program", whole(*joined))) return;
-    if (own_batteries("part alone", ProofLevel::candidate)) return;
+    if (!all_ && own_batteries("part alone", ProofLevel::candidate)) return;
     if (parts_.size() > 1 && ends("part in program", exposed())) return;
-    if (ends("whole", battery_refuses(device_, task_, *joined, ProofLevel::candidate, seed_)))
+    if (!all_ &&
+        ends("whole", battery_refuses(device_, task_, *joined, ProofLevel::candidate, seed_)))
       return;
     if (own_batteries("part alone, elite", ProofLevel::elite)) return;
     ends("whole, elite", battery_refuses(device_, task_, *joined, ProofLevel::elite, seed_));
@@ -143,71 +152,142 @@ struct Tally {
   }
 };
 
-nlohmann::json row_of(const Chain& chain, const Fault& fault, const Verdict& verdict) {
-  std::string step = chain.steps[fault.step].name;
-  return {{"chain", chain.name},
-          {"k", chain.k},
-          {"fault", name_of(fault.kind)},
-          {"step", fault.step},
-          {"operator", step},
+// A kernel to judge: a subject at a seed, with a fault.
+struct Item {
+  const Subject* subject;
+  std::uint64_t seed;
+  Fault fault;
+  std::string name() const {
+    return fmt::format("{} {} {}", subject->name, name_of(fault.kind), fault.step);
+  }
+};
+
+nlohmann::json row_of(const Item& item, const Verdict& verdict) {
+  return {{"chain", item.subject->name},
+          {"k", item.subject->k},
+          {"seed", item.seed},
+          {"fault", name_of(item.fault.kind)},
+          {"step", item.fault.step},
+          {"operator", item.subject->operators[item.fault.step]},
           {"refused_by", verdict.rule},
           {"why", verdict.why},
           {"seconds", std::round(verdict.seconds * 100) / 100}};
 }
 
-Result<void> judge_chain(Backend& device, const Chain& chain, const Flags& flags, Tally& tally,
-                         nlohmann::json& rows) {
-  const auto task = task_of(chain);
-  if (!task) return task.error();
-  std::vector<Fault> faults = {{}};
-  if (!flags.honest_only) {
-    const auto more = faults_of(chain);
-    faults.insert(faults.end(), more.begin(), more.end());
-  }
-  for (const Fault& fault : faults) {
-    const bool honest = fault.kind == Kind::honest;
-    const std::string name = fmt::format("{} {} {}", chain.name, name_of(fault.kind), fault.step);
-    if (!testing::is_drawn(name)) continue;
-    const auto parts = kernels_of(chain, *task, fault, flags.seed);
-    if (!parts) return parts.error();
-    const std::size_t suspect = part_of(partition_of(chain), fault.step);
-    const Verdict verdict = Way(device, *task, *parts, suspect, honest, flags.seed).go();
-    tally.add(fault, verdict);
-    rows.push_back(row_of(chain, fault, verdict));
-    fmt::print("{:44} {:6.2f} s  {} {}\n", name, verdict.seconds,
-               verdict.rule.empty() ? "passed" : verdict.rule, verdict.why);
-    std::fflush(stdout);
-  }
-  return {};
+Verdict judge(Backend& device, const Item& item) {
+  const Subject& subject = *item.subject;
+  const auto parts = subject.kernels(item.fault, item.seed);
+  if (!parts) return {"error", parts.error().message, 0};
+  const bool honest = item.fault.kind == Kind::honest;
+  const std::size_t suspect = part_of(subject.partition, item.fault.step);
+  return Way(device, subject.task, *parts, suspect, honest, item.seed).go();
 }
 
-int run(const Flags& flags) {
-  const auto chains = read_chains(flags.table, flags.seed);
-  if (!chains) return fmt::print(stderr, "{}\n", chains.error().message), 4;
-  auto device = open_backend("virtual:h200", testing::kept_images());
-  if (!device) return fmt::print(stderr, "{}\n", device.error().message), 4;
+// The table's chains and the LSTM, those drawn by a seed for each.
+Result<std::vector<Subject>> subjects_of(const Flags& flags, std::uint64_t seed) {
+  const auto chains = read_chains(flags.table, seed);
+  if (!chains) return chains.error();
+  std::vector<Subject> out;
+  const auto add = [&](Result<Subject> made) -> Result<void> {
+    if (!made) return made.error();
+    if (flags.only.empty() || flags.only == made->name) out.push_back(std::move(*made));
+    return {};
+  };
+  std::ifstream in(flags.table);
+  const std::int64_t steps = nlohmann::json::parse(in).value("lstm_steps", 0);
+  if (steps > 0) {
+    if (auto added = add(lstm_subject(flags.lstm, steps)); !added) return added.error();
+  }
+  for (const Chain& chain : *chains) {
+    if (auto added = add(subject_of(chain)); !added) return added.error();
+  }
+  return out;
+}
+
+// Honest kernels, which take longest, come first.
+std::vector<Item> items_of(const std::vector<std::vector<Subject>>& subjects, const Flags& flags) {
+  std::vector<Item> honest, faulty;
+  for (std::size_t i = 0; i < subjects.size(); ++i) {
+    const std::uint64_t seed = flags.seed + i;
+    for (const Subject& subject : subjects[i]) {
+      honest.push_back({&subject, seed, {}});
+      for (const Fault& fault : subject.faults) faulty.push_back({&subject, seed, fault});
+    }
+  }
+  if (!flags.honest_only) honest.insert(honest.end(), faulty.begin(), faulty.end());
+  std::erase_if(honest, [](const Item& item) {
+    return !testing::is_drawn(fmt::format("{} {}", item.name(), item.seed));
+  });
+  return honest;
+}
+
+// Judges all items, so many at a time.
+class Campaign {
+ public:
+  Campaign(Backend& device, const std::vector<Item>& items) : device_(device), items_(items) {}
+
+  void run(int jobs) {
+    verdicts_.resize(items_.size());
+    std::vector<std::thread> threads;
+    for (int i = 0; i < jobs; ++i) threads.emplace_back([this] { work(); });
+    for (std::thread& thread : threads) thread.join();
+  }
+  const std::vector<Verdict>& verdicts() const { return verdicts_; }
+
+ private:
+  void work() {
+    for (std::size_t at = next_++; at < items_.size(); at = next_++) {
+      verdicts_[at] = judge(device_, items_[at]);
+      const std::lock_guard lock(screen_);
+      fmt::print("{:44} seed {:2} {:6.2f} s  {} {}\n", items_[at].name(), items_[at].seed,
+                 verdicts_[at].seconds, verdicts_[at].rule.empty() ? "passed" : verdicts_[at].rule,
+                 verdicts_[at].why);
+      std::fflush(stdout);
+    }
+  }
+
+  Backend& device_;
+  const std::vector<Item>& items_;
+  std::vector<Verdict> verdicts_;
+  std::atomic<std::size_t> next_ = 0;
+  std::mutex screen_;
+};
+
+int told(const Flags& flags, const std::vector<Item>& items, const std::vector<Verdict>& verdicts) {
   Tally tally;
   nlohmann::json rows = nlohmann::json::array();
-  for (const Chain& chain : *chains) {
-    if (!flags.only.empty() && flags.only != chain.name) continue;
-    if (auto done = judge_chain(**device, chain, flags, tally, rows); !done)
-      return fmt::print(stderr, "{}: {}\n", chain.name, done.error().message), 4;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    tally.add(items[i].fault, verdicts[i]);
+    rows.push_back(row_of(items[i], verdicts[i]));
   }
   const double refused =
       tally.faulty == 0 ? 1.0 : 1.0 - static_cast<double>(tally.missed) / tally.faulty;
   fmt::print("{} honest, {} refused; {} faulty, {} missed: {:.1f} % refused\n", tally.honest,
              tally.honest_refused, tally.faulty, tally.missed, 100 * refused);
   if (!flags.out.empty()) {
-    const nlohmann::json all = {{"seed", flags.seed},
-                                {"honest", tally.honest},
-                                {"honest_refused", tally.honest_refused},
-                                {"faulty", tally.faulty},
-                                {"missed", tally.missed},
-                                {"by_kind", tally.by_kind},
-                                {"rows", rows}};
+    const nlohmann::json all = {
+        {"seed", flags.seed},       {"seeds", flags.seeds},
+        {"honest", tally.honest},   {"honest_refused", tally.honest_refused},
+        {"faulty", tally.faulty},   {"missed", tally.missed},
+        {"by_kind", tally.by_kind}, {"rows", rows}};
     std::ofstream(flags.out) << all.dump(1) << "\n";
   }
   return tally.honest_refused == 0 && tally.broken == 0 && refused >= 0.95 ? 0 : 1;
+}
+
+int run(const Flags& flags) {
+  std::vector<std::vector<Subject>> subjects;
+  for (int i = 0; i < flags.seeds; ++i) {
+    auto made = subjects_of(flags, flags.seed + static_cast<std::uint64_t>(i));
+    if (!made) return fmt::print(stderr, "{}\n", made.error().message), 4;
+    subjects.push_back(std::move(*made));
+  }
+  auto device = open_backend("virtual:h200", testing::kept_images());
+  if (!device) return fmt::print(stderr, "{}\n", device.error().message), 4;
+  const std::vector<Item> items = items_of(subjects, flags);
+  Campaign campaign(**device, items);
+  campaign.run(flags.jobs);
+  return told(flags, items, campaign.verdicts());
 }
 
 }  // namespace
@@ -219,7 +299,9 @@ int main(int argc, char** argv) {
   app.add_option("--table", flags.table);
   app.add_option("--out", flags.out, "writes all rows as JSON");
   app.add_option("--only", flags.only, "one chain");
-  app.add_option("--seed", flags.seed);
+  app.add_option("--seed", flags.seed, "the first");
+  app.add_option("--seeds", flags.seeds, "so many, one after the other");
+  app.add_option("--jobs", flags.jobs, "kernels at a time");
   app.add_flag("--honest-only", flags.honest_only);
   CLI11_PARSE(app, argc, argv);
   return cupilot::graphs::run(flags);

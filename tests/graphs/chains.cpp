@@ -147,6 +147,20 @@ Partition partition_of(const Chain& chain) {
   return partition;
 }
 
+Result<Subject> subject_of(const Chain& chain) {
+  auto task = task_of(chain);
+  if (!task) return task.error();
+  Subject out{.name = chain.name, .k = chain.k};
+  for (const Step& step : chain.steps) out.operators.push_back(step.name);
+  out.partition = partition_of(chain);
+  out.faults = faults_of(chain);
+  out.kernels = [chain, task = *task](const Fault& fault, std::uint64_t seed) {
+    return kernels_of(chain, task, fault, seed);
+  };
+  out.task = std::move(*task);
+  return out;
+}
+
 std::size_t part_of(const Partition& partition, std::size_t step) {
   for (std::size_t i = 0; i < partition.size(); ++i) {
     for (const int one : partition[i])

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -50,5 +51,17 @@ Result<std::vector<PartKernel>> kernels_of(const Chain& chain, const Task& task,
                                            std::uint64_t seed);
 // The part that holds a step.
 std::size_t part_of(const Partition& partition, std::size_t step);
+
+// A graph with its kernels, honest or with one fault in one operation.
+struct Subject {
+  std::string name{};
+  std::int64_t k = 0;  // of its first contraction; of a loop, its steps
+  Task task{};
+  std::vector<std::string> operators{};  // by step
+  Partition partition{};
+  std::vector<Fault> faults{};
+  std::function<Result<std::vector<PartKernel>>(const Fault&, std::uint64_t seed)> kernels{};
+};
+Result<Subject> subject_of(const Chain& chain);
 
 }  // namespace cupilot::graphs

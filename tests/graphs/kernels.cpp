@@ -3,13 +3,13 @@
 
 #include <cupilot/rng.hpp>
 
-#include "graphs/chains.hpp"
+#include "graphs/text.hpp"
 
 namespace cupilot::graphs {
 namespace {
 
 // Rounds by integer arithmetic on the bits, which no list of instructions shows.
-constexpr const char* helpers = R"(
+constexpr const char* helpers_text = R"(
 __device__ float kept(float x, int bits, bool even) {
   unsigned word = __float_as_uint(x);
   if ((word & 0x7f800000u) == 0x7f800000u) return x;
@@ -56,7 +56,7 @@ class PartText {
     KernelSource source;
     const Step& first = step(part_[0]);
     const bool rowwise = first.folds() && !first.contracts();
-    source.text = helpers + (rowwise ? row_kernel(first) : element_kernel(first));
+    source.text = helpers() + (rowwise ? row_kernel(first) : element_kernel(first));
     PlanLaunch launch;
     launch.entry = launch.name = "part";
     launch.grid = {Expr(rowwise ? "cdiv(rows, 32)" : fmt::format("cdiv(rows * {}, 128)", width()))};
@@ -95,21 +95,12 @@ class PartText {
     return "extern \"C\" __global__ void part(" + out + ") {\n";
   }
 
-  // Sums over `count` terms in the part's order.
   std::string summed(const std::string& term, const std::string& count) {
-    const auto order = Rng::of(seed_, "order", static_cast<std::uint64_t>(part_[0])).next() % 5;
-    return fmt::format(
-        "  {{\n#define TERM(i, acc) ({})\n  const int count = {};\n{}#undef TERM\n  }}\n", term,
-        count, orders[order]);
+    return graphs::summed(seed_, part_[0], term, count);
   }
   const char* dropped(int number) const { return has(Kind::dropped_term, number) ? " - 1" : ""; }
 
-  const char* operand(int number) const {
-    return has(Kind::tf32, number)   ? "as_tf32"
-           : has(Kind::fp16, number) ? "as_fp16"
-           : has(Kind::bf16, number) ? "as_bf16"
-                                     : "as_f32";
-  }
+  const char* operand(int number) const { return operand_of(fault_, number); }
 
   std::string pointwise(std::size_t place) const {
     const Operation& what = operation(place);
@@ -193,6 +184,30 @@ class PartText {
 };
 
 }  // namespace
+
+std::string helpers() { return helpers_text; }
+
+std::string summed(std::uint64_t seed, int part, const std::string& term,
+                   const std::string& count) {
+  const auto order = Rng::of(seed, "order", static_cast<std::uint64_t>(part)).next() % 5;
+  return fmt::format(
+      "  {{\n#define TERM(i, acc) ({})\n  const int count = {};\n{}#undef TERM\n  }}\n", term,
+      count, orders[order]);
+}
+
+const char* operand_of(const Fault& fault, int number) {
+  if (fault.step != static_cast<std::size_t>(number)) return "as_f32";
+  switch (fault.kind) {
+    case Kind::tf32:
+      return "as_tf32";
+    case Kind::fp16:
+      return "as_fp16";
+    case Kind::bf16:
+      return "as_bf16";
+    default:
+      return "as_f32";
+  }
+}
 
 Result<std::vector<PartKernel>> kernels_of(const Chain& chain, const Task& task, const Fault& fault,
                                            std::uint64_t seed) {
