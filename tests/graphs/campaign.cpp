@@ -1,22 +1,24 @@
-// Puts honest and faulty kernels of chains of operators through the rules that prove a graph
+// Puts honest and faulty kernels of graphs of operators through the rules that prove a graph
 // (docs/formats/numerics.md, Programs): honest ones must pass, of the faulty ones 95 % must not.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <mutex>
-#include <set>
+#include <optional>
 #include <thread>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <cupilot/parts/verification.hpp>
-
-#include "evolution/evaluate/prove_whole.hpp"
-#include "evolution/program/writer.hpp"
+#include "evolution/program/calibrate.hpp"
 #include "graphs/recurrent.hpp"
+#include "graphs/way.hpp"
 #include "support/kept_images.hpp"
 #include "support/sample.hpp"
 
@@ -26,177 +28,78 @@ namespace {
 struct Flags {
   std::string table = CUPILOT_SOURCE_DIR "/tests/graphs/chains.json";
   std::string lstm = CUPILOT_SOURCE_DIR "/examples/graph/lstm.json";
-  std::string out{}, only{};
-  std::uint64_t seed = 1;
-  int seeds = 1, jobs = 1;
-  bool honest_only = false;
-};
-
-struct Verdict {
-  std::string rule{};  // that refused; "" where all passed, "error" where a machine failed
-  std::string why{};
+  std::string worker{}, out{}, summary{};
+  std::vector<std::string> only{};
+  std::uint64_t seed = 1, chain_seed = 1;
+  int seeds = 1, jobs = 1, lstm_steps = 0;
   double seconds = 0;
+  bool honest_only = false, program_only = false;
 };
 
-// One kernel on the battery of its task.
-Result<std::optional<Rejected>> battery_refuses(Backend& device, const Task& task,
-                                                const KernelSource& source, ProofLevel level,
-                                                std::uint64_t seed) {
-  const auto kernel = device.compile(source);
-  if (kernel.is_error()) return kernel.error();
-  if (kernel.is_rejected()) return std::optional(kernel.rejected());
-  const auto cases = battery(task, source, device.device(), level, seed, false);
-  const auto report = device.run(TaskRef(task), *kernel, cases);
-  if (!report) return report.error();
-  const auto concluded = conclude(task, *kernel, level, *report);
-  if (concluded.is_error()) return concluded.error();
-  return concluded.is_rejected() ? std::optional(concluded.rejected()) : std::nullopt;
+using Moment = std::chrono::steady_clock::time_point;
+double since(Moment begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
+double to_hundredths(double value) { return std::round(value * 100) / 100; }
 
-// A chain's kernels on the way of a program: each part as a task of its own, the parts on what they
-// got, the whole on its battery and against honest executions.
-class Way {
- public:
-  Way(Backend& device, const Task& task, const std::vector<PartKernel>& parts, std::size_t suspect,
-      bool all, std::uint64_t seed)
-      : device_(device), task_(task), parts_(parts), suspect_(suspect), all_(all), seed_(seed) {}
-
-  Verdict go() {
-    const auto begin = std::chrono::steady_clock::now();
-    try_rules();
-    verdict_.seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    return verdict_;
-  }
-
- private:
-  // True if the way ends here.
-  bool ends(const char* rule, const Result<std::optional<Rejected>>& refused) {
-    if (!refused) {
-      verdict_ = {"error", refused.error().message, 0};
-      return true;
-    }
-    if (*refused) verdict_ = {rule, (*refused)->code + ": " + (*refused)->message, 0};
-    return refused->has_value();
-  }
-
-  bool own_batteries(const char* rule, ProofLevel level) {
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-      if (!all_ && i != suspect_) continue;  // the others are honest
-      if (ends(rule, battery_refuses(device_, parts_[i].form.task, parts_[i].source, level, seed_)))
-        return true;
-    }
-    return false;
-  }
-
-  Result<std::optional<Rejected>> exposed() {
-    auto task = exposed_task(task_, handed_over(parts_));
-    if (!task) return task.error();
-    auto source = join_parts(*task, parts_);
-    if (!source) return source.error();
-    return prove_exposed(device_, TaskRef(std::move(*task)), parts_, *source, ProofLevel::candidate,
-                         seed_);
-  }
-
-  Result<std::optional<Rejected>> whole(const KernelSource& source) {
-    const auto kernel = device_.compile(source);
-    if (!kernel)
-      return kernel.is_error() ? kernel.error()
-                               : Error{ErrorCode::failure, kernel.rejected().message, ""};
-    auto proof = prove_whole(device_, TaskRef(task_), *kernel, seed_);
-    if (!proof) return proof.error();
-    return std::move(proof->refused);
-  }
-
-  void try_rules() {
-    // Rule 3 comes first, so that it is known what it refuses alone. Elites meet all that
-    // candidates do, so an honest kernel meets it once.
-    auto joined = join_parts(task_, parts_);
-    if (!joined) {
-      verdict_ = {"error", joined.error().message, 0};
-      return;
-    }
-    if (ends("program", whole(*joined))) return;
-    if (!all_ && own_batteries("part alone", ProofLevel::candidate)) return;
-    if (parts_.size() > 1 && ends("part in program", exposed())) return;
-    if (!all_ &&
-        ends("whole", battery_refuses(device_, task_, *joined, ProofLevel::candidate, seed_)))
-      return;
-    if (own_batteries("part alone, elite", ProofLevel::elite)) return;
-    ends("whole, elite", battery_refuses(device_, task_, *joined, ProofLevel::elite, seed_));
-  }
-
-  Backend& device_;
-  const Task& task_;
-  const std::vector<PartKernel>& parts_;
-  std::size_t suspect_;
-  bool all_;
-  std::uint64_t seed_;
-  Verdict verdict_;
-};
-
-struct Tally {
-  std::map<std::string, std::map<std::string, int>> by_kind{};  // kind -> rule -> count
-  int honest = 0, honest_refused = 0, faulty = 0, missed = 0, broken = 0;
-
-  void add(const Fault& fault, const Verdict& verdict) {
-    ++by_kind[name_of(fault.kind)][verdict.rule.empty() ? "passed" : verdict.rule];
-    if (verdict.rule == "error") ++broken;
-    if (fault.kind == Kind::honest) {
-      ++honest;
-      honest_refused += verdict.rule.empty() ? 0 : 1;
-    } else {
-      ++faulty;
-      missed += verdict.rule.empty() ? 1 : 0;
-    }
-  }
-};
-
-// A kernel to judge: a subject at a seed, with a fault.
-struct Item {
+// A graph at a seed, with what its kernels share.
+struct Seeded {
   const Subject* subject;
   std::uint64_t seed;
+  std::shared_ptr<HonestMemory> honest;
+};
+
+// A kernel to judge: honest or with a fault.
+struct Item {
+  Seeded of;
   Fault fault;
+  bool honest() const { return fault.kind == Kind::honest; }
   std::string name() const {
-    return fmt::format("{} {} {}", subject->name, name_of(fault.kind), fault.step);
+    return fmt::format("{} {} {}", of.subject->name, name_of(fault.kind), fault.step);
   }
 };
 
-nlohmann::json row_of(const Item& item, const Verdict& verdict) {
-  return {{"chain", item.subject->name},
-          {"k", item.subject->k},
-          {"seed", item.seed},
-          {"fault", name_of(item.fault.kind)},
-          {"step", item.fault.step},
-          {"operator", item.subject->operators[item.fault.step]},
-          {"refused_by", verdict.rule},
-          {"why", verdict.why},
-          {"seconds", std::round(verdict.seconds * 100) / 100}};
+// Runs `work(i)` for all i below `count`, so many at a time; ends early after so many seconds.
+// Returns how many were begun.
+std::size_t spread(std::size_t count, int jobs, double seconds,
+                   const std::function<void(std::size_t)>& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  std::atomic<std::size_t> next = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < jobs; ++i)
+    threads.emplace_back([&] {
+      while (seconds <= 0 || since(begin) < seconds) {
+        const std::size_t at = next++;
+        if (at >= count) return;
+        work(at);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  return std::min(count, next.load());
 }
 
-Verdict judge(Backend& device, const Item& item) {
-  const Subject& subject = *item.subject;
-  const auto parts = subject.kernels(item.fault, item.seed);
-  if (!parts) return {"error", parts.error().message, 0};
-  const bool honest = item.fault.kind == Kind::honest;
+Verdict judge(Backend& device, const Item& item, const Flags& flags) {
+  const Subject& subject = *item.of.subject;
+  const auto parts = subject.kernels(item.fault, item.of.seed);
+  if (!parts) return {"error", parts.error().message, 0, {}};
   const std::size_t suspect = part_of(subject.partition, item.fault.step);
-  return Way(device, subject.task, *parts, suspect, honest, item.seed).go();
+  return judged(device, subject.task, *parts, suspect, item.honest(), item.of.seed, *item.of.honest,
+                {flags.program_only});
 }
 
-// The table's chains and the LSTM, those drawn by a seed for each.
-Result<std::vector<Subject>> subjects_of(const Flags& flags, std::uint64_t seed) {
-  const auto chains = read_chains(flags.table, seed);
+// The table's chains and the LSTM.
+Result<std::vector<Subject>> subjects_of(const Flags& flags) {
+  const auto chains = read_chains(flags.table, flags.chain_seed);
   if (!chains) return chains.error();
   std::vector<Subject> out;
   const auto add = [&](Result<Subject> made) -> Result<void> {
     if (!made) return made.error();
-    if (flags.only.empty() || flags.only == made->name) out.push_back(std::move(*made));
+    if (flags.only.empty() || std::count(flags.only.begin(), flags.only.end(), made->name) > 0)
+      out.push_back(std::move(*made));
     return {};
   };
-  std::ifstream in(flags.table);
-  const std::int64_t steps = nlohmann::json::parse(in).value("lstm_steps", 0);
-  if (steps > 0) {
-    if (auto added = add(lstm_subject(flags.lstm, steps)); !added) return added.error();
+  if (flags.lstm_steps > 0) {
+    if (auto added = add(lstm_subject(flags.lstm, flags.lstm_steps)); !added) return added.error();
   }
   for (const Chain& chain : *chains) {
     if (auto added = add(subject_of(chain)); !added) return added.error();
@@ -204,90 +107,229 @@ Result<std::vector<Subject>> subjects_of(const Flags& flags, std::uint64_t seed)
   return out;
 }
 
-// Honest kernels, which take longest, come first.
-std::vector<Item> items_of(const std::vector<std::vector<Subject>>& subjects, const Flags& flags) {
-  std::vector<Item> honest, faulty;
-  for (std::size_t i = 0; i < subjects.size(); ++i) {
-    const std::uint64_t seed = flags.seed + i;
-    for (const Subject& subject : subjects[i]) {
-      honest.push_back({&subject, seed, {}});
-      for (const Fault& fault : subject.faults) faulty.push_back({&subject, seed, fault});
+// Loops, which take longest, come first, then honest kernels, then faulty ones. Neighbours are of
+// different graphs, so that few wait for the same honest executions.
+std::vector<Item> items_of(Backend& device, const std::vector<Subject>& subjects,
+                           const Flags& flags) {
+  std::vector<Item> items;
+  for (int i = 0; i < flags.seeds; ++i) {
+    for (const Subject& subject : subjects) {
+      const Seeded seeded{&subject, flags.seed + static_cast<std::uint64_t>(i),
+                          std::make_shared<HonestMemory>(device, subject.task)};
+      items.push_back({seeded, {}});
+      for (const Fault& fault : subject.faults) {
+        if (!flags.honest_only) items.push_back({seeded, fault});
+      }
     }
   }
-  if (!flags.honest_only) honest.insert(honest.end(), faulty.begin(), faulty.end());
-  std::erase_if(honest, [](const Item& item) {
-    return !testing::is_drawn(fmt::format("{} {}", item.name(), item.seed));
+  std::erase_if(items, [](const Item& item) {
+    return !testing::is_drawn(fmt::format("{} {}", item.name(), item.of.seed));
   });
-  return honest;
+  std::stable_sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
+    const auto rank = [](const Item& item) {
+      const bool loops = !item.of.subject->task.repeats.empty();
+      return std::tuple(!item.honest(), !loops, item.fault.step, static_cast<int>(item.fault.kind));
+    };
+    return rank(a) < rank(b);
+  });
+  return items;
 }
 
-// Judges all items, so many at a time.
-class Campaign {
- public:
-  Campaign(Backend& device, const std::vector<Item>& items) : device_(device), items_(items) {}
+// True if calibration says that the program's proof does not tell this class here.
+bool is_unproved(const std::vector<std::string>& untold, const Task& task, const Fault& fault) {
+  const char* lower = fault.kind == Kind::bf16                               ? "bf16"
+                      : fault.kind == Kind::tf32 || fault.kind == Kind::fp16 ? "tf32 or fp16"
+                                                                             : nullptr;
+  if (lower == nullptr) return false;
+  const std::string& name = task.operations[fault.step].name;
+  return std::count(untold.begin(), untold.end(), fmt::format("{} in {}", name, lower)) > 0;
+}
 
-  void run(int jobs) {
-    verdicts_.resize(items_.size());
-    std::vector<std::thread> threads;
-    for (int i = 0; i < jobs; ++i) threads.emplace_back([this] { work(); });
-    for (std::thread& thread : threads) thread.join();
+struct Count {
+  int refused = 0, unproved = 0, accepted = 0, errors = 0;
+  int all() const { return refused + unproved + accepted + errors; }
+  nlohmann::json json() const {
+    return {
+        {"refused", refused}, {"unproved", unproved}, {"accepted", accepted}, {"errors", errors}};
   }
-  const std::vector<Verdict>& verdicts() const { return verdicts_; }
-
- private:
-  void work() {
-    for (std::size_t at = next_++; at < items_.size(); at = next_++) {
-      verdicts_[at] = judge(device_, items_[at]);
-      const std::lock_guard lock(screen_);
-      fmt::print("{:44} seed {:2} {:6.2f} s  {} {}\n", items_[at].name(), items_[at].seed,
-                 verdicts_[at].seconds, verdicts_[at].rule.empty() ? "passed" : verdicts_[at].rule,
-                 verdicts_[at].why);
-      std::fflush(stdout);
-    }
-  }
-
-  Backend& device_;
-  const std::vector<Item>& items_;
-  std::vector<Verdict> verdicts_;
-  std::atomic<std::size_t> next_ = 0;
-  std::mutex screen_;
 };
 
-int told(const Flags& flags, const std::vector<Item>& items, const std::vector<Verdict>& verdicts) {
-  Tally tally;
-  nlohmann::json rows = nlohmann::json::array();
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    tally.add(items[i].fault, verdicts[i]);
-    rows.push_back(row_of(items[i], verdicts[i]));
+// Counts the verdicts on one graph, or on all.
+struct Tally {
+  int honest = 0, honest_refused = 0, honest_errors = 0;
+  std::map<std::string, Count> wrong{};   // by kind
+  std::map<std::string, int> by_rule{};   // wrong ones
+  std::map<std::string, double> spent{};  // seconds of honest kernels by rule
+  double seconds = 0;
+
+  void add(const Item& item, const Verdict& verdict, bool unproved) {
+    seconds += verdict.seconds;
+    const bool error = verdict.rule == "error", passed = verdict.rule.empty();
+    if (item.honest()) {
+      ++honest;
+      honest_errors += error ? 1 : 0;
+      honest_refused += passed || error ? 0 : 1;
+      for (const auto& [rule, one] : verdict.of_rules) spent[rule] += one;
+      return;
+    }
+    Count& count = wrong[name_of(item.fault.kind)];
+    ++(error ? count.errors : passed ? count.accepted : unproved ? count.unproved : count.refused);
+    if (!passed && !error) ++by_rule[verdict.rule];
   }
-  const double refused =
-      tally.faulty == 0 ? 1.0 : 1.0 - static_cast<double>(tally.missed) / tally.faulty;
-  fmt::print("{} honest, {} refused; {} faulty, {} missed: {:.1f} % refused\n", tally.honest,
-             tally.honest_refused, tally.faulty, tally.missed, 100 * refused);
-  if (!flags.out.empty()) {
-    const nlohmann::json all = {
-        {"seed", flags.seed},       {"seeds", flags.seeds},
-        {"honest", tally.honest},   {"honest_refused", tally.honest_refused},
-        {"faulty", tally.faulty},   {"missed", tally.missed},
-        {"by_kind", tally.by_kind}, {"rows", rows}};
-    std::ofstream(flags.out) << all.dump(1) << "\n";
+  Count sum() const {
+    Count out;
+    for (const auto& [kind, one] : wrong) {
+      out.refused += one.refused, out.unproved += one.unproved;
+      out.accepted += one.accepted, out.errors += one.errors;
+    }
+    return out;
   }
-  return tally.honest_refused == 0 && tally.broken == 0 && refused >= 0.95 ? 0 : 1;
+  double share() const { return sum().all() == 0 ? 1.0 : 1.0 * sum().refused / sum().all(); }
+  bool ok() const {
+    return honest_refused == 0 && honest_errors == 0 && sum().errors == 0 && share() >= 0.95;
+  }
+  nlohmann::json json() const {
+    nlohmann::json out = {{"honest", honest},
+                          {"honest_refused", honest_refused},
+                          {"honest_errors", honest_errors},
+                          {"wrong_refused_percent", to_hundredths(100 * share())},
+                          {"by_rule", by_rule},
+                          {"seconds", to_hundredths(seconds)}};
+    for (const auto& [kind, count] : wrong) out["wrong"][kind] = count.json();
+    for (const auto& [rule, one] : spent) out["honest_seconds"][rule] = to_hundredths(one);
+    return out;
+  }
+};
+
+nlohmann::json row_of(const Item& item, const Verdict& verdict) {
+  return {{"chain", item.of.subject->name},
+          {"k", item.of.subject->k},
+          {"seed", item.of.seed},
+          {"fault", name_of(item.fault.kind)},
+          {"step", item.fault.step},
+          {"operator", item.of.subject->operators[item.fault.step]},
+          {"refused_by", verdict.rule},
+          {"why", verdict.why},
+          {"seconds", to_hundredths(verdict.seconds)}};
 }
 
-int run(const Flags& flags) {
-  std::vector<std::vector<Subject>> subjects;
-  for (int i = 0; i < flags.seeds; ++i) {
-    auto made = subjects_of(flags, flags.seed + static_cast<std::uint64_t>(i));
-    if (!made) return fmt::print(stderr, "{}\n", made.error().message), 4;
-    subjects.push_back(std::move(*made));
+// Judges all items and keeps what came out.
+class Campaign {
+ public:
+  Campaign(Backend& device, const std::vector<Subject>& subjects, const Flags& flags)
+      : device_(device), subjects_(subjects), flags_(flags) {}
+
+  Result<void> run() {
+    if (!flags_.honest_only) {
+      if (auto done = calibrate(); !done) return done;
+    }
+    items_ = items_of(device_, subjects_, flags_);
+    verdicts_.resize(items_.size());
+    const double left = flags_.seconds > 0 ? std::max(1.0, flags_.seconds - since(begin_)) : 0;
+    begun_ = spread(items_.size(), flags_.jobs, left, [this](std::size_t at) { work(at); });
+    return {};
   }
-  auto device = open_backend("virtual:h200", testing::kept_images());
+
+  // The exit status.
+  int tell() const {
+    Tally all;
+    std::map<const Subject*, Tally> tallies;
+    nlohmann::json rows = nlohmann::json::array(), chains = nlohmann::json::array();
+    for (std::size_t i = 0; i < begun_; ++i) {
+      const Subject* subject = items_[i].of.subject;
+      const auto untold = untold_.find(subject);
+      const bool unproved =
+          untold != untold_.end() && is_unproved(untold->second, subject->task, items_[i].fault);
+      all.add(items_[i], verdicts_[i], unproved);
+      tallies[subject].add(items_[i], verdicts_[i], unproved);
+      rows.push_back(row_of(items_[i], verdicts_[i]));
+    }
+    for (const Subject& subject : subjects_) {
+      nlohmann::json row = tallies[&subject].json();
+      row["chain"] = subject.name, row["k"] = subject.k, row["operators"] = subject.operators;
+      if (const auto untold = untold_.find(&subject); untold != untold_.end())
+        row["calibration_unproved"] = untold->second;
+      chains.push_back(std::move(row));
+    }
+    const Count sum = all.sum();
+    fmt::print(
+        "{} honest, {} refused, {} errors; {} faulty, {} refused, {} unproved, {} accepted, {} "
+        "errors: {:.1f} % refused; {} not begun; {:.0f} s\n",
+        all.honest, all.honest_refused, all.honest_errors, sum.all(), sum.refused, sum.unproved,
+        sum.accepted, sum.errors, 100 * all.share(), items_.size() - begun_, since(begin_));
+    nlohmann::json out = {{"seed", flags_.seed},
+                          {"seeds", flags_.seeds},
+                          {"chain_seed", flags_.chain_seed},
+                          {"jobs", flags_.jobs},
+                          {"not_begun", items_.size() - begun_},
+                          {"wall_seconds", std::round(since(begin_))},
+                          {"all", all.json()}};
+    if (!flags_.out.empty()) {
+      nlohmann::json full = out;
+      full["rows"] = rows;
+      std::ofstream(flags_.out) << full.dump(1) << "\n";
+    }
+    if (!flags_.summary.empty()) write_summary(out, chains);
+    return all.ok() && begun_ == items_.size() ? 0 : 1;
+  }
+
+ private:
+  // Once a graph: its content has a seed of its own.
+  Result<void> calibrate() {
+    std::optional<Error> failed;
+    spread(subjects_.size(), flags_.jobs, 0, [&](std::size_t at) {
+      const Subject& subject = subjects_[at];
+      auto untold = untold_classes(device_, subject.task);
+      const std::lock_guard lock(screen_);
+      if (!untold)
+        failed = std::move(untold.error()).while_doing("calibrating " + subject.name);
+      else
+        untold_[&subject] = std::move(*untold);
+    });
+    if (failed) return *failed;
+    return {};
+  }
+
+  void work(std::size_t at) {
+    Verdict verdict = judge(device_, items_[at], flags_);
+    const std::lock_guard lock(screen_);
+    fmt::print("{:44} seed {:2} {:6.2f} s  {} {}\n", items_[at].name(), items_[at].of.seed,
+               verdict.seconds, verdict.rule.empty() ? "passed" : verdict.rule, verdict.why);
+    std::fflush(stdout);
+    verdicts_[at] = std::move(verdict);
+  }
+
+  // One line a graph.
+  void write_summary(const nlohmann::json& head, const nlohmann::json& chains) const {
+    std::string text = head.dump();
+    text.pop_back();
+    text += ",\n\"chains\":[\n";
+    for (std::size_t i = 0; i < chains.size(); ++i)
+      text += chains[i].dump() + (i + 1 < chains.size() ? ",\n" : "\n");
+    std::ofstream(flags_.summary) << text << "]}\n";
+  }
+
+  const Moment begin_ = std::chrono::steady_clock::now();
+  Backend& device_;
+  const std::vector<Subject>& subjects_;
+  const Flags& flags_;
+  std::vector<Item> items_;
+  std::vector<Verdict> verdicts_;
+  std::size_t begun_ = 0;
+  std::mutex screen_;  // guards untold_ as well
+  std::map<const Subject*, std::vector<std::string>> untold_;
+};
+
+int run(const Flags& flags) {
+  const auto subjects = subjects_of(flags);
+  if (!subjects) return fmt::print(stderr, "{}\n", subjects.error().message), 4;
+  BackendOptions options;
+  options.worker_path = flags.worker;
+  auto device = open_backend("virtual:h200", testing::kept_images(options));
   if (!device) return fmt::print(stderr, "{}\n", device.error().message), 4;
-  const std::vector<Item> items = items_of(subjects, flags);
-  Campaign campaign(**device, items);
-  campaign.run(flags.jobs);
-  return told(flags, items, campaign.verdicts());
+  Campaign campaign(**device, *subjects, flags);
+  if (auto done = campaign.run(); !done) return fmt::print(stderr, "{}\n", done.error().message), 4;
+  return campaign.tell();
 }
 
 }  // namespace
@@ -295,14 +337,21 @@ int run(const Flags& flags) {
 
 int main(int argc, char** argv) {
   cupilot::graphs::Flags flags;
-  CLI::App app("proves honest and faulty kernels of chains of operators");
+  CLI::App app("proves honest and faulty kernels of graphs of operators");
   app.add_option("--table", flags.table);
+  app.add_option("--lstm", flags.lstm, "the task file of an LSTM");
+  app.add_option("--lstm-steps", flags.lstm_steps, "of that LSTM; 0: without it");
+  app.add_option("--worker", flags.worker, "the program cupilot-worker");
   app.add_option("--out", flags.out, "writes all rows as JSON");
-  app.add_option("--only", flags.only, "one chain");
-  app.add_option("--seed", flags.seed, "the first");
+  app.add_option("--summary", flags.summary, "writes a row a graph as JSON");
+  app.add_option("--only", flags.only, "these graphs")->delimiter(',');
+  app.add_option("--seed", flags.seed, "the first, of contents and of orders of sums");
   app.add_option("--seeds", flags.seeds, "so many, one after the other");
+  app.add_option("--chain-seed", flags.chain_seed, "of the drawn chains");
   app.add_option("--jobs", flags.jobs, "kernels at a time");
+  app.add_option("--seconds", flags.seconds, "begins no kernel after so many");
   app.add_flag("--honest-only", flags.honest_only);
+  app.add_flag("--program-only", flags.program_only, "holds the whole to honest executions only");
   CLI11_PARSE(app, argc, argv);
   return cupilot::graphs::run(flags);
 }

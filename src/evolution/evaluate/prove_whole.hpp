@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,9 +46,12 @@ std::vector<Case> cases_of_the_whole(const Task& task, const KernelSource& sourc
 // True for a task of several operations in fp32-strict.
 bool is_proved_as_a_whole(const Task& task);
 
+// Gives the reference of a case; it may know it from another kernel of the task.
+using HonestSource = std::function<Result<std::shared_ptr<const HonestReference>>(const Case&)>;
+
 // Runs `kernel` and honest executions on these cases. A device that does not observe leaves it
-// unproved.
+// unproved. `honest`: where references come from. default: they are run
 Result<WholeProof> prove_whole(Backend& backend, const TaskRef& task, const CompiledKernel& kernel,
-                               std::uint64_t seed);
+                               std::uint64_t seed, const HonestSource& honest = {});
 
 }  // namespace cupilot
