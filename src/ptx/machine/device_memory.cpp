@@ -235,10 +235,11 @@ std::optional<std::uint64_t> DeviceMemory::first_unwritten(std::size_t index) co
 
 void DeviceMemory::begin_launch() {
   for (Buffer& b : buffers_) {
-    if (!b.state) continue;
+    if (!b.state || !b.names_blocks) continue;  // a step of a loop writes few of many buffers
     for_touched_words(b, [&](std::uint64_t first, std::uint64_t end) {
       for (std::uint64_t w = first; w < end; ++w) b.state[w] &= all_written;
     });
+    b.names_blocks = false;
   }
 }
 
@@ -263,8 +264,9 @@ DeviceMemory::Kept DeviceMemory::keep() const {
 void DeviceMemory::restore(const Kept& kept) {
   for (std::size_t i = 0; i < kept.data.size(); ++i) {
     std::copy(kept.data[i].begin(), kept.data[i].end(), buffers_[i].data.get());
-    if (!kept.state[i].empty())
-      std::copy(kept.state[i].begin(), kept.state[i].end(), buffers_[i].state.get());
+    if (kept.state[i].empty()) continue;
+    std::copy(kept.state[i].begin(), kept.state[i].end(), buffers_[i].state.get());
+    buffers_[i].names_blocks = true;  // perhaps
   }
 }
 

@@ -76,6 +76,8 @@ struct Buffer {
   Access access = Access::read_write;
   HostArray<std::uint8_t> data;  // bytes rounded up to 16
   HostArray<std::uint32_t> state;
+  // False: no word of `state` names a block. Several host threads set it at a time.
+  bool names_blocks = false;
   bool sparse = false;  // takes host memory for what is touched alone
   // Blocks (index + 1; several: all ones) that read each 4 bytes of a launch that several host
   // threads run; else empty.
@@ -95,6 +97,12 @@ struct Buffer {
   std::function<std::string(std::uint64_t offset)> element;
   // "y at offset 80 (y[1][4])"
   std::string place(std::uint64_t offset) const;
+
+  // Precedes a block's first name in `state`.
+  void note_names() {
+    const std::atomic_ref<bool> noted(names_blocks);
+    if (!noted.load(std::memory_order_relaxed)) noted.store(true, std::memory_order_relaxed);
+  }
 
   // Returns the `count` bytes at `offset`, made by now.
   std::uint8_t* at(std::uint64_t offset, std::uint64_t count) {
