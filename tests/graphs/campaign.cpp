@@ -33,7 +33,7 @@ struct Flags {
   std::uint64_t seed = 1, chain_seed = 1;
   int seeds = 1, jobs = 1, lstm_steps = 0;
   double seconds = 0;
-  bool honest_only = false, program_only = false;
+  bool honest_only = false, program_only = false, loops_in_full = false;
 };
 
 using Moment = std::chrono::steady_clock::time_point;
@@ -83,8 +83,9 @@ Verdict judge(Backend& device, const Item& item, const Flags& flags) {
   const auto parts = subject.kernels(item.fault, item.of.seed);
   if (!parts) return {"error", parts.error().message, 0, {}};
   const std::size_t suspect = part_of(subject.partition, item.fault.step);
+  const bool loops = !subject.task.repeats.empty();
   return judged(device, subject.task, *parts, suspect, item.honest(), item.of.seed, *item.of.honest,
-                {flags.program_only});
+                {flags.program_only || (loops && !flags.loops_in_full)});
 }
 
 // The table's chains and the LSTM.
@@ -352,6 +353,8 @@ int main(int argc, char** argv) {
   app.add_option("--seconds", flags.seconds, "begins no kernel after so many");
   app.add_flag("--honest-only", flags.honest_only);
   app.add_flag("--program-only", flags.program_only, "holds the whole to honest executions only");
+  app.add_flag("--loops-in-full", flags.loops_in_full,
+               "puts loops through all rules, not that one");
   CLI11_PARSE(app, argc, argv);
   return cupilot::graphs::run(flags);
 }

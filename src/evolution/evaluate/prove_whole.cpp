@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
@@ -25,15 +26,23 @@ constexpr std::array contents = {ContentKind::ordinary, ContentKind::ordinary, C
                                  ContentKind::sparse, ContentKind::hard_line};
 constexpr std::array orders = {HonestOrder::blocks, HonestOrder::in_turn, HonestOrder::by_eights};
 
-// The largest shape that is cheap enough, else the cheapest.
-const Case* shape_to_prove(const Task& task, const std::vector<Case>& cases) {
-  const Case* chosen = nullptr;
+// The largest shape that is cheap enough, else the cheapest, the task's own among them: a loop of
+// many steps leaves a battery few shapes.
+std::optional<Workload> shape_to_prove(const Task& task, const std::vector<Case>& cases) {
+  std::optional<Workload> chosen;
   double best = 0;
-  for (const Case& what : cases) {
-    if (what.sampled || what.content.kind != ContentKind::ordinary) continue;
-    const double terms = reference_terms(task, what.workload);
+  const auto consider = [&](const Workload& shape) {
+    const double terms = reference_terms(task, shape);
     const bool better = best > most_terms ? terms < best : terms <= most_terms && terms > best;
-    if (chosen == nullptr || better) chosen = &what, best = terms;
+    if (!chosen || better) chosen = shape, best = terms;
+  };
+  for (const Case& what : cases) {
+    if (!what.sampled && what.content.kind == ContentKind::ordinary) consider(what.workload);
+  }
+  for (const auto* own : {&task.time_shapes, &task.check_shapes}) {
+    for (const Workload& shape : *own) {
+      if (chosen && best > most_terms) consider(shape);
+    }
   }
   return chosen;
 }
@@ -205,11 +214,11 @@ Result<void> judge_whole(const Task& task, const HonestReference& honest, const 
 std::vector<Case> cases_of_the_whole(const Task& task, const KernelSource& source,
                                      const DeviceSpec& device, std::uint64_t seed) {
   const auto cases = battery(task, source, device, ProofLevel::candidate, seed, false);
-  const Case* shape = shape_to_prove(task, cases);
+  const std::optional<Workload> shape = shape_to_prove(task, cases);
   std::vector<Case> out;
-  for (std::size_t i = 0; shape != nullptr && i < contents.size(); ++i) {
+  for (std::size_t i = 0; shape && i < contents.size(); ++i) {
     Case what;
-    what.workload = shape->workload;
+    what.workload = *shape;
     what.content = {seed + 101 * (i + 1), contents[i]};
     out.push_back(std::move(what));
   }
