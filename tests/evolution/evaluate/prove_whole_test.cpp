@@ -1,8 +1,12 @@
 // Whole graphs against honest executions: what their parts' bounds no longer see is refused.
 #include "evolution/evaluate/prove_whole.hpp"
 
+#include <fstream>
+#include <iterator>
+
 #include "catch.hpp"
 #include "evolution/program/support.hpp"
+#include "task/stage_plan.hpp"
 
 namespace cupilot::testing {
 namespace {
@@ -106,6 +110,43 @@ TEST_CASE("a whole graph errs no more than honest executions", "[threads]") {
     CHECK(proof->proved.empty() == row.refused);
     if (proof->refused) CHECK(proof->refused->code == "verify.bound");
   }
+}
+
+TEST_CASE("a whole is held to honest executions that its caller knows", "[threads]") {
+  const TaskRef task(mlp_task());
+  int asked = 0;
+  const HonestSource known = [&](const Case& what) {
+    ++asked;
+    auto honest = honest_reference(device(), task, what);
+    REQUIRE_OK(honest);
+    for (std::vector<double>& errors : honest->err0)
+      errors.assign(errors.size(), 0.0);  // then no kernel is exact enough
+    return Result(std::make_shared<const HonestReference>(std::move(*honest)));
+  };
+  const auto proof = prove_whole(device(), task, compiled(""), 1, known);
+  REQUIRE_OK(proof);
+  CHECK(proof->refused);
+  CHECK(asked == 1);
+}
+
+TEST_CASE("a loop of many steps is proved as a whole at a shape of its own that is cheap") {
+  std::ifstream in(CUPILOT_SOURCE_DIR "/examples/graph/lstm.json");
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  for (const auto& [from, to] : {std::pair("\"count\": 6", "\"count\": 512"),
+                                 std::pair("[6, \"batch\"", "[512, \"batch\"")}) {
+    for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + 1))
+      text.replace(at, std::string(from).size(), to);
+  }
+  const auto task = task_from_json(text, "lstm.json");
+  REQUIRE_OK(task);
+  KernelSource source;
+  PlanLaunch launch{.name = "k", .entry = "k"};
+  launch.grid = {Expr("cdiv(512 * batch * 48, 128)")};
+  launch.block = {128};
+  source.plan.launches = {launch};
+  const auto cases = cases_of_the_whole(*task, source, *chip("h200"), 1);
+  REQUIRE(cases.size() == 5);
+  CHECK(reference_terms(*task, cases.front().workload) <= 4e6);
 }
 
 TEST_CASE("a device that does not observe leaves the whole unproved") {
