@@ -16,6 +16,8 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <cupilot/rng.hpp>
+
 #include "evolution/program/calibrate.hpp"
 #include "graphs/recurrent.hpp"
 #include "graphs/way.hpp"
@@ -31,9 +33,9 @@ struct Flags {
   std::string worker{}, out{}, summary{};
   std::vector<std::string> only{};
   std::uint64_t seed = 1, chain_seed = 1;
-  int seeds = 1, jobs = 1, lstm_steps = 0;
+  int seeds = 1, jobs = 1, lstm_steps = 0, steps = 0;
   double seconds = 0;
-  bool honest_only = false, program_only = false, loops_in_full = false;
+  bool honest_only = false, wrong_only = false, program_only = false, loops_in_full = false;
 };
 
 using Moment = std::chrono::steady_clock::time_point;
@@ -108,6 +110,23 @@ Result<std::vector<Subject>> subjects_of(const Flags& flags) {
   return out;
 }
 
+// The faults of a graph at a seed; so many steps drawn of each kind. `steps` 0: all.
+std::vector<Fault> drawn_faults(const Subject& subject, std::uint64_t seed, int steps) {
+  if (steps <= 0) return subject.faults;
+  std::map<Kind, std::vector<Fault>> by_kind;
+  for (const Fault& fault : subject.faults) by_kind[fault.kind].push_back(fault);
+  std::vector<Fault> out;
+  for (auto& [kind, faults] : by_kind) {
+    Rng draw = Rng::of(seed, fmt::format("{} {}", subject.name, name_of(kind)));
+    for (int i = 0; i < steps && !faults.empty(); ++i) {
+      const auto at = static_cast<std::ptrdiff_t>(draw.below(faults.size()));
+      out.push_back(faults[static_cast<std::size_t>(at)]);
+      faults.erase(faults.begin() + at);
+    }
+  }
+  return out;
+}
+
 // Loops, which take longest, come first, then honest kernels, then faulty ones. Neighbours are of
 // different graphs, so that few wait for the same honest executions.
 std::vector<Item> items_of(Backend& device, const std::vector<Subject>& subjects,
@@ -117,8 +136,8 @@ std::vector<Item> items_of(Backend& device, const std::vector<Subject>& subjects
     for (const Subject& subject : subjects) {
       const Seeded seeded{&subject, flags.seed + static_cast<std::uint64_t>(i),
                           std::make_shared<HonestMemory>(device, subject.task)};
-      items.push_back({seeded, {}});
-      for (const Fault& fault : subject.faults) {
+      if (!flags.wrong_only) items.push_back({seeded, {}});
+      for (const Fault& fault : drawn_faults(subject, seeded.seed, flags.steps)) {
         if (!flags.honest_only) items.push_back({seeded, fault});
       }
     }
@@ -262,6 +281,7 @@ class Campaign {
                           {"seeds", flags_.seeds},
                           {"chain_seed", flags_.chain_seed},
                           {"jobs", flags_.jobs},
+                          {"steps_of_a_kind", flags_.steps},
                           {"not_begun", items_.size() - begun_},
                           {"wall_seconds", std::round(since(begin_))},
                           {"all", all.json()}};
@@ -352,6 +372,8 @@ int main(int argc, char** argv) {
   app.add_option("--jobs", flags.jobs, "kernels at a time");
   app.add_option("--seconds", flags.seconds, "begins no kernel after so many");
   app.add_flag("--honest-only", flags.honest_only);
+  app.add_flag("--wrong-only", flags.wrong_only);
+  app.add_option("--steps", flags.steps, "so many drawn steps of each kind of fault; 0: all");
   app.add_flag("--program-only", flags.program_only, "holds the whole to honest executions only");
   app.add_flag("--loops-in-full", flags.loops_in_full,
                "puts loops through all rules, not that one");
