@@ -127,8 +127,8 @@ std::vector<Fault> drawn_faults(const Subject& subject, std::uint64_t seed, int 
   return out;
 }
 
-// Loops, which take longest, come first, then honest kernels, then faulty ones. Neighbours are of
-// different graphs, so that few wait for the same honest executions.
+// Honest kernels come before faulty ones, of each seed loops first, which take longest. Neighbours
+// are of different graphs, so that few wait for the same honest executions.
 std::vector<Item> items_of(Backend& device, const std::vector<Subject>& subjects,
                            const Flags& flags) {
   std::vector<Item> items;
@@ -148,7 +148,8 @@ std::vector<Item> items_of(Backend& device, const std::vector<Subject>& subjects
   std::stable_sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
     const auto rank = [](const Item& item) {
       const bool loops = !item.of.subject->task.repeats.empty();
-      return std::tuple(!item.honest(), !loops, item.fault.step, static_cast<int>(item.fault.kind));
+      return std::tuple(!item.honest(), item.of.seed, !loops, item.fault.step,
+                        static_cast<int>(item.fault.kind));
     };
     return rank(a) < rank(b);
   });
