@@ -21,6 +21,9 @@ __device__ void show(int* p, int v) { *(volatile int*)p = v; }
 #define LEAVE(ready) if (b == 0) { o[t] = t; __syncthreads(); if (t == 0) { ready; } }
 #define TAKE(wait) else { if (t == 0) { wait; } __syncthreads(); o[128 + t] = o[127 - t]; }
 K apart(int* o) { T; o[128 * b + t] = b; }
+K swapped(int* o) { T; o[128 * (1 - b) + t] = b; }
+K apart_strided(int* o) { T; o[256 * b + 2 * t] = b; }
+K swapped_strided(int* o) { T; o[256 * (1 - b) + 2 * t] = b; }
 K released(int* o) { T; LEAVE(put(o + 256, 1)) TAKE(while (!get(o + 256))) }
 K fenced(int* o) { T; LEAVE(__threadfence(); show(o + 256, 1)) TAKE(while (!look(o + 256)); __threadfence()) }
 K every_thread_fences(int* o) { T; if (b == 0) { o[t] = t; __threadfence(); __syncthreads(); if (t == 0) atomicExch(o + 256, 1); } TAKE(while (!get(o + 256))) }
@@ -128,5 +131,23 @@ TEST_CASE("where no races are looked for blocks are spread over threads on reque
     const auto report = d.run(module_of_cuda(between_blocks), "apart", {8}, {128}, 0, P{io});
     CHECK(report.faults.empty());
     CHECK(report.threads == (spread ? 2 : 1));
+  }
+}
+
+TEST_CASE("a launch knows nothing of the blocks that wrote in the one before", "[order]") {
+  const auto module = module_of_cuda(between_blocks);
+  for (const char* stride : {"", "_strided"}) {
+    for (const bool races : {true, false}) {
+      CAPTURE(stride, races);
+      Device d;
+      const auto io = d.output("o", 4096);
+      d.options.seed = 1;
+      d.options.check_races = races;
+      for (const char* entry : {"apart", "swapped", "apart"}) {
+        const auto report = d.run(module, std::string(entry) + stride, {2}, {128}, 0, P{io});
+        CHECK(report.faults.empty());
+        CHECK(report.independent);
+      }
+    }
   }
 }
