@@ -14,6 +14,8 @@ struct StopFlags {
   const std::atomic<bool>* over = nullptr;    // the time of this work is over
 
   bool wanted() const { return is_set(cancel) || is_set(over); }
+  bool cancelled() const { return is_set(cancel); }
+  bool none() const { return cancel == nullptr && over == nullptr; }
 
  private:
   static bool is_set(const std::atomic<bool>* flag) {

@@ -23,6 +23,11 @@ HttpReply failed(EndpointFault fault, std::string detail) {
   return reply;
 }
 
+HttpReply no_frame(const FrameFailure& failure, std::string detail) {
+  if (failure.kind == FrameFailure::Kind::stopped) return failed(EndpointFault::cancelled, "");
+  return failed(EndpointFault::unreachable, std::move(detail));
+}
+
 // Waits until the worker has something to say. none: it has.
 EndpointFault wait_for(const Process& worker, const HttpRequest& request, Deadline deadline) {
   for (;;) {
@@ -38,7 +43,7 @@ HttpReply carried(Process& worker, const HttpRequest& request) {
   const Frame ask{static_cast<std::uint32_t>(HttpMessage::request), 1, pack(request), {}};
   if (const auto sent = send_frame(worker.channel(), ask, deadline);
       const auto* failure = std::get_if<FrameFailure>(&sent))
-    return failed(EndpointFault::unreachable, "the worker took no request: " + failure->message);
+    return no_frame(*failure, "the worker took no request: " + failure->message);
   for (;;) {
     if (const EndpointFault fault = wait_for(worker, request, deadline);
         fault != EndpointFault::none)
@@ -49,7 +54,7 @@ HttpReply carried(Process& worker, const HttpRequest& request) {
     const auto* frame = std::get_if<Frame>(&received);
     if (frame == nullptr) {
       const Ending ending = worker.kill();
-      return failed(EndpointFault::unreachable, "the worker ended: " + describe(ending));
+      return no_frame(std::get<FrameFailure>(received), "the worker ended: " + describe(ending));
     }
     if (frame->type == static_cast<std::uint32_t>(HttpMessage::events)) {
       if (request.events && request.events(frame->body)) continue;

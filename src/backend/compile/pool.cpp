@@ -8,7 +8,6 @@
 #include <thread>
 
 #include <fmt/core.h>
-#include <poll.h>
 #include <cupilot/parts/rejection.hpp>
 
 #include "backend/compile/cache.hpp"
@@ -48,6 +47,7 @@ Result<Server> start_server(const std::string& worker) {
   const auto state = frame != nullptr ? unpack_hello(frame->body) : std::nullopt;
   if (!state) {
     const Ending ending = server.process.kill();
+    if (stop_flags().wanted()) return stopped_error();
     return Error{ErrorCode::failure,
                  fmt::format("{} compile gave no greeting: {}; it wrote: {}", worker,
                              describe(ending), clean_log(server.process.output())),
@@ -147,20 +147,10 @@ Attempt<CompileOutput> conclude(CompileAnswer answer, double deadline) {
   return Error{ErrorCode::failure, "a compile answer of an unknown kind", ""};
 }
 
-// One server's answer to a request. `again`: the machine may have caused it (a process killed or
-// stopped from outside, a fork refused), so a fresh server is asked before the source is blamed.
 constexpr int look_ms = 20;  // between looks at the flags that stop a wait
 
-// Waits for the first byte of an answer. False: the work was stopped.
-bool await_answer(int channel, Deadline deadline) {
-  while (!stop_flags().wanted()) {
-    pollfd entry{channel, POLLIN, 0};
-    const int ready = poll(&entry, 1, look_ms);
-    if (ready > 0 || (ready < 0 && errno != EINTR) || Clock::now() >= deadline) return true;
-  }
-  return false;
-}
-
+// One server's answer to a request. `again`: the machine may have caused it (a process killed or
+// stopped from outside, a fork refused), so a fresh server is asked before the source is blamed.
 struct Tried {
   Attempt<CompileOutput> outcome;
   bool again = false;
@@ -239,7 +229,6 @@ struct CompilePool::State {
       failure = *failed;
       return std::nullopt;
     }
-    if (!await_answer(server.process.channel(), deadline)) return std::nullopt;
     auto received =
         receive_frame(server.process.channel(), deadline, frame_body_cap, std::move(server.memory));
     if (auto* failed = std::get_if<FrameFailure>(&received)) {

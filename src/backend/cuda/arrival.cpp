@@ -5,6 +5,7 @@
 
 #include "backend/cuda/device.hpp"
 #include "base/phases.hpp"
+#include "base/stop.hpp"
 
 namespace cupilot {
 namespace {
@@ -63,6 +64,7 @@ Result<bool> CudaDevice::stores_arrive(std::span<const Region> regions) {
   if (auto ready = ready_runner(); !ready) return ready.error();
   const auto ran = exchange(runner_role, DeviceMessage::run, pack(clear), {}, deadlines_.probe);
   const Exchange* reply = std::get_if<Exchange>(&ran);
+  if (reply == nullptr && stop_flags().cancelled()) return stopped_error();
   if (reply == nullptr || reply->answer.state != DeviceAnswer::State::done) {
     lose_runner();
     return false;

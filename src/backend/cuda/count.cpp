@@ -13,6 +13,7 @@
 #include "backend/wire/counter_metrics.hpp"
 #include "backend/worker/confine.hpp"
 #include "base/phases.hpp"
+#include "base/stop.hpp"
 
 namespace cupilot {
 namespace {
@@ -109,6 +110,7 @@ Result<std::variant<CountAnswer, RunnerFault>> CudaDevice::count_once(const Name
   counted_set_ = order.counters;
   const auto result = exchange(counter_role, DeviceMessage::count, pack(order), {}, seconds);
   if (const auto* failure = std::get_if<FrameFailure>(&result)) {
+    if (failure->kind == FrameFailure::Kind::stopped) return stopped_error();
     const bool late = failure->kind == FrameFailure::Kind::timeout;
     return Outcome(RunnerFault{late ? "run.hang" : "run.crash",
                                "under the hardware counters: " + failure->message, "", false});
@@ -141,6 +143,7 @@ Result<std::variant<CountAnswer, RunnerFault>> CudaDevice::count(const NamedImag
     if (counted && std::holds_alternative<CountAnswer>(*counted)) return counted;
     finish_counting();
     if (counted) return counted;
+    if (stop_flags().cancelled()) return stopped_error();
     if (++counter_confinement_ >= confine_levels) counters_lost_ = counted.error().message;
   }
   return no_counting(counters_lost_);

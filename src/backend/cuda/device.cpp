@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/phases.hpp"
+#include "base/stop.hpp"
 
 namespace cupilot {
 namespace {
@@ -50,18 +51,29 @@ RunnerFault fault_of(const DeviceAnswer& answer, bool loading) {
 
 CudaDevice::~CudaDevice() { forget_slots(); }
 
+// A process whose answer is not waited for any more answers no later order.
+FrameFailure CudaDevice::given_up(Role role, FrameFailure failure) {
+  if (failure.kind != FrameFailure::Kind::stopped) return failure;
+  if (role == judge_role) lose_judge();
+  if (role == runner_role) lose_runner();
+  if (role == counter_role) finish_counting();
+  return failure;
+}
+
 std::variant<CudaDevice::Exchange, FrameFailure> CudaDevice::exchange(Role role, DeviceMessage type,
                                                                       std::string body,
                                                                       std::vector<int> descriptors,
                                                                       double seconds) {
+  const StopScope cancelled_only({stop_flags().cancel});
   const int channel = processes_[role].channel();
   const Deadline deadline = deadline_in(seconds);
   const Frame frame{static_cast<std::uint32_t>(type), next_id_++, std::move(body),
                     std::move(descriptors)};
   auto sent = send_frame(channel, frame, deadline);
-  if (auto* failed = std::get_if<FrameFailure>(&sent)) return *failed;
+  if (auto* failed = std::get_if<FrameFailure>(&sent)) return given_up(role, std::move(*failed));
   auto received = receive_frame(channel, deadline);
-  if (auto* failed = std::get_if<FrameFailure>(&received)) return *failed;
+  if (auto* failed = std::get_if<FrameFailure>(&received))
+    return given_up(role, std::move(*failed));
   Frame& reply = std::get<Frame>(received);
   auto answer = unpack_device_answer(reply.body);
   if (!answer || reply.id != frame.id ||
@@ -119,12 +131,16 @@ Result<std::vector<std::string>> CudaDevice::judge_all(std::span<const DeviceOrd
                fmt::format("the judge of cuda:{}: {}", index_, reply.answer.what), ""};
 }
 
-Result<void> CudaDevice::restart_judge() {
-  // Memory shared by the judge dies with it, and the runner's mappings mean nothing any more. The
-  // counter has none between two counts.
+// Memory shared by the judge dies with it, and the runner's mappings mean nothing any more. The
+// counter has none between two counts.
+void CudaDevice::lose_judge() {
   processes_[judge_role] = Process();
   lose_runner();
   forget_slots();
+}
+
+Result<void> CudaDevice::restart_judge() {
+  lose_judge();
   return ensure(judge_role);
 }
 
@@ -163,6 +179,7 @@ Result<std::optional<RunnerFault>> CudaDevice::load_in_runner(const NamedImage& 
                pack(LoadOrder{image.name, image.image, image.entries, image.parameter_bytes}), {},
                deadlines_.load);
   if (const auto* failure = std::get_if<FrameFailure>(&result)) {
+    if (failure->kind == FrameFailure::Kind::stopped) return stopped_error();
     lose_runner();
     if (failure->kind == FrameFailure::Kind::closed && !again) {
       if (auto ready = ready_runner(); !ready) return ready.error();
@@ -192,6 +209,7 @@ Result<std::variant<DeviceRun, RunnerFault>> CudaDevice::run(const NamedImage& i
   auto result = exchange(runner_role, DeviceMessage::run, pack(order), {}, seconds);
   const double spent = std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
   if (const auto* failure = std::get_if<FrameFailure>(&result)) {
+    if (failure->kind == FrameFailure::Kind::stopped) return stopped_error();
     lose_runner();
     if (failure->kind == FrameFailure::Kind::timeout)
       return Outcome(RunnerFault{

@@ -1,5 +1,7 @@
 // The controller's side of one device: its judge and runner processes, the shared slots, deadlines,
-// health and replacement.
+// health and replacement. Where the calling thread's work is cancelled (base/stop.hpp), no answer
+// is waited for, and what is asked returns stopped_error(): no strike, no verdict on a kernel. The
+// end of a work's seconds alone leaves an answer its time: to replace a process takes longer.
 //
 // cuda_device.cpp speaks to the processes, cuda_health.cpp starts and trusts them, cuda_slots.cpp
 // shares memory, cuda_arrival.cpp tests what it shares, cuda_count.cpp has a third process count.
@@ -102,9 +104,11 @@ class CudaDevice : public TrialDevice {
   static constexpr std::size_t roles = 3;
   std::variant<Exchange, FrameFailure> exchange(Role role, DeviceMessage type, std::string body,
                                                 std::vector<int> descriptors, double seconds);
+  FrameFailure given_up(Role role, FrameFailure failure);
   RunnerFault runner_fault(const DeviceAnswer& answer, bool loading);
   Result<std::optional<RunnerFault>> load_in_runner(const NamedImage& image, bool again = false);
   Result<void> restart_judge();
+  void lose_judge();
   void lose_runner();
 
   // cuda_health.cpp

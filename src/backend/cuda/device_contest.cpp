@@ -3,6 +3,7 @@
 
 #include "backend/cuda/device.hpp"
 #include "base/phases.hpp"
+#include "base/stop.hpp"
 
 namespace cupilot {
 
@@ -12,7 +13,9 @@ Result<std::string> CudaDevice::contestant(const std::string& name) {
                  name + " cannot map the judge's memory: " + hello_.sharing_note,
                  "leave out --against"};
   }
-  return contest_.says(name);
+  auto says = contest_.says(name);
+  if (!says && stop_flags().cancelled()) return stopped_error();
+  return says;
 }
 
 Result<std::variant<DeviceRun, RunnerFault>> CudaDevice::contest(const ContestOrder& order,
@@ -32,6 +35,7 @@ Result<std::variant<DeviceRun, RunnerFault>> CudaDevice::contest(const ContestOr
   const double spent = std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
   if (us) return Outcome(DeviceRun{{{*us}, spent}, spent});
   if (us.is_error()) return us.error();
+  if (us.is_rejected() && stop_flags().cancelled()) return stopped_error();
   return Outcome(RunnerFault{us.rejected().code, us.rejected().message, "", false});
 }
 

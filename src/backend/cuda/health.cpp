@@ -10,6 +10,7 @@
 #include "backend/cuda/device.hpp"
 #include "backend/worker/confine.hpp"
 #include "base/phases.hpp"
+#include "base/stop.hpp"
 
 namespace cupilot {
 namespace {
@@ -91,6 +92,7 @@ Result<Process> CudaDevice::start_process(Role role) {
 }
 
 Result<DeviceHello> CudaDevice::greet(Role role, Process& process) {
+  const StopScope cancelled_only({stop_flags().cancel});
   auto received = receive_frame(process.channel(), deadline_in(deadlines_.hello));
   const Frame* frame = std::get_if<Frame>(&received);
   auto hello = frame != nullptr && frame->type == static_cast<std::uint32_t>(DeviceMessage::hello)
@@ -101,6 +103,7 @@ Result<DeviceHello> CudaDevice::greet(Role role, Process& process) {
   }
   if (hello) return std::move(*hello);
   const Ending ending = process.kill();
+  if (stop_flags().cancelled()) return stopped_error();
   return Error{ErrorCode::failure,
                fmt::format("the {} process of cuda:{} gave no greeting: {} {}", role_names[role],
                            index_, describe(ending), process.output()),
@@ -116,6 +119,7 @@ Result<void> CudaDevice::trust(std::vector<std::uint8_t> image) {
     // middle of a trial.
     if (ready) ready = rehearse_sharing();
     if (ready) return {};
+    if (stop_flags().cancelled()) return stopped_error();
     // Once more as it was, then under less.
     if (attempt % 2 == 1) ++confinement_;
     if (confinement_ >= confine_levels) return ready;
@@ -145,6 +149,7 @@ Result<void> CudaDevice::spawn(Role role) {
 
 Result<void> CudaDevice::ensure(Role role) {
   while (strikes_ < most_strikes) {
+    if (stop_flags().cancelled()) return stopped_error();
     Result<void> ready = processes_[role] ? Result<void>() : spawn(role);
     if (ready) ready = trust_process(role);
     if (ready) {
@@ -152,10 +157,11 @@ Result<void> CudaDevice::ensure(Role role) {
       if (role == runner_role) keep_spare();
       return {};
     }
-    ++strikes_;
-    last_strike_ = ready.error().message;
     processes_[role] = Process();
     if (role == judge_role) forget_slots();
+    if (stop_flags().cancelled()) return stopped_error();
+    ++strikes_;
+    last_strike_ = ready.error().message;
   }
   return suspect();
 }

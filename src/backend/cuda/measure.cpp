@@ -17,6 +17,7 @@
 #include "backend/cuda/trials.hpp"
 #include "backend/oracle/timed_output.hpp"
 #include "base/median.hpp"
+#include "base/stop.hpp"
 #include "kernel/plan_sentences.hpp"
 
 namespace cupilot {
@@ -369,6 +370,7 @@ class MeasuredRounds {
     const auto begin = Clock::now();
     auto payload = trials_.device_.judge(DeviceMessage::library, pack(order, poison));
     const double spent = std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
+    if (!payload && stop_flags().cancelled()) return stopped_error();
     if (!payload) {
       entrant.out = reject("measure.failed", payload.error().message);
       return std::optional<DeviceRun>();

@@ -25,6 +25,7 @@
 #include "backend/oracle/reference_values.hpp"
 #include "backend/worker/mps.hpp"
 #include "base/phases.hpp"
+#include "base/stop.hpp"
 
 namespace cupilot {
 namespace {
@@ -92,7 +93,8 @@ class CudaBackend final : public Backend, public Inspector {
     trials_.foresee(task, CudaTrials::cases_of(workload, options));
     const auto lock = hold();
     auto reports = trials_.measure(task, workload, contestants, options);
-    if (!reports) reports = trials_.measure(task, workload, contestants, options);
+    if (!reports && !stop_flags().cancelled())
+      reports = trials_.measure(task, workload, contestants, options);
     return reports;
   }
 

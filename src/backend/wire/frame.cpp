@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include <fmt/core.h>
 #include <poll.h>
@@ -10,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/record_file.hpp"
+#include "base/stop.hpp"
 
 namespace cupilot {
 namespace {
@@ -17,6 +20,7 @@ namespace {
 constexpr std::uint32_t magic = 0x544c5043;  // "CPLT"
 constexpr std::uint16_t version = 1;
 constexpr std::size_t most_descriptors = 128;
+constexpr const char* no_answer = "no answer before the deadline";
 
 struct Header {
   std::uint32_t magic = 0;
@@ -40,17 +44,24 @@ std::uint32_t checksum(Header header, std::string_view body) {
   return crc32c(body, crc32c(bytes));
 }
 
-// Waits until `socket` is ready for `events`; false at the deadline.
-bool wait_for(int socket, short events, Deadline deadline) {
+constexpr int look_ms = 20;  // between looks at the flags that stop a wait
+
+// Waits until `socket` is ready for `events`; a failure at the deadline, which says `late`, or when
+// the calling thread's work is stopped.
+std::optional<FrameFailure> wait_for(int socket, short events, Deadline deadline,
+                                     const char* late) {
+  const StopFlags stop = stop_flags();
   for (;;) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    const long long longest = stop.none() ? 1 << 30 : look_ms;
     pollfd entry{socket, events, 0};
-    const int timeout = left < 0 ? 0 : static_cast<int>(std::min<long long>(left + 1, 1 << 30));
+    const int timeout = left < 0 ? 0 : static_cast<int>(std::min<long long>(left + 1, longest));
     const int ready = poll(&entry, 1, timeout);
-    if (ready > 0) return true;
-    if (ready == 0 && left <= 0) return false;
-    if (ready < 0 && errno != EINTR) return true;  // let the transfer report it
+    if (ready > 0) return std::nullopt;
+    if (ready < 0 && errno != EINTR) return std::nullopt;  // let the transfer report it
+    if (stop.wanted()) return failure(FrameFailure::Kind::stopped, stopped_error().message);
+    if (ready == 0 && left <= 0) return failure(FrameFailure::Kind::timeout, late);
   }
 }
 
@@ -98,8 +109,8 @@ std::variant<std::monostate, FrameFailure> send_all(int socket, std::string_view
       body.remove_prefix(static_cast<std::size_t>(sent) - of_header);
       first = false;
     } else if (errno == EAGAIN) {
-      if (!wait_for(socket, POLLOUT, deadline))
-        return failure(FrameFailure::Kind::timeout, "the peer does not read");
+      if (auto failed = wait_for(socket, POLLOUT, deadline, "the peer does not read"))
+        return std::move(*failed);
     } else if (errno != EINTR) {
       return failure(FrameFailure::Kind::closed, fmt::format("send: {}", std::strerror(errno)));
     }
@@ -127,8 +138,7 @@ std::variant<std::monostate, FrameFailure> receive_all(int socket, char* into, s
       return failure(have == 0 ? FrameFailure::Kind::closed : FrameFailure::Kind::malformed,
                      "the peer closed the channel");
     } else if (errno == EAGAIN) {
-      if (!wait_for(socket, POLLIN, deadline))
-        return failure(FrameFailure::Kind::timeout, "no answer before the deadline");
+      if (auto failed = wait_for(socket, POLLIN, deadline, no_answer)) return std::move(*failed);
     } else if (errno != EINTR) {
       return failure(FrameFailure::Kind::closed, fmt::format("receive: {}", std::strerror(errno)));
     }
@@ -140,8 +150,7 @@ std::variant<Frame, FrameFailure> receive_into(Frame& frame, int socket, Deadlin
                                                std::uint32_t cap) {
   Header header;
   // Whoever waits for a frame has mostly just asked for it.
-  if (!wait_for(socket, POLLIN, deadline))
-    return failure(FrameFailure::Kind::timeout, "no answer before the deadline");
+  if (auto failed = wait_for(socket, POLLIN, deadline, no_answer)) return std::move(*failed);
   auto state = receive_all(socket, reinterpret_cast<char*>(&header), sizeof header,
                            frame.descriptors, deadline);
   if (auto* failed = std::get_if<FrameFailure>(&state)) return *failed;

@@ -29,9 +29,9 @@ struct Frame {
 inline constexpr std::uint32_t frame_body_cap = 64u << 20;
 
 // The reason for which no frame came. closed: the peer is gone. malformed: the peer must not be
-// trusted any further.
+// trusted any further. stopped: stop_flags() ended the wait; the rest of the frame may still come.
 struct FrameFailure {
-  enum class Kind { timeout, closed, malformed };
+  enum class Kind { timeout, closed, malformed, stopped };
   Kind kind = Kind::closed;
   std::string message;
 };

@@ -19,6 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/stop.hpp"
+
 namespace cupilot {
 namespace {
 
@@ -185,6 +187,7 @@ Ending Process::kill(Deadline deadline) {
   reap_lingering();
   ::kill(-pid_, SIGKILL);
   ::kill(pid_, SIGKILL);
+  if (stop_flags().wanted()) deadline = std::min(deadline, deadline_in(seconds_to_end_stopped));
   int status = 0;
   const pid_t reaped = reap(pid_, status, deadline);
   if (reaped == 0) linger(pid_);

@@ -26,8 +26,8 @@ struct Ending {
 std::string describe(const Ending& ending);
 
 // A killed process that gives the memory of a device back takes seconds; one that a driver holds
-// might never end.
-inline constexpr double seconds_to_end = 10;
+// might never end. Work that was stopped waits for neither.
+inline constexpr double seconds_to_end = 10, seconds_to_end_stopped = 0.2;
 
 class Process {
  public:
@@ -40,8 +40,8 @@ class Process {
   explicit operator bool() const { return pid_ > 0; }
   int channel() const { return channel_; }
   int pid() const { return pid_; }
-  // SIGKILL to the whole group, then reaped. One that does not end by the deadline is reaped after
-  // a later start or kill.
+  // SIGKILL to the whole group, then reaped. One that does not end by the deadline, or soon where
+  // the calling thread's work is stopped, is reaped after a later start or kill.
   Ending kill(Deadline deadline = deadline_in(seconds_to_end));
   // Waits for an end by itself until the deadline; reaps.
   Ending wait(Deadline deadline);
