@@ -42,6 +42,11 @@ int portfolio_command(const EvolveFlags& flags) {
   PortfolioOptions options;
   options.evolve = options_from(flags, *task, **backend, screen);
   options.evolve.families = *families;
+  leave_with(
+      fmt::format("cupilot: stopped; what was in flight is dropped\n  next: the same command with "
+                  "--run {} goes "
+                  "on\n",
+                  options.evolve.run_dir));
   options.keep = flags.keep;
   options.regret = flags.regret / 100;
   const std::string path =

@@ -13,6 +13,7 @@
 #include <cupilot/parts/run_report.hpp>
 
 #include "base/guard.hpp"
+#include "base/stop.hpp"
 #include "suite/outcome.hpp"
 
 namespace cupilot {
@@ -192,6 +193,7 @@ void lose(SuiteRun& run, const std::string& device, const Error& error, const Su
 }
 
 void run_lane(SuiteRun& run, const std::string& name) {
+  const StopScope stoppable({run.options.cancel});
   auto device = open_backend(name, run.options.backend);
   if (!device) return lose(run, name, device.error(), nullptr);
   while (const SuiteTask* task = take_next(run)) {

@@ -10,6 +10,8 @@
 #include <cupilot/parts/host.hpp>
 #include <cupilot/wisdom.hpp>
 
+#include "base/stop.hpp"
+#include "evolution/run/waiting.hpp"
 #include "wisdom/regret.hpp"
 
 namespace cupilot {
@@ -237,6 +239,21 @@ void keep(WisdomEntry& entry, const std::vector<Found>& all, int fallback,
   }
 }
 
+// Work between the searches, of which the observer hears as a search's.
+class BetweenSearches {
+ public:
+  explicit BetweenSearches(SearchObserver* observer) : heartbeat_(real_host(), observer) {}
+  template <class Work>
+  auto during(const std::string& doing, Work work) {
+    heartbeat_.heard();
+    return aside(real_host(), heartbeat_, doing, spent_, work);
+  }
+
+ private:
+  Heartbeat heartbeat_;
+  Spending spent_;
+};
+
 std::string shape_text(const Task& task, std::size_t shape) {
   std::string text = fmt::format("shape {} of {}:", shape + 1, task.time_shapes.size());
   for (const auto& [axis, size] : task.time_shapes[shape].sizes)
@@ -248,8 +265,11 @@ std::string shape_text(const Task& task, std::size_t shape) {
 
 Result<WisdomEntry> evolve_portfolio(const Task& task, Backend& backend,
                                      const PortfolioOptions& options) {
+  const StopScope stoppable({options.evolve.cancel});
+  BetweenSearches between(options.evolve.observer);
   // First, since it may fail at once.
-  auto fallback = fallback_of(task, backend, options.evolve);
+  auto fallback = between.during("proving the kernel for all other shapes",
+                                 [&] { return fallback_of(task, backend, options.evolve); });
   if (!fallback) return fallback.error();
   if (!*fallback)
     notice(options,
@@ -273,7 +293,8 @@ Result<WisdomEntry> evolve_portfolio(const Task& task, Backend& backend,
   }
   WisdomEntry entry = entry_for(task, backend, options);
   for (const Workload& workload : task.time_shapes) {
-    auto shape = compare_at(task, workload, backend, all);
+    auto shape = between.during("comparing the kernels at each shape",
+                                [&] { return compare_at(task, workload, backend, all); });
     if (!shape) return shape.error();
     entry.shapes.push_back(std::move(*shape));
   }

@@ -58,6 +58,20 @@ std::vector<std::string> kernels_of(const WisdomEntry& entry) {
 
 }  // namespace
 
+TEST_CASE("a cancelled portfolio proves no fallback", "[wisdom]") {
+  const auto backend = open_backend("virtual:h200", testing::kept_images());
+  REQUIRE(backend);
+  const Folder folder;
+  std::atomic<bool> cancel{true};
+  Listener listener;
+  PortfolioOptions options = options_in(folder, listener);
+  options.evolve.cancel = &cancel;
+  const auto stopped = evolve_portfolio(small_task(), **backend, options);
+  REQUIRE_FALSE(stopped);
+  CHECK(stopped.error().message.ends_with("stopped before it ended"));
+  CHECK(listener.notices.empty());
+}
+
 TEST_CASE("a portfolio serves each of its shapes, and goes on where it was stopped",
           "[wisdom][search]") {
   const auto backend = open_backend("virtual:h200", testing::kept_images());
