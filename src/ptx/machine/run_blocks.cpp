@@ -150,7 +150,11 @@ std::vector<Worker> run_blocks(LaunchContext& context) {
   ClusterQueue queue(*context.launch, context.cluster, *context.options);
   const std::uint32_t threads = threads_for(context, queue);
   if (threads <= 1) return run_on(context, 1, queue);
+  // Keeping and watching hundreds of megabytes takes a good part of a second each.
+  const auto stopped = [&context] { return context.stopped = context.options->stop.wanted(); };
+  if (stopped()) return {};
   const DeviceMemory::Kept kept = context.memory->keep();
+  if (stopped()) return {};
   context.memory->watch_readers(true);
   context.program->constants.watch_readers(true);
   std::vector<Worker> workers = run_on(context, threads, queue);
