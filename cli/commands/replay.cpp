@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include <cupilot/evolve.hpp>
-#include <cupilot/parts/replay.hpp>
 #include <cupilot/parts/run_report.hpp>
 
 #include "commands/verbs.hpp"

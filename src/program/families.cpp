@@ -11,7 +11,7 @@
 
 #include "base/embedded.hpp"
 #include "pool/practice.hpp"
-#include "program/hooks.hpp"
+#include "program/hooks/write.hpp"
 #include "program/part_task.hpp"
 #include "program/recipe.hpp"
 #include "strategy/technique_rows.hpp"

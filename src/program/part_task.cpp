@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "program/hooks/renaming.hpp"
 #include "program/recipe.hpp"
-#include "program/renaming.hpp"
 #include "task/identifiers.hpp"
 #include "task/operators.hpp"
 #include "task/prepared.hpp"

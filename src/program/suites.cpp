@@ -20,7 +20,7 @@ std::span<const EmbeddedFile> suite_files();
 
 namespace {
 
-struct SuiteRow {
+struct TaskRow {
   std::string id, title, structure, note, apart;
   const Json* task = nullptr;
   std::optional<Precision> also{};  // class in which the task is searched too
@@ -28,7 +28,7 @@ struct SuiteRow {
 struct SuiteFile {
   Json json;
   std::string origin, name, source;
-  std::vector<SuiteRow> rows;
+  std::vector<TaskRow> rows;
   std::vector<SuiteGap> skipped;
 };
 
@@ -42,9 +42,9 @@ std::optional<Precision> read_also(JsonObject& object) {
   return precision;
 }
 
-SuiteRow read_suite_row(JsonFaults& faults, const Json& json, const std::string& where) {
+TaskRow read_suite_row(JsonFaults& faults, const Json& json, const std::string& where) {
   JsonObject object(faults, json, where);
-  SuiteRow row;
+  TaskRow row;
   row.id = object.text("id", true);
   row.title = object.text("title", true);
   row.structure = object.text("structure", false);
@@ -142,7 +142,7 @@ Error unknown_row(const SuiteFile& suite, const std::string& id) {
 
 // The row's task with its sizes, in `precision` where one is given; neither completed nor
 // validated.
-Result<Task> read_suite_task(const SuiteFile& suite, const SuiteRow& row,
+Result<Task> read_suite_task(const SuiteFile& suite, const TaskRow& row,
                              std::optional<Precision> precision = {}) {
   Json json = {{"cupilot_task", 2}};
   json.update(*row.task);
@@ -223,7 +223,7 @@ Result<Suite> load_suite(std::string_view name) {
   auto file = find_suite(name);
   if (!file) return file.error();
   Suite suite{.name = file->name, .source = file->source, .skipped = file->skipped};
-  const auto add = [&](std::vector<SuiteTask>& tasks, const SuiteRow& row, const std::string& word,
+  const auto add = [&](std::vector<SuiteTask>& tasks, const TaskRow& row, const std::string& word,
                        std::optional<Precision> precision) -> Result<void> {
     auto task = read_suite_task(*file, row, precision);
     if (!task) return task.error();
@@ -231,7 +231,7 @@ Result<Suite> load_suite(std::string_view name) {
     tasks.push_back({word, row.title, row.structure, row.note, row.apart, std::move(*task)});
     return {};
   };
-  for (const SuiteRow& row : file->rows) {
+  for (const TaskRow& row : file->rows) {
     const std::string word = file->name + "/" + row.id;
     if (auto added = add(suite.tasks, row, word, {}); !added) return added.error();
     if (!row.also) continue;
@@ -250,7 +250,7 @@ Result<Task> task_from_suite(const std::vector<std::string>& words) {
   const std::size_t at = typed.find('@');
   const std::string id = typed.substr(0, at);
   const auto row = std::find_if(file->rows.begin(), file->rows.end(),
-                                [&](const SuiteRow& one) { return one.id == id; });
+                                [&](const TaskRow& one) { return one.id == id; });
   if (row == file->rows.end()) return unknown_row(*file, id);
   std::optional<Precision> precision;
   if (at != std::string::npos) {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <cupilot/parts/suite_run.hpp>
+#include <cupilot/parts/suite.hpp>
 
 #include "base/json.hpp"
 

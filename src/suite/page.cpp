@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <cupilot/parts/contestants.hpp>
-#include <cupilot/parts/suite_run.hpp>
+#include <cupilot/parts/suite.hpp>
 
 #include "base/embedded.hpp"
 

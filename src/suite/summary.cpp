@@ -5,7 +5,7 @@
 #include <map>
 
 #include <cupilot/parts/contestants.hpp>
-#include <cupilot/parts/suite_run.hpp>
+#include <cupilot/parts/suite.hpp>
 
 namespace cupilot {
 namespace {

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include <cupilot/parts/suite_run.hpp>
+#include <cupilot/parts/suite.hpp>
 
 #include "catch.hpp"
 

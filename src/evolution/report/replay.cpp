@@ -1,4 +1,4 @@
-#include <cupilot/parts/replay.hpp>
+#include <cupilot/parts/run_report.hpp>
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,5 @@
 // Calls of functions, and local memory that is taken while a thread runs.
-#include "ptx/machine/call.hpp"
+#include "ptx/machine/decode.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "ptx/machine/contiguous.hpp"
+#include "ptx/machine/memory.hpp"
 
 #include <bit>
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "ptx/machine/call.hpp"
+#include "ptx/machine/decode.hpp"
 #include "ptx/machine/members.hpp"
 #include "ptx/machine/memory.hpp"
 #include "ptx/machine/mixed.hpp"

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <cupilot/parts/rejection.hpp>
 
-#include "ptx/machine/aligned.hpp"
+#include "ptx/machine/shared_layout.hpp"
 #include "ptx/syntax/flow.hpp"
 
 namespace cupilot::ptx {

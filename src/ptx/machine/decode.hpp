@@ -123,4 +123,11 @@ void run_branch(Lanes& lanes, const Step& step);
 void run_leave(Lanes& lanes, const Step& step);
 void run_mma(Lanes& lanes, const Step& step);
 
+// Calls and the stack of local memory.
+// Lanes that wait for others, taken up again at `entry.pc`.
+void push(Warp& warp, const Step& step, StackEntry entry);
+bool decode_call(Decoder& d, Step& step);
+// alloca, stacksave, stackrestore.
+bool decode_stack(Decoder& d, Step& step);
+
 }  // namespace cupilot::ptx

@@ -1,6 +1,6 @@
 // Global, local and parameter memory, and the choice between the spaces.
+#include "ptx/machine/memory.hpp"
 #include "ptx/machine/block_order.hpp"
-#include "ptx/machine/contiguous.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 #include <cupilot/parts/rejection.hpp>
 
-#include "ptx/machine/aligned.hpp"
 #include "ptx/machine/cluster.hpp"
 #include "ptx/machine/decode.hpp"
+#include "ptx/machine/shared_layout.hpp"
 #include "ptx/syntax/flags.hpp"
 
 namespace cupilot::ptx {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "ptx/machine/aligned.hpp"
 #include "ptx/machine/machine.hpp"
 
 namespace cupilot::ptx {

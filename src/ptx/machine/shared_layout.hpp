@@ -8,6 +8,11 @@
 
 namespace cupilot::ptx {
 
+// The first multiple of `align` that is not below `value`.
+inline std::uint64_t aligned(std::uint64_t value, std::uint64_t align) {
+  return (value + align - 1) / align * align;
+}
+
 // Offsets from shared_base.
 struct SharedExtent {
   std::uint32_t variables = 0;   // the end of the last

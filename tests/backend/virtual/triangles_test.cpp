@@ -1,5 +1,5 @@
 // Products of triangles: slabs along k that hold only zeros are left out, and nothing else is.
-#include "program/product.hpp"
+#include "program/hooks/product.hpp"
 
 #include "support/graph.hpp"
 #include "task/content.hpp"

@@ -1,4 +1,4 @@
-#include <cupilot/parts/replay.hpp>
+#include <cupilot/parts/run_report.hpp>
 
 #include "catch.hpp"
 #include "evolution/support.hpp"

@@ -1,4 +1,4 @@
-#include "program/affine.hpp"
+#include "program/hooks/affine.hpp"
 
 #include <map>
 

@@ -1,5 +1,5 @@
 // Passes over a row's elements: which folds share one, and the floats that a thread keeps of each.
-#include "program/passes.hpp"
+#include "program/hooks/passes.hpp"
 
 #include "catch.hpp"
 #include "support/graph.hpp"

@@ -1,11 +1,11 @@
-#include "program/local_text.hpp"
+#include "program/hooks/local_text.hpp"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "program/call_text.hpp"
+#include "program/hooks/call_text.hpp"
 #include "task/identifiers.hpp"
 #include "task/rules/apply.hpp"
 

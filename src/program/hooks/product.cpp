@@ -1,9 +1,9 @@
-#include "program/product.hpp"
+#include "program/hooks/product.hpp"
 
 #include <algorithm>
 #include <vector>
 
-#include "program/call_text.hpp"
+#include "program/hooks/call_text.hpp"
 #include "task/identifiers.hpp"
 #include "task/rules/apply.hpp"
 

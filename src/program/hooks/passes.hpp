@@ -5,7 +5,7 @@
 
 #include <cupilot/task.hpp>
 
-#include "program/graph_site.hpp"
+#include "program/hooks/graph_site.hpp"
 
 namespace cupilot {
 

@@ -1,4 +1,4 @@
-#include "program/hooks.hpp"
+#include "program/hooks/write.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
-#include "program/graph_site.hpp"
-#include "program/graph_text.hpp"
-#include "program/passes.hpp"
-#include "program/product.hpp"
-#include "program/renaming.hpp"
+#include "program/hooks/graph_site.hpp"
+#include "program/hooks/graph_text.hpp"
+#include "program/hooks/passes.hpp"
+#include "program/hooks/product.hpp"
+#include "program/hooks/renaming.hpp"
 #include "task/identifiers.hpp"
 #include "task/rules/apply.hpp"
 

@@ -1,4 +1,4 @@
-#include "program/passes.hpp"
+#include "program/hooks/passes.hpp"
 
 #include <algorithm>
 #include <set>

@@ -1,11 +1,11 @@
-#include "program/graph_site.hpp"
+#include "program/hooks/graph_site.hpp"
 
 #include <algorithm>
 #include <map>
 
 #include <fmt/format.h>
 
-#include "program/call_text.hpp"
+#include "program/hooks/call_text.hpp"
 #include "task/identifiers.hpp"
 #include "task/rules/apply.hpp"
 

@@ -1,4 +1,4 @@
-#include "program/contraction_text.hpp"
+#include "program/hooks/contraction_text.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "program/stage_text.hpp"
+#include "program/hooks/stage_text.hpp"
 
 #include <algorithm>
 #include <array>

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "program/call_text.hpp"
-#include "program/contraction_text.hpp"
+#include "program/hooks/call_text.hpp"
+#include "program/hooks/contraction_text.hpp"
 #include "task/identifiers.hpp"
 #include "task/rules/apply.hpp"
 

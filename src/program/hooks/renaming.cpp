@@ -1,4 +1,4 @@
-#include "program/renaming.hpp"
+#include "program/hooks/renaming.hpp"
 
 #include <optional>
 #include <span>

@@ -1,12 +1,12 @@
-#include "program/tile_text.hpp"
+#include "program/hooks/tile_text.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 
 #include <fmt/format.h>
 
-#include "program/affine.hpp"
-#include "program/call_text.hpp"
+#include "program/hooks/affine.hpp"
+#include "program/hooks/call_text.hpp"
 #include "task/identifiers.hpp"
 #include "task/rules/apply.hpp"
 

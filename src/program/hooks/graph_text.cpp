@@ -1,4 +1,4 @@
-#include "program/graph_text.hpp"
+#include "program/hooks/graph_text.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
-#include "program/contraction_text.hpp"
-#include "program/local_text.hpp"
-#include "program/passes.hpp"
-#include "program/stage_text.hpp"
-#include "program/tile_text.hpp"
+#include "program/hooks/contraction_text.hpp"
+#include "program/hooks/local_text.hpp"
+#include "program/hooks/passes.hpp"
+#include "program/hooks/stage_text.hpp"
+#include "program/hooks/tile_text.hpp"
 #include "task/identifiers.hpp"
 
 namespace cupilot {

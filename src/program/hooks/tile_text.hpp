@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "program/graph_text.hpp"
-#include "program/stage_text.hpp"
+#include "program/hooks/graph_text.hpp"
+#include "program/hooks/stage_text.hpp"
 
 namespace cupilot {
 

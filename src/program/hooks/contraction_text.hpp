@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "program/affine.hpp"
-#include "program/graph_text.hpp"
-#include "program/stage_text.hpp"
+#include "program/hooks/affine.hpp"
+#include "program/hooks/graph_text.hpp"
+#include "program/hooks/stage_text.hpp"
 
 namespace cupilot {
 

@@ -1,5 +1,5 @@
 // Products of matrices within graphs: what is found, and what is none.
-#include "program/product.hpp"
+#include "program/hooks/product.hpp"
 
 #include "catch.hpp"
 #include "support/graph.hpp"
