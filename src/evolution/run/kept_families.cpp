@@ -1,9 +1,13 @@
 #include "evolution/run/kept_families.hpp"
 
+#include <fmt/core.h>
+
 #include "base/json.hpp"
 
 namespace cupilot {
 namespace {
+
+constexpr int families_version = 1;
 
 std::string families_path(const std::string& run_dir) { return run_dir + "/families.json"; }
 
@@ -16,7 +20,7 @@ Result<void> keep_families(Host& host, const std::string& run_dir, const Familie
       kept.push_back({{"name", family.name}, {"origin", family.origin}, {"texts", family.texts}});
   }
   if (kept.empty()) return {};
-  const OrderedJson json = {{"cupilot_families", 1}, {"families", std::move(kept)}};
+  const OrderedJson json = {{"cupilot_families", families_version}, {"families", std::move(kept)}};
   const std::string text = json.dump(1, ' ', false, OrderedJson::error_handler_t::replace);
   return host.write_file_atomically(families_path(run_dir), text + "\n", true);
 }
@@ -30,6 +34,10 @@ Result<Families> kept_families(Host& host, const std::string& run_dir, const Fam
   if (!text) return text.error();
   try {
     const OrderedJson whole = OrderedJson::parse(*text);
+    if (const int of = whole.at("cupilot_families").get<int>(); of != families_version)
+      return Error{ErrorCode::usage,
+                   fmt::format("{}: version {}, not {}", path, of, families_version),
+                   "give the families again, or begin a new run"};
     for (const OrderedJson& one : whole.at("families")) {
       auto family = family_from(one.at("name").get<std::string>(),
                                 one.at("texts").get<std::map<std::string, std::string>>());
