@@ -141,6 +141,7 @@ Result<std::vector<BenchRow>> time_all(const Task& task, Backend& backend, const
 }  // namespace
 
 int bench_command(const KernelFlags& flags) {
+  const Ticker waiting = tell_waits("proving and timing");
   const Result<std::unique_ptr<Backend>> backend =
       open_proving_device(flags.common.device, "bench");
   if (!backend) return fail(backend.error(), flags.common.json);

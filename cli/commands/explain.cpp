@@ -95,6 +95,7 @@ int explain_command(const ExplainFlags& flags) {
     screen = std::move(*opened);
     options.screen = screen.get();
   }
+  const Ticker waiting = tell_waits("taking techniques away");
   const Result<Explanation> all = explain(flags.dir, **backend, options);
   if (!all) return fail(all.error(), flags.common.json);
   if (flags.common.json) {

@@ -37,6 +37,7 @@ int profile_command(const KernelFlags& flags) {
   if (!backend) return fail(backend.error(), json);
   Result<OwnKernel> kernel = open_kernel(flags.files.front(), flags, (*backend)->device());
   if (!kernel) return fail(kernel.error(), json);
+  const Ticker waiting = tell_waits("profiling " + kernel->path);
   Attempt<CompiledKernel> compiled = (*backend)->compile(kernel->source);
   if (compiled.is_error()) return fail(compiled.error(), json);
   if (compiled.is_rejected()) return say_refused(*kernel, compiled.rejected(), **backend, json);

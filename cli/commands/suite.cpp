@@ -10,7 +10,7 @@
 #include <thread>
 
 #include <cupilot/parts/host.hpp>
-#include <cupilot/parts/suite_run.hpp>
+#include <cupilot/parts/suite.hpp>
 
 #include "commands/verbs.hpp"
 #include "device.hpp"
@@ -200,6 +200,7 @@ int suite_command(const SuiteFlags& flags) {
       fmt::format("cupilot: stopped\n  next: the same command goes on in {0} where it stopped; "
                   "`cupilot suite --run {0}` shows what has ended\n",
                   flags.run_dir));
+  const Ticker waiting = tell_waits("searching " + flags.suite);
   return finish_suite(run_suite(options), flags);
 }
 

@@ -110,6 +110,7 @@ int sanitize_command(const KernelFlags& flags) {
   if (!backend) return fail(backend.error(), json);
   const Result<OwnKernel> kernel = open_kernel(flags.files.front(), flags, (*backend)->device());
   if (!kernel) return fail(kernel.error(), json);
+  const Ticker waiting = tell_waits("running " + kernel->path);
   return verify_safety(**backend, *kernel, seeds, json);
 }
 
@@ -118,6 +119,7 @@ int verify_command(const KernelFlags& flags) {
   Result<std::unique_ptr<Backend>> backend =
       open_own_device(flags.common.device, "verify", rules_of(flags));
   if (!backend) return fail(backend.error(), flags.common.json);
+  const Ticker waiting = tell_waits("proving " + flags.files.front());
   if (flags.files.front().ends_with(".json")) return verify_strategy(**backend, flags);
   Result<OwnKernel> kernel = open_kernel(flags.files.front(), flags, (*backend)->device());
   if (!kernel) return fail(kernel.error(), flags.common.json);

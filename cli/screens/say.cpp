@@ -172,6 +172,13 @@ std::string activity_line(const Activity& activity) {
   return text;
 }
 
+Ticker tell_waits(std::string doing) {
+  const std::chrono::milliseconds every(static_cast<int>(1000 * activity_seconds));
+  return {every, [doing = std::move(doing)](double seconds) {
+            show(stderr, activity_line({doing, seconds, seconds, 0}) + "\n");
+          }};
+}
+
 std::string stopped_text(const std::string& run_dir) {
   return fmt::format(
       "cupilot: stopped; what was in flight is dropped\n  next: `cupilot resume {}` goes on as if "

@@ -8,6 +8,8 @@
 #include <cupilot/evolve.hpp>
 #include <cupilot/result.hpp>
 
+#include "screens/ticker.hpp"
+
 namespace cupilot::cli {
 
 // Message and next step on standard error, and with `json` the object of an error on standard
@@ -27,6 +29,8 @@ std::string generation_line(const Progress& progress, Provenance provenance, boo
 std::string refusal_text(const Refusal& refusal);
 // Names the work that a run waits for.
 std::string activity_line(const Activity& activity);
+// Says on standard error, every activity_seconds while it lives, that a verb still works.
+Ticker tell_waits(std::string doing);
 // Says that the program leaves its work where it stands.
 std::string stopped_text(const std::string& run_dir);
 

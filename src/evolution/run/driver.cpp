@@ -67,7 +67,7 @@ bool is_faster(const Candidate& candidate, const std::optional<Candidate>& leade
 }  // namespace
 
 Driver::Driver(RunContext context, const EvolveOptions& options, std::optional<Journal> journal,
-               double began)
+               double began, const Heartbeat& heartbeat)
     : context_(std::move(context)),
       options_(options),
       host_(options.host != nullptr ? *options.host : real_host()),
@@ -76,7 +76,7 @@ Driver::Driver(RunContext context, const EvolveOptions& options, std::optional<J
       pipe_{context_.task, context_.backend, context_.writer, options.search.seed, context_.screen},
       started_(began),
       counting_(host_, context_.backend->provenance(), began),
-      heartbeat_(host_, options.observer),
+      heartbeat_(heartbeat),
       idle_limit_(host_, options.model_patience, options.cancel),
       ledger_(options.search.max_evaluations),
       known_(options.search.steering.code_crossover),

@@ -37,7 +37,7 @@ class Driver {
  public:
   // `began`: the beginning of the run's seconds, by the host's clock.
   Driver(RunContext context, const EvolveOptions& options, std::optional<Journal> journal,
-         double began);
+         double began, const Heartbeat& heartbeat);
 
   // Before run(): either measures the baselines anew or takes what a journal holds.
   Result<void> begin();

@@ -103,9 +103,8 @@ EvolveOptions without_a_pool_named_off(EvolveOptions options) {
 
 // A task whose own check cannot tell right from wrong is not searched, unless `how` allows it.
 Result<void> prove_the_check(RunContext& context, const EvolveOptions& options,
-                             const KernelRun& how) {
+                             const KernelRun& how, Heartbeat& heartbeat) {
   if (context.checker == nullptr) return {};
-  Heartbeat heartbeat(host_of(options), options.observer);
   Spending spent;
   auto power = aside(host_of(options), heartbeat, "trying the task's own check", spent,
                      [&] { return check_power(context.task, *context.checker); });
@@ -123,12 +122,16 @@ Result<void> prove_the_check(RunContext& context, const EvolveOptions& options,
 
 // Before anything is spent: the contestants that the champion is to be timed against are there.
 // What they take to begin is none of the run's seconds, and is returned.
-Result<double> open_contestants(const Task& task, Backend& backend, const EvolveOptions& options) {
+Result<double> open_contestants(const Task& task, Backend& backend, const EvolveOptions& options,
+                                Heartbeat& heartbeat) {
   const double began = host_of(options).monotonic_seconds();
   if (auto known = check_contestants(options.against); !known) return known.error();
   for (const std::string& name : options.against) {
     if (!why_not(name, task).empty()) continue;
-    if (auto says = backend.inspector().contestant(name); !says) return says.error();
+    Spending spent;
+    auto says = aside(host_of(options), heartbeat, "opening " + name, spent,
+                      [&] { return backend.inspector().contestant(name); });
+    if (!says) return says.error();
   }
   return options.against.empty() ? 0.0 : host_of(options).monotonic_seconds() - began;
 }
@@ -164,14 +167,17 @@ double beginning(const EvolveOptions& options) {
 Result<EvolveReport> begin_run(const Task& task, Backend& backend, const EvolveOptions& options,
                                const KernelRun& how) {
   if (auto held = check_memory(task, backend.device()); !held) return held.error();
-  const auto opening = open_contestants(task, backend, options);
+  Heartbeat heartbeat(host_of(options), options.observer, beginning(options));
+  const auto opening = open_contestants(task, backend, options, heartbeat);
   if (!opening) return opening.error();
   const double began = beginning(options);
+  heartbeat.began(began);
   auto context = open_context(task, backend, options);
   if (!context) return context.error();
   context->notices.insert(context->notices.end(), how.notices.begin(), how.notices.end());
   // A cancelled run has not tried its check, and ends as it begins.
-  if (auto able = prove_the_check(*context, options, how); !able && !is_cancelled(options))
+  if (auto able = prove_the_check(*context, options, how, heartbeat);
+      !able && !is_cancelled(options))
     return able.error();
   std::optional<Journal> journal;
   if (!options.run_dir.empty()) {
@@ -183,7 +189,7 @@ Result<EvolveReport> begin_run(const Task& task, Backend& backend, const EvolveO
     if (auto kept = keep_families(host_of(options), options.run_dir, options.families); !kept)
       return kept.error();
   }
-  Driver driver(std::move(*context), options, std::move(journal), began);
+  Driver driver(std::move(*context), options, std::move(journal), began, heartbeat);
   driver.spent_on_contestants(*opening);
   if (auto begun = driver.begin(); !begun) return begun.error();
   return driver.run();
@@ -260,7 +266,8 @@ Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint
     state->end.reset();
   }
   EvolveOptions all = as_recorded(host, state->header, options, run_dir);
-  const auto opening = open_contestants(state->task, backend, all);
+  Heartbeat heartbeat(host_of(all), all.observer, began);
+  const auto opening = open_contestants(state->task, backend, all, heartbeat);
   if (!opening) return opening.error();
   auto families = kept_families(host, run_dir, options.families);
   if (!families) return families.error();
@@ -281,7 +288,8 @@ Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint
   if (!learnt) return learnt.error();
   state->events.erase(state->events.begin(), state->events.begin() + static_cast<std::ptrdiff_t>(
                                                                          opened->decisions_before));
-  Driver driver(std::move(*context), all, std::move(opened->journal), began + *opening);
+  heartbeat.began(began + *opening);
+  Driver driver(std::move(*context), all, std::move(opened->journal), began + *opening, heartbeat);
   driver.spent_on_contestants(*opening);
   auto restored = driver.restore(*state, opened->matches ? &*checkpoint : nullptr);
   if (!restored) return std::move(restored.error()).while_doing(run_dir);

@@ -177,8 +177,9 @@ Result<std::int64_t> record_landscape(const Task& task, Backend& backend, const 
   if (!context) return context.error();
   auto begun = begin_or_go_on(dir, *context->task, backend, options);
   if (!begun) return begun.error();
-  Driver driver(std::move(*context), options, std::move(begun->journal),
-                real_host().monotonic_seconds());
+  const double began = real_host().monotonic_seconds();
+  Driver driver(std::move(*context), options, std::move(begun->journal), began,
+                Heartbeat(real_host(), options.observer, began));
   if (!begun->earlier) {
     if (auto done = driver.begin(); !done) return done.error();
   } else {

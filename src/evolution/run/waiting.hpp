@@ -21,9 +21,12 @@ inline constexpr double wait_seconds = 0.05;  // between looks at the clock and 
 // Tells an observer what a run waits for, every activity_seconds in which it heard nothing else.
 class Heartbeat {
  public:
-  Heartbeat(Host& host, SearchObserver* observer)
-      : host_(host), observer_(observer), started_(host.monotonic_seconds()), heard_(started_) {}
+  // `began`: when the run's seconds did, by the host's clock.
+  Heartbeat(Host& host, SearchObserver* observer, double began)
+      : host_(host), observer_(observer), started_(began), heard_(host.monotonic_seconds()) {}
 
+  // The run's seconds began later than was said.
+  void began(double seconds) { started_ = seconds; }
   // The observer heard something now.
   void heard() { heard_ = host_.monotonic_seconds(); }
   bool is_due() const {

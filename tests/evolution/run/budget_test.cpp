@@ -34,10 +34,26 @@ struct Listener : SearchObserver {
     last_activity = host.monotonic_seconds();
     hear();
     activities += activity.doing + "\n";
+    wall_seconds = activity.wall_seconds;
   }
   SimHost& host;
-  double last = 0, longest = 0, last_activity = 0, closest = 1e9;
+  double last = 0, longest = 0, last_activity = 0, closest = 1e9, wall_seconds = 0;
   std::string notices, activities;
+};
+
+// Its contestant takes long to say what it is.
+class SlowContestant : public Hooked {
+ public:
+  SlowContestant(std::unique_ptr<Backend> inner, SimHost& host)
+      : Hooked(std::move(inner)), host_(host) {}
+  Result<std::string> contestant(const std::string& name) override {
+    host_.spend(opening);
+    return name;
+  }
+  double opening = 25;
+
+ private:
+  SimHost& host_;
 };
 
 // Real threads, on a clock that moves only as the device works.
@@ -220,7 +236,7 @@ TEST_CASE("the seconds of a run hold what follows the search", "[long]") {
 TEST_CASE("something is heard every ten seconds, whatever takes long") {
   const TempDir dir;
   SimHost host(Rng(1));
-  Hooked device(fake_device(write_landscape(dir)));
+  SlowContestant device(fake_device(write_landscape(dir)), host);
   device.on_run = [&](const CompiledKernel&, TrialReport&) { host.spend(200); };
   device.on_measure = [&](std::span<const Subject>, std::vector<SubjectReport>&) {
     host.spend(35);
@@ -229,10 +245,13 @@ TEST_CASE("something is heard every ten seconds, whatever takes long") {
   EvolveOptions options = small_run("", 6);
   options.host = &host;
   options.observer = &listener;
+  options.seconds_before = 70;
+  options.against = {"torch"};
   REQUIRE_OK(evolve(Task{}, device, options));
   CHECK(listener.longest <= 10);
+  CHECK(listener.wall_seconds == Approx(70 + listener.last_activity - device.opening));
   CHECK(listener.closest >= activity_seconds);
-  for (const char* doing : {"timing the baselines", "proving", "confirming #"}) {
+  for (const char* doing : {"opening torch", "timing the baselines", "proving", "confirming #"}) {
     INFO(doing);
     CHECK(listener.activities.find(doing) != std::string::npos);
   }
