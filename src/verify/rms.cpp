@@ -25,23 +25,34 @@ struct Size {
   double rms() const { return count == 0 ? 0.0 : std::sqrt(squares / static_cast<double>(count)); }
 };
 
+// Elements of a line, or of some short ones.
+struct Group {
+  std::int64_t first = 0, count = 0;
+};
+
+struct Sizes {
+  Size error, honest, value;
+};
+
 class Judge {
  public:
   Judge(const HonestOutput& output, std::span<const double> got) : output_(output), got_(got) {}
 
   RmsVerdict run() {
     const auto count = static_cast<std::int64_t>(output_.want.size());
-    judge(0, count, whole_factor, -1, false);
+    judge_whole();
     const std::int64_t line = std::max<std::int64_t>(1, output_.line);
     const std::int64_t lines = (least_for_rms + line - 1) / line;
     const std::int64_t group = lines * line;
+    std::vector<Group> groups;
     for (std::int64_t first = 0; first < count; first += group) {
       // The rest of a group goes with the one before it.
       const bool last = count - first < 2 * group;
-      const std::int64_t size = last ? count - first : group;
-      judge(first, size, line_factor, first, true);
+      groups.push_back({first, last ? count - first : group});
       if (last) break;
     }
+    const double usual = usual_error(groups);
+    for (const Group& one : groups) judge_line(one, usual);
     return verdict_;
   }
 
@@ -64,23 +75,55 @@ class Judge {
     return *place;
   }
 
-  void judge(std::int64_t first, std::int64_t count, double factor, std::int64_t named,
-             bool largest) {
-    const double limit = limit_of(first, count);
-    Size error, honest, value;
-    for (std::int64_t i = first; i < first + count; ++i) {
+  Sizes sizes_of(const Group& group) const {
+    const double limit = limit_of(group.first, group.count);
+    Sizes out;
+    for (std::int64_t i = group.first; i < group.first + group.count; ++i) {
       const auto at = static_cast<std::size_t>(i);
       if (!is_looked_at(at)) continue;
       const bool in_rms = output_.err0[at] <= limit;
-      error.add(got_[at] - output_.want[at], in_rms);
-      honest.add(output_.err0[at], in_rms);
-      value.add(output_.want[at], in_rms);
+      out.error.add(got_[at] - output_.want[at], in_rms);
+      out.honest.add(output_.err0[at], in_rms);
+      out.value.add(output_.want[at], in_rms);
     }
-    const auto granted = [&](double size) { return output_.per_value * size + output_.tiny; };
-    note(error.rms(), factor * honest.rms() + granted(value.rms()), named, count, "rms");
-    if (!largest) return;
-    note(error.largest, largest_factor * honest.largest + granted(value.largest), named, count,
-         "largest");
+    return out;
+  }
+
+  // The honest error beside the line's values that one line in ten exceeds.
+  double usual_error(const std::vector<Group>& groups) const {
+    std::vector<double> errors;
+    for (const Group& one : groups) {
+      const Sizes sizes = sizes_of(one);
+      if (sizes.honest.rms() > 0 && sizes.value.rms() > 0)
+        errors.push_back(sizes.honest.rms() / sizes.value.rms());
+    }
+    if (errors.empty()) return 0;
+    const auto place = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() * 9 / 10);
+    std::nth_element(errors.begin(), place, errors.end());
+    return *place;
+  }
+
+  double granted(double size) const { return output_.per_value * size + output_.tiny; }
+
+  void judge_whole() {
+    const Group all{0, static_cast<std::int64_t>(output_.want.size())};
+    const Sizes sizes = sizes_of(all);
+    note(sizes.error.rms(), whole_factor * sizes.honest.rms() + granted(sizes.value.rms()), -1,
+         all.count, "rms");
+  }
+
+  // A line's errors depend on one another where it has one mean or one sum, so that all honest
+  // executions may happen to err little there: then what other lines err counts.
+  void judge_line(const Group& line, double usual) {
+    const Sizes sizes = sizes_of(line);
+    note(sizes.error.rms(),
+         line_factor * std::max(sizes.honest.rms(), usual * sizes.value.rms()) +
+             granted(sizes.value.rms()),
+         line.first, line.count, "rms");
+    note(sizes.error.largest,
+         largest_factor * std::max(sizes.honest.largest, usual * sizes.value.largest) +
+             granted(sizes.value.largest),
+         line.first, line.count, "largest");
   }
 
   void note(double error, double allowed, std::int64_t first, std::int64_t count,

@@ -62,6 +62,19 @@ TEST_CASE("a line may err four times as much, an element eight times") {
   CHECK(element.first == 64);
 }
 
+TEST_CASE("a line on which honest executions happen to err little may err as others do") {
+  Output out = with_errors(1, 16);
+  for (std::size_t i = 32; i < 48; ++i) {
+    const double usual = out.err0[i];
+    out.err0[i] /= 64;
+    out.got[i] = out.want[i] + usual;
+  }
+  CHECK(out.judged().ok);
+  for (std::size_t i = 32; i < 48; ++i) out.got[i] = out.want[i] + 900 * unit * (1 + i % 2);
+  CHECK_FALSE(out.judged().ok);
+  CHECK(out.judged().first == 32);
+}
+
 TEST_CASE("one element of sixteen, with the largest honest error, outweighs no others") {
   Output out = with_errors(1);
   out.err0[7] = 1e6 * unit;
