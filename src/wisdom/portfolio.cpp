@@ -242,7 +242,8 @@ void keep(WisdomEntry& entry, const std::vector<Found>& all, int fallback,
 // Work between the searches, of which the observer hears as a search's.
 class BetweenSearches {
  public:
-  explicit BetweenSearches(SearchObserver* observer) : heartbeat_(real_host(), observer, real_host().monotonic_seconds()) {}
+  explicit BetweenSearches(SearchObserver* observer)
+      : heartbeat_(real_host(), observer, real_host().monotonic_seconds()) {}
   template <class Work>
   auto during(const std::string& doing, Work work) {
     heartbeat_.heard();

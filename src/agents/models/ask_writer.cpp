@@ -126,8 +126,7 @@ std::string needed_headers(const WriterBrief& brief, std::vector<std::string> na
     needed.push_back(std::move(name));
   }
   const std::string text = outlines_of(needed);
-  return text.empty() ? text
-                      : "Further device headers:\n\n" + text + "\n";
+  return text.empty() ? text : "Further device headers:\n\n" + text + "\n";
 }
 
 }  // namespace
