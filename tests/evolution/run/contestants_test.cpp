@@ -77,7 +77,7 @@ TEST_CASE("a resumed run meets the contestants that it began with", "[threads]")
   CHECK(find(*report, "torch") != nullptr);
 }
 
-TEST_CASE("contestants that cannot take part are refused before anything is spent") {
+TEST_CASE("contestants that cannot take part are refused before anything is spent", "[threads]") {
   struct Case {
     const char* name;
     ErrorCode code;
