@@ -47,16 +47,30 @@ std::string arrive(CudaDevice& device) {
 
 std::string renew(CudaDevice& device) { return said(device.renew()); }
 
-// `call` with the flags of a work that is cancelled a little later.
-std::string cancelled(CudaDevice& device, std::string (*call)(CudaDevice&)) {
+// The file that a fake worker leaves where it met its behaviour: "ROLE-STEP-WHAT".
+std::filesystem::path mark_of(const FakeWorker& fake, const std::string& behaviour) {
+  const std::size_t role = behaviour.find('-'), step = behaviour.find('-', role + 1);
+  return fake.folder / (behaviour + "." + behaviour.substr(0, role) + "." +
+                        behaviour.substr(role + 1, step - role - 1));
+}
+
+// `call` with the flags of a work that is cancelled a little after `mark` is there; `waited`: from
+// then on.
+std::string cancelled(CudaDevice& device, std::string (*call)(CudaDevice&),
+                      const std::filesystem::path& mark, Clock::duration& waited) {
   std::atomic<bool> cancel{false};
-  std::thread canceller([&cancel] {
+  Clock::time_point begin;
+  std::thread canceller([&] {
+    for (int i = 0; i < 1000 && !std::filesystem::exists(mark); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    begin = Clock::now();
     cancel = true;
   });
   const StopScope stop({&cancel});
   const std::string answer = call(device);
   canceller.join();
+  waited = Clock::now() - begin;
   return answer;
 }
 
@@ -79,9 +93,10 @@ TEST_CASE("no process of a device is waited for after a cancel, and none is blam
     const FakeWorker fake(row.behaviour);
     const auto device = fake.open({100, 100, 100, 100, 100});
     REQUIRE(device->trust({1}));
-    const auto begin = Clock::now();
-    CHECK(cancelled(*device, row.call) == stopped_error().message);
-    CHECK(Clock::now() - begin < std::chrono::seconds(1));
+    Clock::duration waited;
+    CHECK(cancelled(*device, row.call, mark_of(fake, row.behaviour), waited) ==
+          stopped_error().message);
+    CHECK(waited < std::chrono::seconds(1));
     // Later work finds the device in order where its processes are.
     if (std::string(row.behaviour).ends_with("-once")) CHECK(row.call(*device) == "done");
   }
