@@ -273,36 +273,46 @@ Strategy drawn(const Space& space, std::uint64_t key) {
   return strategy;
 }
 
+// A writer of GEMMs whose model stays silent, with all that it points to.
+struct GemmSeat {
+  explicit GemmSeat(const std::vector<std::string>& words) : task(*gemm_of(words)) {
+    ModelSeat seat;
+    seat.client = &model;
+    seat.task = TaskRef(task);
+    seat.device = &device;
+    writer = model_writer(seat, *templates);
+  }
+  DeviceSpec device = *chip("h200");
+  Task task;
+  std::unique_ptr<Space> space = std::move(*make_space(task, device, builtin_tunables()));
+  ScriptedChat model{[](const ChatRequest&) -> Result<ChatReply> { return silence(); }};
+  std::unique_ptr<KernelWriter> templates = template_writer(builtin_tunables()), writer;
+};
+
 }  // namespace
 
 TEST_CASE("in 50 calls for a GEMM prompts stay short and mostly the same", "[agents][prompt]") {
-  const DeviceSpec device = *chip("h200");
-  const auto task = gemm_of({"m=64", "n=64", "k=64"});
-  REQUIRE(task);
-  const auto space = make_space(*task, device, builtin_tunables());
-  REQUIRE(space);
-  ScriptedChat model{[](const ChatRequest&) -> Result<ChatReply> { return silence(); }};
-  const auto templates = template_writer(builtin_tunables());
-  ModelSeat seat;
-  seat.client = &model;
-  seat.task = TaskRef(*task);
-  seat.device = &device;
-  const auto writer = model_writer(seat, *templates);
-  const std::string head = strategist_head(*task, device, **space);
+  GemmSeat room({"m=64", "n=64", "k=64"});
+  const DeviceSpec& device = room.device;
+  const Task* const task = &room.task;
+  const auto& space = room.space;
+  ScriptedChat& model = room.model;
+  const auto& writer = room.writer;
+  const std::string head = strategist_head(*task, device, *space);
   for (std::uint64_t call = 0; call < 25; ++call) {
     StrategyBrief brief;
-    brief.space = space->get();
+    brief.space = space.get();
     brief.kind = BreedKind::cross;
     brief.parents = {individual(32, 5.5), individual(64, 4.4)};
     for (Individual& parent : brief.parents)
-      parent.strategy = drawn(**space, 2 * call + (parent.time_us > 5 ? 1 : 0));
+      parent.strategy = drawn(*space, 2 * call + (parent.time_us > 5 ? 1 : 0));
     // A run that grows by two kernels a question.
     for (std::uint64_t id = 0; id < 2 * call; ++id)
-      brief.history.push_back({id + 1, drawn(**space, 500 + id),
+      brief.history.push_back({id + 1, drawn(*space, 500 + id),
                                id % 4 == 0 ? 0 : 5.0 + static_cast<double>(id),
                                id % 4 == 0 ? "verify.bound" : ""});
     static_cast<void>(ask_strategist(model, head, brief, device, 2, "slot"));
-    const Strategy strategy = drawn(**space, 100 + call);
+    const Strategy strategy = drawn(*space, 100 + call);
     WriterBrief writing;
     writing.task = TaskRef(*task);
     writing.device = &device;
@@ -333,21 +343,15 @@ TEST_CASE("in 50 calls for a GEMM prompts stay short and mostly the same", "[age
 
 TEST_CASE("a writer with a base on tensor cores is asked in 14000 tokens on average",
           "[agents][prompt]") {
-  const DeviceSpec device = *chip("h200");
-  const auto task = gemm_of({"m=4096", "n=4096", "k=4096", "dtype=bf16"});
-  REQUIRE(task);
-  const auto space = make_space(*task, device, builtin_tunables());
-  REQUIRE(space);
-  ScriptedChat model{[](const ChatRequest&) -> Result<ChatReply> { return silence(); }};
-  const auto templates = template_writer(builtin_tunables());
-  ModelSeat seat;
-  seat.client = &model;
-  seat.task = TaskRef(*task);
-  seat.device = &device;
-  const auto writer = model_writer(seat, *templates);
+  GemmSeat room({"m=4096", "n=4096", "k=4096", "dtype=bf16"});
+  const DeviceSpec& device = room.device;
+  const Task* const task = &room.task;
+  const auto& space = room.space;
+  ScriptedChat& model = room.model;
+  const auto& writer = room.writer;
   double tokens = 0;
   for (std::uint64_t call = 0; call < 12; ++call) {
-    const Strategy strategy = drawn(**space, 900 + call);
+    const Strategy strategy = drawn(*space, 900 + call);
     WriterBrief writing;
     writing.task = TaskRef(*task);
     writing.device = &device;
