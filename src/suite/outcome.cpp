@@ -45,6 +45,10 @@ void take_champion(SuiteRow& row, const Task& task, const Backend& backend, cons
   row.time_us = accepted->measurement.time_us;
   row.datasheet_floor_us = accepted->verdict.floor_us;
   row.floor_us = sustained_floor_us(task, backend.device(), accepted->verification.proved);
+  // A short cut has a floor of its own.
+  if (const auto written = mean_floor(task, backend.device(), task.precision);
+      written && row.datasheet_floor_us < *written && task.time_shapes.size() == 1)
+    row.floor_us = row.datasheet_floor_us;
   row.rates =
       backend.device().ceilings.empty() ? backend.device().source : backend.device().ceilings;
   row.strategy = describe(best.candidate.strategy);

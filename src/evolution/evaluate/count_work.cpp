@@ -27,8 +27,7 @@ void add(Counts& sum, const Counts& launch) {
 }
 
 void overlay(Counts& counts, const std::vector<LaunchCounts>& launches) {
-  Counts sum;
-  for (const LaunchCounts& launch : launches) add(sum, launch.work);
+  const Counts sum = sum_of(launches);
   for (std::size_t i = 0; i < counter_count; ++i) {
     if (sum.all[i].how != CountHow::unknown) counts.all[i] = sum.all[i];
   }
@@ -45,6 +44,12 @@ WarpCycles joined(const std::vector<LaunchCounts>& launches) {
 }
 
 }  // namespace
+
+Counts sum_of(const std::vector<LaunchCounts>& launches) {
+  Counts sum;
+  for (const LaunchCounts& launch : launches) add(sum, launch.work);
+  return sum;
+}
 
 Result<void> count_work(const Pipe& pipe, const CompiledKernel& kernel, const CountPlan& plan,
                         Accepted& accepted) {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include <cupilot/evolve.hpp>
 
@@ -15,6 +16,9 @@ struct CountPlan {
   // TellStatus why when the device has none to read, of no kernel. May be empty.
   std::function<void(const std::string&)> lost{};
 };
+
+// The launches' counts added up; counters that no launch has stay unknown.
+Counts sum_of(const std::vector<LaunchCounts>& launches);
 
 // Puts counts into an accepted kernel's measurement and judges it anew: what the screen's
 // interpreter counts, and over that what the hardware counters say. Without a

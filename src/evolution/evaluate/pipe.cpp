@@ -163,8 +163,8 @@ StageAnswer time_it(const Pipe& pipe, const EvaluationOptions& rules, Passed& pa
   if (own.is_error()) return own.error();
   if (own.is_rejected()) return std::optional(own.rejected());
   if (auto wrong = wrong_when_timed(timed->front().report.proofs)) return wrong;
-  auto impossible =
-      below_floor(pipe.task, pipe.backend->device(), accepted.verification.proved, timed->front());
+  auto impossible = below_floor(pipe.task, *pipe.backend, passed.kernel,
+                                accepted.verification.proved, timed->front());
   if (!impossible || *impossible) return impossible;
   accepted.measurement = std::move(*own);
   for (std::size_t i = 1; i < timed->size(); ++i)

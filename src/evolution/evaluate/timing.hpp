@@ -23,9 +23,18 @@ Result<std::vector<Timed>> measure_all(const TaskRef& task, Backend& backend,
                                        const MeasureOptions& options);
 
 // floor.impossible when a shape's time lies below the floor of the weakest class the contract
-// allows, less the margin that clocks above their nominal rate may take.
-Result<std::optional<Rejected>> below_floor(const Task& task, const DeviceSpec& device,
-                                            Precision proved, const Timed& timed);
+// allows, less the margin that clocks above their nominal rate may take. Where the task is a graph
+// of several operators, a kernel that does fewer operations than its text passes: a measured time
+// when the chip's counters show that it can be, a modelled one when its counts are exact. The
+// counts of the first shape are then put into the report's measurement.
+Result<std::optional<Rejected>> below_floor(const TaskRef& task, Backend& backend,
+                                            const CompiledKernel& kernel, Precision proved,
+                                            Timed& timed);
+
+// True when a time of so many microseconds is not below what `counts` ask of the device, and they
+// may set the floor.
+bool counts_allow(const Task& task, const Workload& workload, const DeviceSpec& device,
+                  const Counts& counts, double us);
 
 // 95 % interval of a median by order statistics: ranks n/2 -+ 0.98 sqrt(n) (normal limit of the
 // binomial).

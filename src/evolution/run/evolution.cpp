@@ -312,7 +312,9 @@ Result<Receipt> Evolution::tell(std::uint64_t id, const Reported& reported) {
       judge(task, task.time_shapes.front(), s.record.device, measurement, reported.warps);
   if (!verdict) return verdict.error();
   std::optional<Rejected> refused;
-  if (reported.time_us < s.least_us) {
+  if (reported.time_us < s.least_us &&
+      !counts_allow(task, task.time_shapes.front(), s.record.device, reported.counts,
+                    reported.time_us)) {
     refused = reject("floor.impossible",
                      fmt::format("{:.4g} us reported lies below the floor of {:.4g} us",
                                  reported.time_us, s.least_us));

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <future>
 #include <limits>
+#include <thread>
 #include <utility>
 
 #include <cupilot/parts/rejection.hpp>
@@ -11,6 +12,7 @@
 #include "evolution/evaluate/pipe.hpp"
 #include "evolution/hooked.hpp"
 #include "support/gemm.hpp"
+#include "support/graph.hpp"
 #include "support/reached.hpp"
 
 using namespace cupilot;
@@ -140,6 +142,66 @@ TEST_CASE("times are believed down to the floor less its margin", "[pipe]") {
   const Rejected refused = bench.refused();
   expect_code(refused, "floor.impossible");
   CHECK(refused.message.find("below the floor") != std::string::npos);
+}
+
+TEST_CASE("fewer operations than a graph writes are believed when they were counted", "[pipe]") {
+  Bench bench;
+  const DeviceSpec h200 = *chip("h200");
+  bench.device.own().spec = h200;
+  bench.device.own().provenance = Provenance::measured;
+  // z = sum over n of x w: the same as x times the sum of w's rows.
+  using support::input, support::output;
+  const auto task =
+      support::graph_task({input("x", {Expr("m"), Expr("cols")}),
+                           input("w", {Expr("n"), Expr("cols")}), output("z", {Expr("m")})},
+                          {{"product", "linear", {"x", "w"}, {"y"}, {}, {}},
+                           {"rows", "sum", {"y"}, {"z"}, {{"dim", std::int64_t(1)}}, {}}},
+                          {{"m", 1024}, {"n", 1024}, {"cols", 1024}});
+  REQUIRE_OK(task);
+  const TaskRef graph(*task), product(*gemm_task({.m = 1024, .n = 1024, .k = 1024}));
+  const double textbook = *floor_us(*task, task->time_shapes[0], h200, Precision::fp32_strict);
+  struct Row {
+    const char* what;
+    const TaskRef& task;
+    double share;  // of the textbook's floor
+    double flops;  // counted; negative: there are no counters
+    CountHow how;  // of the tensor cores' counters
+    bool accepted;
+  };
+  const Row rows[] = {
+      {"nothing was counted", graph, 0.5, -1, CountHow::exact, false},
+      {"few operations", graph, 0.5, 1e6, CountHow::exact, true},
+      {"the operations as written", graph, 0.5, 2.0 * 1024 * 1024 * 1024, CountHow::exact, false},
+      {"the tensor cores were not counted", graph, 0.5, 1e6, CountHow::unknown, false},
+      {"less than the bytes take", graph, 1e-3, 1e6, CountHow::exact, false},
+      {"a product alone", product, 0.5, 1e6, CountHow::exact, false},
+  };
+  for (const Row& row : rows) {
+    INFO(row.what);
+    bench.pipe.task = row.task;
+    bench.device.on_measure = [&](auto, std::vector<SubjectReport>& reports) {
+      set_time(reports.front(), row.share * textbook);
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));  // longer than its samples
+    };
+    bench.device.on_count = {};
+    if (row.flops >= 0) {
+      bench.device.on_count = [&](CountDepth depth) {
+        CHECK(depth == CountDepth::all);
+        LaunchCounts launch;
+        launch.work.source = CounterSource::counters;
+        for (Count& one : launch.work.all) one.how = row.how;
+        launch.work[Counter::flops_fp32] = {row.flops, row.flops, row.flops, CountHow::exact};
+        return std::vector<LaunchCounts>{launch};
+      };
+    }
+    if (!row.accepted) {
+      expect_code(bench.refused(), "floor.impossible");
+      continue;
+    }
+    const Accepted accepted = bench.accepted();
+    CHECK(accepted.verdict.floor_us < accepted.measurement.time_us);
+    CHECK(accepted.verdict.digest.back().find("algebraic short cut") != std::string::npos);
+  }
 }
 
 TEST_CASE("a timed launch that was wrong has no time", "[pipe]") {
