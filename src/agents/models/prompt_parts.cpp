@@ -286,7 +286,14 @@ std::string limits_text(const Task& task, const DeviceSpec& device) {
   std::string text = fmt::format(
       "Each launch costs {:.1f} us, which every kernel pays and no technique changes.\n",
       launch_us);
-  if (floor)
+  const auto bytes = executed_floor_us(task, shape, device, {});
+  const bool may_do_less = floor && bytes && task.operations.size() > 1 && *floor > 1.05 * *bytes;
+  if (may_do_less)
+    text += fmt::format(
+        "{}take at least {:.2f} us at the timed shape as the task writes them, the bytes alone "
+        "{:.2f} us. A kernel that gets the same values with fewer operations is right too.\n",
+        work_text(task, shape), *floor, *bytes);
+  else if (floor)
     text += fmt::format(
         "{}take at least {:.2f} us at the timed shape, so no kernel of one launch is faster than "
         "{:.2f} us.\n",

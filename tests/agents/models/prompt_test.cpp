@@ -105,6 +105,16 @@ TEST_CASE("the reference of a graph names its operators and what its folds run o
   CHECK(says(task_text(*task), "= linear(x, w)"));
 }
 
+TEST_CASE("the limit of a graph whose operations bind is told as what the task writes",
+          "[agents][model]") {
+  const DeviceSpec device = *chip("h200");
+  const std::string said = limits_text(*load_task("examples/graph/program.json"), device);
+  INFO(said);
+  CHECK(says(said, "as the task writes them, the bytes alone"));
+  CHECK_FALSE(says(said, "no kernel of one launch is faster"));
+  CHECK(says(limits_text(Room().task, device), "no kernel of one launch is faster"));
+}
+
 TEST_CASE("the reference of a repeat says what its steps hand on", "[agents][model]") {
   const std::string said = reference_text(*load_task("examples/graph/lstm.json"));
   INFO(said);
