@@ -50,7 +50,7 @@ class GraphText : public StageText {
 
  private:
   std::string runs_text() const {
-    return runs(all_stages()).empty() ? "" : "#include \"cupilot/run.cuh\"\n";
+    return runs(computed_stages()).empty() ? "" : "#include \"cupilot/run.cuh\"\n";
   }
 
   std::string spans_text(int spans) const {
@@ -83,6 +83,14 @@ class GraphText : public StageText {
     for (const int output : outputs(StagePlace::full)) needed(output, order);
     return order;
   }
+  std::vector<int> computed_stages() const {
+    if (site_.scan < 0) return all_stages();
+    auto out = of_terms();
+    const auto more = of_outputs();
+    out.insert(out.end(), more.begin(), more.end());
+    return out;
+  }
+
   std::set<std::string> held() const { return StageText::held(all_stages()); }
 
   std::string values_struct() const {
@@ -90,7 +98,7 @@ class GraphText : public StageText {
         "  // N elements of {} as they are stored.\n  template <int N>\n  struct Values {{\n",
         down() ? "neighbouring rows" : "a row");
     for (const std::string& name : held()) out += fmt::format("    Vector<T_{0}, N> {0};\n", name);
-    for (const auto& [name, read] : runs(all_stages()))
+    for (const auto& [name, read] : runs(computed_stages()))
       out += fmt::format("    Vector<T_{}, N> {};\n", read->source, name);
     return out + "  };\n";
   }
