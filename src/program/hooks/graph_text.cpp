@@ -126,9 +126,8 @@ class GraphText : public StageText {
 
   std::string load() const {
     if (site_.scan < 0) return loading("load", all_stages()) + sources();
-    return "  // What the terms of the scan read of N elements.\n" +
-           loading("load_terms", of_terms()) + "  // What the outputs read of them.\n" +
-           loading("load", of_outputs());
+    return "  // Loads what N terms of the scan read.\n" + loading("load_terms", of_terms()) +
+           "  // Loads what the outputs at N elements read.\n" + loading("load", of_outputs());
   }
 
   std::string loading(const char* name, const std::vector<int>& stages) const {
@@ -367,7 +366,7 @@ class GraphText : public StageText {
     return out + "  }\n";
   }
 
-  // What an element reads of the scan.
+  // Names what an element reads of the scan.
   std::string own_scan() const {
     if (site_.scan < 0) return "";
     return site_.scan_near ? "    const auto scanned = row_scanned.element(each_);\n"

@@ -36,16 +36,16 @@ struct RowSource {
   RowPlace place{};
 };
 
-// What a stage reads at coordinates `at` of `source`, a tensor or an earlier stage, of `extents`:
-// an element of the tensor's same row, through stages that only move elements along rows.
+// Follows a read at given coordinates to an element of a tensor, in the reader's own row, through
+// stages that only move elements along rows. Empty where it leads elsewhere.
 std::optional<RowSource> row_source(const Task& task, const ReferenceStage& stage,
                                     const StageRead& read);
 
-// How outputs of `columns` a row read the scan `scan` of their rows: at their own column or the one
-// before it; back: counted from the end. Empty where one reads it elsewhere.
+// Outputs read the scan of their rows at their own column or the one before it.
 struct NearScan {
-  bool back = false;
+  bool back = false;  // counted from the end
 };
+// Empty where an output of `columns` a row reads stage `scan` elsewhere.
 std::optional<NearScan> near_scan(const Task& task, int scan, const Expr& columns);
 
 }  // namespace cupilot

@@ -95,13 +95,18 @@ TEST_CASE("scans of shifted, turned and cut rows are one kernel", "[hooks][threa
        {cumsum("x", "c"), flip("x", "t"), {"sum", "sub", {"c", "t"}, {"y"}}},
        300,
        {wide}},
-      // Places that are no neighbours of an output's own.
+      // Places that are read where a condition holds.
+      {"joined before",
+       joined({{cut("x", "t", "end", -1)}, zero_before("t", "p"), {cumsum("p", "y")}}),
+       300,
+       {wide}},
       {"padded before",
        {cut("x", "t", "end", -1),
         {"pad", "pad", {"t"}, {"p"}, {{"padding", Integers{1, 0}}}},
         cumsum("p", "y")},
        300,
        {wide}},
+      // Places that are no neighbours of an output's own.
       {"rolled after",
        {cumsum("x", "c"),
         {"roll", "roll", {"c"}, {"y"}, {{"dims", Integers{last}}, {"shifts", Integers{5}}}}},
@@ -138,7 +143,7 @@ TEST_CASE("extremes and masked sums are scanned", "[hooks][threads]") {
     INFO(operations[0].kind);
     const auto task = graph_task(tensors, operations, {{"rows", 3}, {"cols", 150}});
     REQUIRE(task);
-        check_accepted(*task, "scan_rows", {{"THREADS", 64}, {"ITEMS", 1}});
+    check_accepted(*task, "scan_rows", {{"THREADS", 64}, {"ITEMS", 1}});
     check_accepted(*task, "scan_rows",
                    {{"THREADS", 64}, {"VECTOR", 2}, {"AHEAD", 1}, {"BLOCKS_PER_SM", 1}});
   }

@@ -131,7 +131,7 @@ __device__ __forceinline__ void combine_before(const Terms& terms, float* shared
   for (int k = 0; k < ITEMS; ++k) before[k] = How::of(warps_before, before[k]);
 }
 
-// What an output reads of the scan: the term of its own place or the one before it.
+// An output reads the scan at its own place or the one before it.
 struct OwnScan {
   long long place;
   float before, own;
