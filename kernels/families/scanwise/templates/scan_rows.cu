@@ -20,7 +20,7 @@
     "VECTOR * graph_widest <= 16",
     "ITEMS * VECTOR <= 32",
     "MIN_BLOCKS * THREADS <= 2048",
-    "(ITEMS * VECTOR * (1 + (1 + AHEAD) * graph_inputs * graph_widest / 4) + ITEMS + 40) * MIN_BLOCKS * THREADS <= dev.registers",
+    "(ITEMS * VECTOR * (1 + graph_inputs * graph_widest / 4) + ITEMS + 24) * MIN_BLOCKS * THREADS <= dev.registers",
     "IN_SHARED == 0 || graph_near == 0"
   ],
   "plan": {
@@ -47,7 +47,7 @@
     },
     "blocks": "graph_rows",
     "threads": "THREADS",
-    "registers": "min(40 + ITEMS + elements * (1 + (1 + AHEAD) * graph_inputs * graph_widest / 4), 65536 / (THREADS * MIN_BLOCKS))",
+    "registers": "min(32 + ITEMS + elements * (1 + graph_inputs * graph_widest / 4), 65536 / (THREADS * MIN_BLOCKS))",
     "shared_bytes": "IN_SHARED ? row_bytes : 0",
     "issue": "256 * THREADS / 32 * instructions / 4",
     "math": "256 * THREADS / 32 * steps * elements * graph_operations / 4",
