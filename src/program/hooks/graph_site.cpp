@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "program/hooks/call_text.hpp"
+#include "program/hooks/row_reads.hpp"
 #include "task/identifiers.hpp"
 #include "task/rules/apply.hpp"
 
@@ -36,6 +37,11 @@ class Sited {
     if (!(given_ ? is_of_elements() : find_rows())) return std::nullopt;
     for (std::size_t i = 0; i < stages.size(); ++i) {
       if (!add(i)) return std::nullopt;
+    }
+    if (const auto near =
+            site_.scan < 0 ? std::nullopt : near_scan(task_, site_.scan, site_.cols)) {
+      site_.scan_near = true;
+      site_.scan_back = near->back;
     }
     return site_;
   }
@@ -257,6 +263,7 @@ class Sited {
     if (!read.at.empty()) {
       auto made = classified(stage, number, read, read.name, read.at);
       if (!made) return false;
+      if (made->kind == SiteRead::Kind::other) find_run(stage, read, read.at, *made);
       out.reads.push_back(std::move(*made));
       return true;
     }
@@ -299,6 +306,8 @@ class Sited {
       if (found == known.end()) {
         auto made = classified(stage, number, read, name, arguments);
         if (!made) misplaced_ = true;
+        if (made && made->kind == SiteRead::Kind::other && !is_conditional(stage))
+          find_run(stage, read, arguments, *made);
         if (made && made->kind != SiteRead::Kind::other && made->kind != SiteRead::Kind::scanned) {
           found = known.emplace(arguments, name).first;
           out.reads.push_back(std::move(*made));
@@ -309,6 +318,35 @@ class Sited {
       at = close + 1;
     }
     text = done;
+  }
+
+  // True if some of what the text names is not computed at every place.
+  static bool is_conditional(const ReferenceStage& stage) {
+    const auto conditional = [](const std::string& text) {
+      return text.find_first_of("?&|") != std::string::npos;
+    };
+    return conditional(stage.term) ||
+           std::any_of(stage.constants.begin(), stage.constants.end(),
+                       [&](const auto& one) { return conditional(one.second); });
+  }
+
+  // Makes `made` a run where it is one.
+  void find_run(const ReferenceStage& stage, const StageRead& read,
+                const std::vector<std::string>& at, SiteRead& made) const {
+    const auto axes = without_ones(coordinates_of(stage));
+    const bool along =
+        stage.kind == StageKind::scan || (!axes.empty() && axes.back().extent == site_.cols);
+    if (site_.scan < 0 || !along) return;
+    StageRead placed = read;
+    placed.at = at;
+    const auto source = row_source(task_, stage, placed);
+    if (!source) return;
+    made.kind = SiteRead::Kind::run;
+    made.stage = -1;
+    made.source = source->tensor;
+    made.pitch = source->pitch;
+    made.back = source->place.back;
+    made.moved_by = rest_of(source->place);
   }
 
   std::optional<SiteRead> classified(const ReferenceStage& stage, std::size_t number,

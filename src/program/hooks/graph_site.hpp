@@ -17,14 +17,18 @@ enum class StagePlace { full, row, whole };
 struct SiteRead {
   // element: of the same element; row: of the same row; column: of the same place of every row;
   // cycle: of the element's last coordinates, again and again; scanned: of the same row's scan, at
-  // the last coordinate; whole: of all rows; other: found by coordinates.
-  enum class Kind { element, row, column, cycle, scanned, whole, other };
+  // the last coordinate; whole: of all rows; run: of a tensor's same row, at a place along it that
+  // is the element's own, moved or counted from the end; other: found by coordinates.
+  enum class Kind { element, row, column, cycle, scanned, whole, run, other };
   Kind kind = Kind::other;
   std::string name{};           // in the text
   std::string source{};         // a tensor or a stage
   int stage = -1;               // of the source; -1: a tensor
   std::vector<Expr> extents{};  // of the source
   std::vector<std::string> at{};
+  Expr pitch = 1;  // run: elements of the tensor's row
+  bool back = false;
+  Expr moved_by = 0;  // run: the place without the element's own; back: which that is taken from
 };
 
 struct SiteStage {
@@ -51,6 +55,9 @@ struct GraphSite {
   std::vector<int> joins{};         // folds of what the rows gave, in order
   int scan = -1;                    // the one scan; its graph has no folds
   Expr scan_cols = 1;               // terms of a row's scan
+  // Outputs read the scan at their own column or the one before it, counted from the end where
+  // `scan_back`.
+  bool scan_near = false, scan_back = false;
 };
 
 // nullopt: the graph has folds of several kinds of rows, several scans, several shapes of outputs,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -25,7 +26,8 @@ class GraphText : public StageText {
       : StageText(task, site), passes_(passes_of(task, site)) {}
 
   std::string of_rows() const {
-    std::string out = passes_text() + opening() + row_struct() + values_struct() + place();
+    std::string out =
+        runs_text() + passes_text() + opening() + row_struct() + values_struct() + place();
     out += functions() + load();
     out += folds() + finish() + kept() + terms() + store() + store_row() + joins() + extents();
     out += fmt::format(
@@ -33,6 +35,11 @@ class GraphText : public StageText {
         "constexpr bool STORES_ELEMENTS = {};\n",
         site_.folds.size(), passes_.size(), site_.joins.size(), most_state(),
         !outputs(StagePlace::full).empty());
+    if (site_.scan >= 0)
+      out += fmt::format(
+          "// Outputs read the scan at their own column or the one before it; BACK: from the end.\n"
+          "constexpr bool NEAR = {}, BACK = {};\n",
+          site_.scan_near, site_.scan_back);
     return out + combiners_text();
   }
 
@@ -42,6 +49,10 @@ class GraphText : public StageText {
   }
 
  private:
+  std::string runs_text() const {
+    return runs(computed_stages()).empty() ? "" : "#include \"cupilot/run.cuh\"\n";
+  }
+
   std::string spans_text(int spans) const {
     return fmt::format(
         "{}  static constexpr int SPANS = {};  // Span::kinds\n",
@@ -61,22 +72,34 @@ class GraphText : public StageText {
   }
   const char* row_type() const { return down() ? "Rows<N>" : "Row"; }
 
-  // Tensors that are read at the element itself, by name.
-  std::set<std::string> held() const {
-    std::set<std::string> names;
-    for (const SiteStage& one : site_.stages) {
-      for (const SiteRead& read : one.reads) {
-        if (read.kind == Kind::element && read.stage < 0) names.insert(read.source);
-      }
-    }
-    return names;
+  // Stages that are computed for the terms of a scan, and for the outputs.
+  std::vector<int> of_terms() const {
+    std::vector<int> order;
+    needed(site_.scan, order);
+    return order;
   }
+  std::vector<int> of_outputs() const {
+    std::vector<int> order;
+    for (const int output : outputs(StagePlace::full)) needed(output, order);
+    return order;
+  }
+  std::vector<int> computed_stages() const {
+    if (site_.scan < 0) return all_stages();
+    auto out = of_terms();
+    const auto more = of_outputs();
+    out.insert(out.end(), more.begin(), more.end());
+    return out;
+  }
+
+  std::set<std::string> held() const { return StageText::held(all_stages()); }
 
   std::string values_struct() const {
     std::string out = fmt::format(
         "  // N elements of {} as they are stored.\n  template <int N>\n  struct Values {{\n",
         down() ? "neighbouring rows" : "a row");
     for (const std::string& name : held()) out += fmt::format("    Vector<T_{0}, N> {0};\n", name);
+    for (const auto& [name, read] : runs(computed_stages()))
+      out += fmt::format("    Vector<T_{}, N> {};\n", read->source, name);
     return out + "  };\n";
   }
 
@@ -102,17 +125,30 @@ class GraphText : public StageText {
   }
 
   std::string load() const {
+    if (site_.scan < 0) return loading("load", all_stages()) + sources();
+    return "  // Loads what N terms of the scan read.\n" + loading("load_terms", of_terms()) +
+           "  // Loads what the outputs at N elements read.\n" + loading("load", of_outputs());
+  }
+
+  std::string loading(const char* name, const std::vector<int>& stages) const {
     std::string out = fmt::format(
-        "  template <int N>\n  __device__ __forceinline__ Values<N> load(const {}& at, long long "
+        "  template <int N>\n  __device__ __forceinline__ Values<N> {}(const {}& at, long long "
         "column) const {{\n    Values<N> values;\n{}",
-        row_type(), first());
-    for (const std::string& name : held()) {
+        name, row_type(), first());
+    for (const std::string& tensor : StageText::held(stages)) {
       out += fmt::format(
           "    values.{0} = LOAD_HINT ? load_vector_streaming<T_{0}, N>(this->{0} + first)\n"
           "                           : load_vector<T_{0}, N>(this->{0} + first);\n",
-          name);
+          tensor);
     }
-    return out + "    return values;\n  }\n" + sources();
+    for (const auto& [run, read] : runs(stages)) {
+      out += fmt::format(
+          "    values.{0} = load_run<T_{1}, N, {2}, LOAD_HINT != 0>(\n        this->{1} + at.row * "
+          "{3} + ({4} {5} column));\n",
+          run, read->source, read->back, extent_call(read->pitch.text),
+          extent_call(read->moved_by.text), read->back ? "-" : "+");
+    }
+    return out + "    return values;\n  }\n";
   }
 
   // Tells of each tensor that load() reads where its elements lie.
@@ -274,8 +310,7 @@ class GraphText : public StageText {
   // Terms of the scan.
   std::string terms() const {
     if (site_.scan < 0) return "";
-    std::vector<int> order;
-    needed(site_.scan, order);
+    const std::vector<int> order = of_terms();
     return "  // N terms of a row's scan.\n  template <int N>\n  __device__ __forceinline__ void "
            "terms(const Row& at, long long column, const Values<N>& values,\n"
            "                                        float (&out)[N]) const {\n"
@@ -304,17 +339,19 @@ class GraphText : public StageText {
   }
 
   std::string store() const {
+    const bool scan = site_.scan >= 0;
     std::string out = fmt::format(
-        "  // Outputs of N elements.\n  template <int N>\n  __device__ __forceinline__ void "
+        "  // Outputs of N elements.\n  template <int N{}>\n  __device__ __forceinline__ void "
         "store(const {}& at, long long column, const Values<N>& values{}) const {{\n{}",
-        row_type(), site_.scan < 0 ? "" : ",\n      const float* scanned", first());
-    std::vector<int> order;
+        scan ? ", class Scanned" : "", row_type(),
+        scan ? ",\n                                        const Scanned& row_scanned" : "",
+        first());
+    const std::vector<int> order = of_outputs();
     const auto all = outputs(StagePlace::full);
-    for (const int output : all) needed(output, order);
     out += columns(order);
     for (const int output : all)
       out += fmt::format("    Vector<T_{0}, N> out_{0};\n", stage(output).name);
-    out += "#pragma unroll\n    for (int each_ = 0; each_ < N; ++each_) {\n" +
+    out += "#pragma unroll\n    for (int each_ = 0; each_ < N; ++each_) {\n" + own_scan() +
            stages_before(order, -1);
     for (const int output : all)
       out += fmt::format("    out_{0}.at[each_] = from_float<T_{0}>(value_{0});\n",
@@ -327,6 +364,13 @@ class GraphText : public StageText {
           stage(output).name);
     }
     return out + "  }\n";
+  }
+
+  // Names what an element reads of the scan.
+  std::string own_scan() const {
+    if (site_.scan < 0) return "";
+    return site_.scan_near ? "    const auto scanned = row_scanned.element(each_);\n"
+                           : "    const float* scanned = row_scanned;\n";
   }
 
   std::string store_row() const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <numeric>
 #include <regex>
 
 #include <fmt/format.h>
@@ -177,14 +178,15 @@ std::string StageText::function(int number) const {
         "      index /= extent_{1}();\n",
         axis.name, extent_number(axis.extent.text));
   }
-  const char* row = site_.scan < 0 ? "" : "const float* scanned, ";
+  const char* any = site_.scan < 0 ? "" : "  template <class Scanned>\n";
+  const char* row = site_.scan < 0 ? "" : "const Scanned& scanned, ";
   const char* given = site_.scan < 0 ? "" : "scanned, ";
   return fmt::format(
-      "  __device__ __forceinline__ float stage_{0}({8}{1}) const {{\n{2}{3}{4}      return {5};\n"
-      "  }}\n  __device__ __forceinline__ float stage_{0}_at({8}long long index) const {{\n{6}"
-      "      return stage_{0}({9}{7});\n  }}\n",
+      "{10}  __device__ __forceinline__ float stage_{0}({8}{1}) const {{\n{2}{3}{4}      return "
+      "{5};\n  }}\n{10}  __device__ __forceinline__ float stage_{0}_at({8}long long index) const "
+      "{{\n{6}      return stage_{0}({9}{7});\n  }}\n",
       what.name, parameters, ones, sizes_and_constants(what, "", true, true),
-      reads_by_coordinates(number), what.term, taken, names, row, given);
+      reads_by_coordinates(number), what.term, taken, names, row, given, any);
 }
 
 void StageText::needed(int number, std::vector<int>& order) const {
@@ -243,6 +245,8 @@ std::string StageText::value(const SiteRead& read) const {
   switch (read.kind) {
     case Kind::element:
       return converted(read.source, fmt::format("values.{}.at[each_]", read.source));
+    case Kind::run:
+      return converted(read.source, fmt::format("values.{}.at[each_]", run_name(read)));
     case Kind::row:
       return converted(read.source,
                        fmt::format("this->{}[at.row{}]", read.source, down() ? " + each_" : ""));
@@ -254,6 +258,37 @@ std::string StageText::value(const SiteRead& read) const {
     default:
       return by_coordinates(read);
   }
+}
+
+std::string StageText::run_name(const SiteRead& read) const {
+  return fmt::format("run_{}_{}_{}", read.source, read.back ? "back" : "on",
+                     extent_number(read.moved_by.text));
+}
+
+std::vector<int> StageText::all_stages() const {
+  std::vector<int> order(site_.stages.size());
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+std::set<std::string> StageText::held(const std::vector<int>& stages) const {
+  std::set<std::string> names;
+  for (const int number : stages) {
+    for (const SiteRead& read : sited(number).reads) {
+      if (read.kind == Kind::element && read.stage < 0) names.insert(read.source);
+    }
+  }
+  return names;
+}
+
+std::map<std::string, const SiteRead*> StageText::runs(const std::vector<int>& stages) const {
+  std::map<std::string, const SiteRead*> out;
+  for (const int number : stages) {
+    for (const SiteRead& read : sited(number).reads) {
+      if (read.kind == Kind::run) out.emplace(run_name(read), &read);
+    }
+  }
+  return out;
 }
 
 std::string StageText::with_needs(const SiteStage& one, const ReferenceStage& what,

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -59,6 +61,12 @@ class StageText {
   // A tensor's element or a stage's value at the coordinates of a read.
   std::string by_coordinates(const SiteRead& read) const;
   std::string value(const SiteRead& read) const;
+  std::string run_name(const SiteRead& read) const;
+  std::vector<int> all_stages() const;
+  // Tensors that stages read at the element itself, by name.
+  std::set<std::string> held(const std::vector<int>& stages) const;
+  // Runs that stages read, by name.
+  std::map<std::string, const SiteRead*> runs(const std::vector<int>& stages) const;
   // `text` with what it needs: places of its reads, constants, what these need in turn.
   std::string with_needs(const SiteStage& one, const ReferenceStage& what,
                          const std::string& text) const;

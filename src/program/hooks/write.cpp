@@ -48,7 +48,7 @@ std::set<std::string> read_by_neighbours(const Task& task, const GraphSite& site
     for (const SiteRead& read : stage.reads) {
       if (read.stage < 0 &&
           (read.kind == SiteRead::Kind::element || read.kind == SiteRead::Kind::column ||
-           read.kind == SiteRead::Kind::cycle))
+           read.kind == SiteRead::Kind::cycle || read.kind == SiteRead::Kind::run))
         out.insert(read.source);
     }
   }
@@ -101,6 +101,7 @@ NamedExprs sizes_of(const Task& task, const GraphSite& site) {
           {"graph_state", state},
           {"graph_joins", static_cast<std::int64_t>(site.joins.size())},
           {"graph_scan", site.scan_cols},
+          {"graph_near", site.scan_near ? 1 : 0},
           {"graph_elements", static_cast<std::int64_t>(outputs_of(task, site).full.size())},
           {"graph_operations", operations}};
 }

@@ -375,44 +375,6 @@ TEST_CASE("few long rows are shared by blocks", "[hooks][threads]") {
   check_accepted(*hinge, "rowwise", {{"TEAM", 128}, {"VECTOR", 2}});
 }
 
-TEST_CASE("scans of rows are one kernel: extremes, masked, reversed, shifted", "[hooks][threads]") {
-  using Integers = std::vector<std::int64_t>;
-  const std::int64_t one = 1;
-  const Sizes sizes = {{"rows", 3}, {"cols", 150}};
-  const auto made = [&](std::vector<Tensor> more, std::vector<Operation> operations) {
-    more.push_back(input("x", {"rows", "cols"}));
-    more.push_back(output("y", {"rows", "cols"}));
-    auto task = graph_task(std::move(more), std::move(operations), sizes);
-    REQUIRE(task);
-    return *task;
-  };
-  const auto extreme = made({}, {{"s", "cummax", {"x"}, {"y"}, {{"dim", one}}}});
-  Tensor mask = input("mask", {"rows", "cols"}, DType::boolean);
-  mask.fill.kind = FillKind::boolean;
-  const auto masked = made({mask}, {{"keep", "mul", {"x", "mask"}, {"k"}},
-                                    {"s", "cumsum", {"k"}, {"y"}, {{"dim", one}}}});
-  const auto reversed = made({}, {{"f", "flip", {"x"}, {"t"}, {{"dims", Integers{1}}}},
-                                  {"s", "cumsum", {"t"}, {"c"}, {{"dim", one}}},
-                                  {"g", "flip", {"c"}, {"y"}, {{"dims", Integers{1}}}}});
-  const Values small = {{"THREADS", 64}, {"ITEMS", 1}, {"IN_SHARED", 1}};
-  const Values wide = {
-      {"THREADS", 64}, {"VECTOR", 2}, {"ITEMS", 2}, {"AHEAD", 1}, {"BLOCKS_PER_SM", 1}};
-  for (const Task* task : {&extreme, &masked, &reversed}) {
-    INFO(task->operations.size() << " operations, " << task->operations[0].kind);
-    check_accepted(*task, "scan_rows", small);
-    check_accepted(*task, "scan_rows", wide);
-  }
-  // Exclusive: zero, then the sums of all but the last.
-  const auto shifted =
-      made({}, {{"all_but", "slice", {"x"}, {"b"}, {{"dim", one}, {"end", std::int64_t{-1}}}},
-                {"s", "cumsum", {"b"}, {"c"}, {{"dim", one}}},
-                {"first", "select", {"x"}, {"f"}, {{"dim", one}, {"index", std::int64_t{0}}}},
-                {"column", "unsqueeze", {"f"}, {"u"}, {{"dim", one}}},
-                {"zero", "full_like", {"u"}, {"z"}, {{"value", 0.0}}},
-                {"join", "cat", {"z", "c"}, {"y"}, {{"dim", one}}}});
-  check_accepted(shifted, "scan_rows", small);
-}
-
 TEST_CASE("convolutions and pools are one kernel with what follows", "[hooks][threads]") {
   using Integers = std::vector<std::int64_t>;
   const Sizes sizes = {{"n", 2}, {"ch", 4}, {"o", 6}, {"h", 9}, {"w", 11}};

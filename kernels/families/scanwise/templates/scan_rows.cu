@@ -20,16 +20,17 @@
     "VECTOR * graph_widest <= 16",
     "ITEMS * VECTOR <= 32",
     "MIN_BLOCKS * THREADS <= 2048",
-    "(ITEMS * VECTOR * (1 + (1 + AHEAD) * graph_inputs * graph_widest / 4) + 36) * MIN_BLOCKS * THREADS <= dev.registers"
+    "(ITEMS * VECTOR * (1 + graph_inputs * graph_widest / 4) + ITEMS + 24) * MIN_BLOCKS * THREADS <= dev.registers",
+    "IN_SHARED == 0 || graph_near == 0"
   ],
   "plan": {
-    "require": ["graph_run % VECTOR == 0", "graph_scan % VECTOR == 0", "IN_SHARED == 0 || (row_bytes + 1280) * MIN_BLOCKS <= dev.shared"],
+    "require": ["graph_run % VECTOR == 0", "IN_SHARED == 0 || (row_bytes + 1280) * MIN_BLOCKS <= dev.shared"],
     "let": {
-      "row_bytes": "up(graph_scan, 4) * 4",
+      "row_bytes": "up(graph_scan, 8) * 4",
       "blocks_used": "BLOCKS_PER_SM > 0 ? min(graph_rows, dev.sms * BLOCKS_PER_SM) : graph_rows"
     },
     "buffers": [
-      {"name": "rows_scanned", "bytes": "IN_SHARED ? 16 : blocks_used * row_bytes"}
+      {"name": "rows_scanned", "bytes": "IN_SHARED || graph_near ? 16 : blocks_used * row_bytes"}
     ],
     "launches": [
       {"name": "main", "entry": "scan_rows", "grid": ["blocks_used"], "block": ["THREADS"],
@@ -41,56 +42,83 @@
       "step": "THREADS * VECTOR * ITEMS",
       "steps": "cdiv(graph_scan, step)",
       "elements": "VECTOR * ITEMS",
-      "instructions": "steps * (elements * (graph_operations + 8) + 80)"
+      "staged": "IN_SHARED == 0 && graph_near == 0",
+      "instructions": "steps * (elements * (graph_operations + 6) + ITEMS * 24 + THREADS / 32 * 3 + 40)"
     },
     "blocks": "graph_rows",
     "threads": "THREADS",
-    "registers": "min(36 + elements * (1 + (1 + AHEAD) * graph_inputs * graph_widest / 4), 65536 / (THREADS * MIN_BLOCKS))",
+    "registers": "min(32 + ITEMS + elements * (1 + graph_inputs * graph_widest / 4), 65536 / (THREADS * MIN_BLOCKS))",
     "shared_bytes": "IN_SHARED ? row_bytes : 0",
     "issue": "256 * THREADS / 32 * instructions / 4",
     "math": "256 * THREADS / 32 * steps * elements * graph_operations / 4",
-    "fill": "256 * graph_cols * graph_widest * (IN_SHARED ? 1 : 3) / 64",
+    "fill": "256 * graph_cols * graph_widest * (staged ? 3 : 1) / 64",
     "latency": "256 * 800",
-    "chain": "256 * steps * ((AHEAD ? 100 : 700) + 6 * elements + THREADS / 32 * 4 + 120)",
+    "chain": "256 * steps * ((AHEAD ? 100 : 700) + 3 * elements + 14 * ITEMS + THREADS / 32 * 4 + 180)",
     "start": "256 * 1500",
-    "l2": "graph_bytes + (IN_SHARED ? 0 : graph_rows * graph_cols * 8)",
+    "l2": "graph_bytes + (staged ? graph_rows * graph_cols * 8 : 0)",
     "dram": "graph_bytes",
     "traits": {"width": "256 * VECTOR * graph_widest", "steps": "256 * steps"}
   }
 }
 */
-// A block takes a row, ITEMS vectors a thread at a time: each thread scans its own terms, the
-// threads' totals are scanned by warps and across them, and what the row has so far is carried on.
-// The scanned row stays in shared memory, or in a place of the block's own, so that outputs may
-// read it at any coordinate.
+// A block takes a row, ITEMS vectors a thread at a time, and those of a warp are neighbours: a
+// vector of each lane, then the next of each. A lane scans its vectors, warps scan what their lanes
+// have, warps are combined in turn, and what the row has so far is carried on. Outputs that read
+// the scan at their own column or the one before it (NEAR) are stored from registers. For others
+// the scanned row stays in shared memory, or in a place of the block's own, and they read it at any
+// coordinate.
 constexpr int WARPS = THREADS / 32;
-constexpr int OWN = ITEMS * VECTOR;  // terms of a thread at a time
+constexpr int SPAN = 32 * VECTOR;               // terms that a warp has side by side
+constexpr int STEP = THREADS * ITEMS * VECTOR;  // terms of the block at a time
 
 using How = Combiner<0>::type;
 using Held = Graph::Values<VECTOR>[ITEMS];
+using Terms = float[ITEMS][VECTOR];
 
-// A thread's terms are neighbours, so that its own scan needs no other thread.
 __device__ __forceinline__ void load_own(const Graph& graph, const Graph::Row& at, long long first,
                                          Held& to) {
 #pragma unroll
   for (int k = 0; k < ITEMS; ++k) {
-    if (first + k * VECTOR < graph.scan_columns())
-      to[k] = graph.load<VECTOR>(at, first + k * VECTOR);
+    if (first + k * SPAN + VECTOR <= graph.scan_columns())
+      to[k] = graph.load_terms<VECTOR>(at, first + k * SPAN);
   }
 }
 
-// Combines all terms before this thread's, given the combination of its own; `total`: the block's.
-__device__ __forceinline__ float before_own(float own, float* shared, float& total) {
-  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-  float upto = own;
-#pragma unroll
-  for (int step = 1; step < 32; step *= 2) {
-    const float other = __shfl_up_sync(0xffffffffu, upto, step);
-    if (lane >= step) upto = How::of(other, upto);
+// Terms of a vector, one by one where the row ends within it, and nothing past the end.
+__device__ __forceinline__ void find_terms(const Graph& graph, const Graph::Row& at,
+                                           long long first, const Graph::Values<VECTOR>& held,
+                                           float (&terms)[VECTOR]) {
+  if (first + VECTOR <= graph.scan_columns()) {
+    graph.terms<VECTOR>(at, first, held, terms);
+    return;
   }
-  float before = __shfl_up_sync(0xffffffffu, upto, 1);
-  if (lane == 0) before = How::nothing();
-  if (lane == 31) shared[warp] = upto;
+#pragma unroll
+  for (int i = 0; i < VECTOR; ++i) {
+    float one[1] = {How::nothing()};
+    if (VECTOR > 1 && first + i < graph.scan_columns())
+      graph.terms<1>(at, first + i, graph.load_terms<1>(at, first + i), one);
+    terms[i] = one[0];
+  }
+}
+
+// Combines all terms that the block has before each of a thread's vectors; `total`: the block's.
+__device__ __forceinline__ void combine_before(const Terms& terms, float* shared,
+                                               float (&before)[ITEMS], float& total) {
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  float of_warp = How::nothing();
+#pragma unroll
+  for (int k = 0; k < ITEMS; ++k) {
+    float upto = terms[k][VECTOR - 1];
+#pragma unroll
+    for (int step = 1; step < 32; step *= 2) {
+      const float other = __shfl_up_sync(0xffffffffu, upto, step);
+      if (lane >= step) upto = How::of(other, upto);
+    }
+    const float lanes_before = __shfl_up_sync(0xffffffffu, upto, 1);
+    before[k] = lane == 0 ? of_warp : How::of(of_warp, lanes_before);
+    of_warp = How::of(of_warp, __shfl_sync(0xffffffffu, upto, 31));
+  }
+  if (lane == 0) shared[warp] = of_warp;
   __syncthreads();
   float warps_before = How::nothing();
   total = How::nothing();
@@ -99,51 +127,81 @@ __device__ __forceinline__ float before_own(float own, float* shared, float& tot
     if (other == warp) warps_before = total;
     total = How::of(total, shared[other]);
   }
-  __syncthreads();
-  return How::of(warps_before, before);
+#pragma unroll
+  for (int k = 0; k < ITEMS; ++k) before[k] = How::of(warps_before, before[k]);
 }
 
+// An output reads the scan at its own place or the one before it.
+struct OwnScan {
+  long long place;
+  float before, own;
+
+  __device__ __forceinline__ float operator[](long long at) const {
+    return at == place ? own : before;
+  }
+};
+
+// Scanned terms of a vector, and the one before them.
+struct Neighbours {
+  long long first;
+  float value[VECTOR + 1];
+
+  __device__ __forceinline__ OwnScan element(int number) const {
+    const int i = BACK ? VECTOR - 1 - number : number;
+    return {first + i, value[i], value[i + 1]};
+  }
+};
+
+// Stores the outputs that belong to scanned terms, or these themselves.
+__device__ __forceinline__ void put(const Graph& graph, const Graph::Row& at, long long first,
+                                    float before, const float (&terms)[VECTOR], float* scanned) {
+  Neighbours near = {first, {before}};
+#pragma unroll
+  for (int i = 0; i < VECTOR; ++i) near.value[i + 1] = How::of(before, terms[i]);
+  if constexpr (NEAR) {
+    if (first >= graph.all_columns()) return;
+    const long long column = BACK ? graph.all_columns() - VECTOR - first : first;
+    graph.store<VECTOR>(at, column, graph.load<VECTOR>(at, column), near);
+  } else {
+    if (first >= graph.scan_columns()) return;
+    constexpr int PIECE = VECTOR < 4 ? VECTOR : 4;
+#pragma unroll
+    for (int i = 0; i < VECTOR; i += PIECE) {
+      Vector<float, PIECE> piece;
+#pragma unroll
+      for (int j = 0; j < PIECE; ++j) piece.at[j] = near.value[i + j + 1];
+      store_vector<float, PIECE>(scanned + first + i, piece);
+    }
+  }
+}
+
+// `turn` counts steps: neighbouring ones have different halves of `shared`.
 __device__ __forceinline__ void scan_row(const Graph& graph, const Graph::Row& at, float* scanned,
-                                         float* shared) {
-  const long long columns = graph.scan_columns();
-  const int mine = static_cast<int>(threadIdx.x) * OWN;
+                                         float (&shared)[2][WARPS], int& turn) {
+  const long long columns = NEAR ? graph.all_columns() : graph.scan_columns();
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  const int mine = warp * (SPAN * ITEMS) + lane * VECTOR;
   float carried = How::nothing();
   Held held;
   if constexpr (AHEAD != 0) load_own(graph, at, mine, held);
 #pragma unroll 1
-  for (long long top = 0; top < columns; top += THREADS * OWN) {
+  for (long long top = 0; top < columns; top += STEP) {
     const long long first = top + mine;
     if constexpr (AHEAD == 0) load_own(graph, at, first, held);
-    float terms[OWN];
+    Terms terms;
 #pragma unroll
     for (int k = 0; k < ITEMS; ++k) {
-      float some[VECTOR];
+      find_terms(graph, at, first + k * SPAN, held[k], terms[k]);
 #pragma unroll
-      for (int i = 0; i < VECTOR; ++i) some[i] = How::nothing();
-      if (first + k * VECTOR < columns) graph.terms<VECTOR>(at, first + k * VECTOR, held[k], some);
-#pragma unroll
-      for (int i = 0; i < VECTOR; ++i) terms[k * VECTOR + i] = some[i];
+      for (int i = 1; i < VECTOR; ++i) terms[k][i] = How::of(terms[k][i - 1], terms[k][i]);
     }
-    if constexpr (AHEAD != 0) load_own(graph, at, first + THREADS * OWN, held);
+    if constexpr (AHEAD != 0) load_own(graph, at, first + STEP, held);
+    float before[ITEMS], total;
+    combine_before(terms, shared[turn % 2], before, total);
+    ++turn;
 #pragma unroll
-    for (int i = 1; i < OWN; ++i) terms[i] = How::of(terms[i - 1], terms[i]);
-    float total;
-    const float before = How::of(carried, before_own(terms[OWN - 1], shared, total));
-#pragma unroll
-    for (int k = 0; k < ITEMS; ++k) {
-      if (first + k * VECTOR >= columns) break;
-      Vector<float, VECTOR> out;
-#pragma unroll
-      for (int i = 0; i < VECTOR; ++i) out.at[i] = How::of(before, terms[k * VECTOR + i]);
-      constexpr int PIECE = VECTOR < 4 ? VECTOR : 4;
-#pragma unroll
-      for (int i = 0; i < VECTOR; i += PIECE) {
-        Vector<float, PIECE> piece;
-#pragma unroll
-        for (int j = 0; j < PIECE; ++j) piece.at[j] = out.at[i + j];
-        store_vector<float, PIECE>(scanned + first + k * VECTOR + i, piece);
-      }
-    }
+    for (int k = 0; k < ITEMS; ++k)
+      put(graph, at, first + k * SPAN, How::of(carried, before[k]), terms[k], scanned);
     carried = How::of(carried, total);
   }
 }
@@ -151,18 +209,21 @@ __device__ __forceinline__ void scan_row(const Graph& graph, const Graph::Row& a
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     scan_rows(GRAPH_PARAMETERS, float* rows_scanned, long long pitch) {
   extern __shared__ __align__(16) float row[];
-  __shared__ float shared[WARPS];
+  __shared__ float shared[2][WARPS];
   const Graph graph{GRAPH_ARGUMENTS};
   float* scanned = IN_SHARED != 0 ? row : rows_scanned + blockIdx.x * pitch;
+  int turn = 0;
 #pragma unroll 1
   for (long long number = blockIdx.x; number < graph.all_rows(); number += gridDim.x) {
     const Graph::Row at = {number};
-    scan_row(graph, at, scanned, shared);
-    __syncthreads();  // the row is whole
+    scan_row(graph, at, scanned, shared, turn);
+    if constexpr (!NEAR) {
+      __syncthreads();  // the row is whole
 #pragma unroll 1
-    for (long long column = static_cast<int>(threadIdx.x) * VECTOR; column < graph.all_columns();
-         column += THREADS * VECTOR)
-      graph.store<VECTOR>(at, column, graph.load<VECTOR>(at, column), scanned);
-    __syncthreads();  // and has been read
+      for (long long column = static_cast<int>(threadIdx.x) * VECTOR; column < graph.all_columns();
+           column += THREADS * VECTOR)
+        graph.store<VECTOR>(at, column, graph.load<VECTOR>(at, column), scanned);
+      __syncthreads();  // and has been read
+    }
   }
 }
