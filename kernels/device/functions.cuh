@@ -1,6 +1,4 @@
 // Functions of operators' texts in fp32, and how folds combine.
-using real = float;
-
 __device__ __forceinline__ float exp_(float x) { return expf(x); }
 __device__ __forceinline__ float log_(float x) { return logf(x); }
 __device__ __forceinline__ float tanh_(float x) { return tanhf(x); }

@@ -158,8 +158,19 @@ std::vector<PlanLaunch> launches_of(const Task& task, const GraphSite& site,
   return out;
 }
 
-constexpr const char* row_headers =
-    "#include \"cupilot/vector.cuh\"\n#include \"cupilot/functions.cuh\"\n";
+// The headers that operators' texts need, and their number `real`: where all results are kept in 16
+// bits and the class rounds operands to as many, one whose functions are the special function
+// unit's.
+std::string row_headers(const Task& task) {
+  constexpr double of_fp16 = 0x1p-11;
+  const bool narrow = std::all_of(task.tensors.begin(), task.tensors.end(), [](const Tensor& one) {
+    return one.role == Role::in || unit_roundoff(one.type) >= of_fp16;
+  });
+  const bool fast = narrow && input_roundoff(task.precision) >= of_fp16;
+  return std::string("#include \"cupilot/vector.cuh\"\n") +
+         (fast ? "#include \"cupilot/fast.cuh\"\nusing real = Fast;\n"
+               : "#include \"cupilot/functions.cuh\"\nusing real = float;\n");
+}
 
 bool fits(const std::string& anchor, const GraphSite& site) {
   if (site.scan >= 0) return anchor == "scan";
@@ -188,7 +199,7 @@ Tunable given_graph(const Tunable& tunable, const Task& task, const GraphSite& s
   Tunable out = tunable;
   const bool of_terms = tunable.anchor == "contraction" || tunable.anchor == "window";
   const char* terms = of_terms ? "#include \"cupilot/terms.cuh\"\n" : "";
-  out.text = row_headers + std::string(terms) + text + tunable.text;
+  out.text = row_headers(task) + terms + text + tunable.text;
   NamedExprs sizes = sizes_of(task, site);
   sizes.insert(sizes.end(), more.begin(), more.end());
   out.let.insert(out.let.begin(), sizes.begin(), sizes.end());
@@ -368,7 +379,7 @@ std::optional<Tunable> after_product(const Tunable& tunable, const Task& task) {
   out.plan.let.insert(out.plan.let.begin(), sizes.begin(), sizes.end());
   auto headers =
       std::make_shared<DeviceHeaders>(tunable.headers ? *tunable.headers : DeviceHeaders());
-  (*headers)["graph.cuh"] = row_headers + product_text(product->rest, *site, product->spans);
+  (*headers)["graph.cuh"] = row_headers(task) + product_text(product->rest, *site, product->spans);
   out.headers = std::move(headers);
   return out;
 }
