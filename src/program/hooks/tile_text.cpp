@@ -15,12 +15,6 @@ namespace {
 
 constexpr std::int64_t most_unrolled = 32;  // turns of all inner loops together
 
-std::int64_t number_of(const Expr& extent) {
-  const bool plain =
-      !extent.text.empty() && extent.text.find_first_not_of("0123456789") == std::string::npos;
-  return plain ? std::strtoll(extent.text.c_str(), nullptr, 10) : 0;
-}
-
 }  // namespace
 
 TileText::TileText(const Task& task, const GraphSite& site) : StageText(task, site, true) {
@@ -121,7 +115,7 @@ std::string TileText::loops(std::string& closing) const {
       opened.push_back(fmt::format("    constexpr int {} = 0;\n", axis.name));
       continue;
     }
-    const std::int64_t extent = number_of(axis.extent);
+    const std::int64_t extent = whole_number(axis.extent.text);
     const bool whole = extent > 0 && unrolled * extent <= most_unrolled;
     unrolled = whole ? unrolled * extent : most_unrolled + 1;
     opened.push_back(fmt::format(
