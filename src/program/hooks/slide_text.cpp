@@ -249,9 +249,8 @@ std::string SlideText::values() const {
 std::string SlideText::store() const {
   std::string row = "0ll", members;
   for (const StageAxis& axis : fold().free) {
-    if (axis.extent.text == "1") continue;
     for (std::size_t i = 0; i < sides_.size(); ++i) {
-      if (patch_side(i)->place.name != axis.name) continue;
+      if (axis.extent.text == "1" || patch_side(i)->place.name != axis.name) continue;
       const char* name = i == 3 ? "outer" : side_names[i];
       row = row == "0ll" ? fmt::format("static_cast<long long>({})", name)
                          : fmt::format("({} * {} + {})", row, extent_call(axis.extent.text), name);

@@ -27,12 +27,13 @@
     "quads": "cdiv(patch_rows * patch_columns / 4, THREADS)",
     "own_rows": "(DOWN - 1) * graph_row_step + graph_row_reach + 1",
     "shared_all": "(patches * patch_rows * patch_pitch + (ALONG > 1 ? tile_rows * computed_columns : 0)) * 4",
-    "held": "DOWN * ALONG * (under_way + 1) + ALONG + quads * 4 + 32"
+    "kept": "DOWN * ALONG * (graph_plane_taps > 1 ? under_way + 1 : 1) + ALONG",
+    "held": "patches > 1 ? kept + quads * 4 + 32 : max(kept, quads * 4) + 24"
   },
   "restrict": [
     "LANES <= THREADS",
     "MIN_BLOCKS * THREADS <= 2048",
-    "quads <= 12",
+    "quads <= 16",
     "own_rows * ALONG * graph_column_taps <= 1024",
     "held <= 255",
     "held * MIN_BLOCKS * THREADS <= dev.registers",
@@ -108,16 +109,16 @@ struct Tile {
   int outer, plane, row, column;
 
   __device__ __forceinline__ explicit Tile(const Graph& graph) {
-    int number = static_cast<int>(blockIdx.x);
-    const auto take = [&number](int places, int tile) {
-      const int count = (places + tile - 1) / tile, own = number % count;
+    unsigned number = blockIdx.x;
+    const auto take = [&number](unsigned places, unsigned tile) {
+      const unsigned count = (places + tile - 1) / tile, own = number % count;
       number /= count;
-      return own * tile;
+      return static_cast<int>(own * tile);
     };
     column = take(graph.columns(), TILE_COLUMNS);
     row = take(graph.rows(), TILE_ROWS);
     plane = take(graph.planes(), DEPTH);
-    outer = number;
+    outer = static_cast<int>(number);
   }
 };
 
@@ -132,8 +133,9 @@ struct Share {
 #pragma unroll
     for (int i = 0; i < QUADS; ++i) {
       const int quad = static_cast<int>(threadIdx.x) + i * THREADS;
-      graph.values<WIDE>(tile.outer, plane, top + quad / ROW_QUADS, left + quad % ROW_QUADS * 4,
-                         values[i]);
+      // Quads past the patch lie outside of x too.
+      const int column = quad < PATCH_ROWS * ROW_QUADS ? left + quad % ROW_QUADS * 4 : -4;
+      graph.values<WIDE>(tile.outer, plane, top + quad / ROW_QUADS, column, values[i]);
     }
   }
   __device__ __forceinline__ void put(float* patch) const {
@@ -193,56 +195,56 @@ __device__ __forceinline__ constexpr bool is_row_used(int row) {
 // Folds a plane over a thread's windows: each row once, for all windows that it belongs to. `from`
 // is the first element of its first row's first window.
 __device__ __forceinline__ void fold_plane(const float* from, Sums& sums) {
-  clear(sums);
 #pragma unroll
   for (int row = 0; row < (DOWN - 1) * Graph::ROW_STEP + ROW_REACH + 1; ++row) {
     if (!is_row_used(row)) continue;
 #pragma unroll
     for (int n = 0; n < ALONG; ++n) {
-      float sum = How::nothing();
+      float sum;
 #pragma unroll
       for (int tap = 0; tap < Graph::COLUMN_TAPS; ++tap) {
         const int column = LEAD + tap * Graph::COLUMN_FAR;
-        sum = How::of(sum, from[row * PITCH + column % Graph::COLUMN_STEP * SPAN +
-                                column / Graph::COLUMN_STEP + n * APART]);
+        const float value = from[row * PITCH + column % Graph::COLUMN_STEP * SPAN +
+                                 column / Graph::COLUMN_STEP + n * APART];
+        sum = tap == 0 ? value : How::of(sum, value);
       }
 #pragma unroll
       for (int m = 0; m < DOWN; ++m) {
-        if (is_tap(row - m * Graph::ROW_STEP, Graph::ROW_FAR, Graph::ROW_TAPS))
-          sums[m][n] = How::of(sums[m][n], sum);
+        const int from_first = row - m * Graph::ROW_STEP;
+        if (is_tap(from_first, Graph::ROW_FAR, Graph::ROW_TAPS))
+          sums[m][n] = from_first == 0 ? sum : How::of(sums[m][n], sum);
       }
     }
   }
 }
 
-// Stores results of one plane: neighbouring lanes have neighbouring ones, by way of shared memory
-// where a thread has several side by side.
+// Brings a thread's results to shared memory.
+__device__ __forceinline__ void lay(const Sums& sums, float* to) {
+#pragma unroll
+  for (int m = 0; m < DOWN; ++m) {
+#pragma unroll
+    for (int n = 0; n < ALONG; ++n) to[m * RESULTS + n * APART] = sums[m][n];
+  }
+}
+
+// Stores a group's results of one plane: neighbouring lanes have neighbouring ones, which come by
+// way of shared memory where a thread has computed several.
+template <bool WHOLE>
 __device__ __forceinline__ void store_plane(const Graph& graph, const Tile& tile, int plane,
-                                            int row, int column, const Sums& sums, float* results) {
-  const int thread = static_cast<int>(threadIdx.x);
-  if constexpr (ALONG == 1) {
+                                            const Sums& sums, const float* results) {
+  const int lane = static_cast<int>(threadIdx.x) % LANES;
+  const int group = static_cast<int>(threadIdx.x) / LANES;
 #pragma unroll
-    for (int m = 0; m < DOWN; ++m) {
-      if (tile.row + row + m < graph.rows() && tile.column + column < graph.columns() &&
-          column < TILE_COLUMNS)
-        graph.store(tile.outer, plane, tile.row + row + m, tile.column + column, sums[m][0]);
-    }
-  } else {
-    if (thread % LANES < USED_LANES) {
+  for (int m = 0; m < DOWN; ++m) {
+    const int row = group * DOWN + m;
 #pragma unroll
-      for (int m = 0; m < DOWN; ++m) {
-#pragma unroll
-        for (int n = 0; n < ALONG; ++n)
-          results[(row + m) * RESULTS + column + n * APART] = sums[m][n];
-      }
-    }
-    __syncthreads();
-#pragma unroll 4
-    for (int i = thread; i < TILE_ROWS * TILE_COLUMNS; i += THREADS) {
-      const int own_row = i / TILE_COLUMNS, own_column = i % TILE_COLUMNS;
-      if (tile.row + own_row < graph.rows() && tile.column + own_column < graph.columns())
-        graph.store(tile.outer, plane, tile.row + own_row, tile.column + own_column,
-                    results[own_row * RESULTS + own_column]);
+    for (int n = 0; n < ALONG; ++n) {
+      const int column = lane + n * LANES;
+      const bool present =
+          WHOLE || (tile.row + row < graph.rows() && tile.column + column < graph.columns());
+      if (present && (TILE_COLUMNS == LANES * ALONG || column < TILE_COLUMNS))
+        graph.store(tile.outer, plane, tile.row + row, tile.column + column,
+                    ALONG == 1 ? sums[m][0] : results[row * RESULTS + column]);
     }
   }
 }
@@ -282,8 +284,19 @@ __device__ __forceinline__ void slide(const Graph& graph, float* memory) {
     }
     // The oldest plane of results is finished.
     const int done = step - (UNDER_WAY - 1);
-    if (done >= 0)
-      store_plane(graph, tile, tile.plane + done, row, column, totals[UNDER_WAY - 1], results);
+    if (done >= 0) {
+      const Sums& finished = totals[UNDER_WAY - 1];
+      if constexpr (ALONG > 1) {
+        if (lane == used) lay(finished, results + row * RESULTS + column);
+        __syncthreads();
+      }
+      const int at = tile.plane + done;
+      if (tile.row + TILE_ROWS <= graph.rows() && tile.column + TILE_COLUMNS <= graph.columns()) {
+        store_plane<true>(graph, tile, at, finished, results);
+      } else {
+        store_plane<false>(graph, tile, at, finished, results);
+      }
+    }
 #pragma unroll
     for (int i = UNDER_WAY - 1; i > 0; --i) {
 #pragma unroll
