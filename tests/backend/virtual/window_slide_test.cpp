@@ -102,6 +102,12 @@ TEST_CASE("rows that are no whole quads, and narrow elements, slide too", "[hook
   check_accepted(pool_task(odd), "window_slide", wide);
 }
 
+TEST_CASE("a tile of more lines than there are reads no element past the last",
+          "[hooks][threads]") {
+  const Pool pool = of("avg_pool1d", line, {"n", "ch", "l+1"}, {8}, {1}, {4});
+  check_accepted(pool_task(pool), "window_direct", {{"THREADS", 64}, {"ACROSS", 8}, {"ALONG", 3}});
+}
+
 TEST_CASE("windows of other places than a grid's are none that slide", "[hooks]") {
   const Pool adaptive{
       "adaptive_avg_pool2d", plane, {"n", "ch", 3, 7}, {{"output_size", Integers{3, 7}}}};
