@@ -41,11 +41,7 @@
   ],
   "registers": "held",
   "plan": {
-    "require": [
-      "graph_largest <= graph_counted",
-      "tile_columns < 2 * graph_column_count || LANES * ALONG <= 32",
-      "tile_rows < 2 * graph_row_count && DEPTH < 2 * graph_plane_count"
-    ],
+    "require": ["graph_largest <= graph_counted"],
     "let": {
       "tiles": "cdiv(graph_column_count, tile_columns) * cdiv(graph_row_count, tile_rows) * cdiv(graph_plane_count, DEPTH) * graph_outer"
     },
