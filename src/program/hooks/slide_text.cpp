@@ -48,8 +48,7 @@ bool SlideText::find_element() {
       return false;
     read_ = &read;
   }
-  const std::vector<StageAxis>* all[] = {&fold().free, &fold().over};
-  for (const auto* axes : all) {
+  for (const auto* axes : {&fold().free, &fold().over}) {
     for (const StageAxis& axis : *axes) {
       if (uses(other_, axis.name)) return false;
     }
@@ -242,8 +241,8 @@ std::string SlideText::values() const {
              "#pragma unroll\n    for (int each_ = 0; each_ < 4; ++each_) {{\n"
              "      const int at_column = column + each_;\n"
              "      const bool here_ = inside_ && at_column >= 0 && at_column < length_;\n"
-             "{}      out[each_] = here_ ? {} : {};\n    }}\n  }}\n",
-             "", element, other_);
+             "      out[each_] = here_ ? {} : {};\n    }}\n  }}\n",
+             element, other_);
 }
 
 std::string SlideText::store() const {
