@@ -1,7 +1,11 @@
 // Calls within a text of C++.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "task/identifiers.hpp"
@@ -51,6 +55,41 @@ inline std::vector<std::vector<std::string>> calls_of(const std::string& name,
   for (std::size_t open = find_call(text, name, 0); open != std::string::npos;
        open = find_call(text, name, close))
     out.push_back(arguments_at(text, open, close));
+  return out;
+}
+
+// 0: the text is no plain number.
+inline std::int64_t whole_number(const std::string& text) {
+  const bool plain = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  return plain ? std::strtoll(text.c_str(), nullptr, 10) : 0;
+}
+
+// Place of a word outside of all brackets; npos: there is none.
+inline std::size_t outer_place(const std::string& text, const std::string& wanted) {
+  int depth = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    depth += text[at] == '(' ? 1 : text[at] == ')' ? -1 : 0;
+    if (depth == 0 && text.compare(at, wanted.size(), wanted) == 0) return at;
+  }
+  return std::string::npos;
+}
+
+// The conditions that must all hold; names of conditions are replaced by their texts.
+inline std::vector<std::string> clauses_of(
+    const std::string& condition,
+    const std::vector<std::pair<std::string, std::string>>& constants) {
+  std::vector<std::string> out;
+  std::string rest = condition;
+  while (!rest.empty()) {
+    const auto both = outer_place(rest, "&&");
+    const std::string one = trimmed(rest.substr(0, both));
+    rest = both == std::string::npos ? "" : rest.substr(both + 2);
+    const auto named = std::find_if(constants.begin(), constants.end(),
+                                    [&](const auto& constant) { return constant.first == one; });
+    const auto parts = named == constants.end() ? std::vector<std::string>{one}
+                                                : clauses_of(named->second, constants);
+    out.insert(out.end(), parts.begin(), parts.end());
+  }
   return out;
 }
 

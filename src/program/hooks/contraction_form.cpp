@@ -13,25 +13,10 @@ namespace {
 
 constexpr int most_taps = 30;  // bits of a place's conditions
 
-// Place of a word outside of all brackets; npos: there is none.
-std::size_t outer_place(const std::string& text, const std::string& wanted) {
-  int depth = 0;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    depth += text[at] == '(' ? 1 : text[at] == ')' ? -1 : 0;
-    if (depth == 0 && text.compare(at, wanted.size(), wanted) == 0) return at;
-  }
-  return std::string::npos;
-}
-
 bool is_zero(const std::string& text) { return text == "real(0)" || text == "0.0f"; }
 
 bool subset(const std::set<std::string>& part, const std::set<std::string>& of) {
   return std::includes(of.begin(), of.end(), part.begin(), part.end());
-}
-
-std::int64_t whole_number(const std::string& text) {
-  const bool plain = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-  return plain ? std::strtoll(text.c_str(), nullptr, 10) : 0;
 }
 
 }  // namespace
@@ -95,21 +80,8 @@ bool ContractionText::place_axes(const std::set<std::string>& left,
   return !m_.empty() && !n_.empty() && !k_.empty();
 }
 
-// The conditions that must all hold; names of conditions are replaced by their texts.
 std::vector<std::string> ContractionText::clauses_of(const std::string& condition) const {
-  std::vector<std::string> out;
-  std::string rest = condition;
-  while (!rest.empty()) {
-    const auto both = outer_place(rest, "&&");
-    const std::string one = trimmed(rest.substr(0, both));
-    rest = both == std::string::npos ? "" : rest.substr(both + 2);
-    const auto named = std::find_if(fold().constants.begin(), fold().constants.end(),
-                                    [&](const auto& constant) { return constant.first == one; });
-    const auto parts =
-        named == fold().constants.end() ? std::vector<std::string>{one} : clauses_of(named->second);
-    out.insert(out.end(), parts.begin(), parts.end());
-  }
-  return out;
+  return cupilot::clauses_of(condition, fold().constants);
 }
 
 AffineNames ContractionText::affine_names() const {

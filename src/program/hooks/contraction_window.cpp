@@ -22,12 +22,6 @@ const StageAxis* axis_in(const std::vector<StageAxis>& axes, const std::string& 
   return found == axes.end() ? nullptr : &*found;
 }
 
-std::int64_t known_extent(const Expr& extent) {
-  const bool plain =
-      !extent.text.empty() && extent.text.find_first_not_of("0123456789") == std::string::npos;
-  return plain ? std::strtoll(extent.text.c_str(), nullptr, 10) : 0;
-}
-
 // The sides of a comparison; empty: there is none of that kind.
 std::vector<std::string> compared(const std::string& clause, const std::string& by) {
   const std::size_t at = clause.find(by);
@@ -79,7 +73,7 @@ bool ContractionText::add_dimension(Window& window, std::size_t dimension) const
   if (shared) return false;
   Side side{.dimension = dimension, .place = *place};
   if (term != nullptr) side.tap = *term;
-  const std::int64_t taps = term == nullptr ? 1 : known_extent(term->extent);
+  const std::int64_t taps = term == nullptr ? 1 : whole_number(term->extent.text);
   if (const Phase* phase = phase_of(place->name); phase != nullptr) {
     if (term == nullptr || phase->tap != term->name) return false;
     const std::int64_t factor = *phase->known.factors.at(phase->tap);

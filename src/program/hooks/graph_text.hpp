@@ -53,6 +53,22 @@ std::optional<SiteContraction> contraction_of(const Task& task, const GraphSite&
 // `struct Graph` of such a graph.
 std::string contraction_text(const Task& task, const GraphSite& site);
 
+// A fold over windows that slide over one tensor, along a side of a patch: extent of places, how
+// far they lie apart and how far a window's elements reach, how many there are; how many places lie
+// between two that share elements; where the first window begins.
+struct SiteSlideSide {
+  Expr extent = 1;
+  std::int64_t step = 1, taps = 1, reach = 0, apart = 1, begin = 0;
+};
+struct SiteSlide {
+  Expr outer = 1;
+  SiteSlideSide planes{}, rows{}, columns{};
+};
+std::optional<SiteSlide> slide_of(const Task& task, const GraphSite& site);
+
+// `struct Graph` of such a graph.
+std::string slide_text(const Task& task, const GraphSite& site);
+
 // A graph that falls into rows: how many, and what a row keeps and computes.
 struct SiteLocal {
   Expr rows = 1, kept = 1, terms = 1;

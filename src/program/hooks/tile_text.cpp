@@ -15,12 +15,6 @@ namespace {
 
 constexpr std::int64_t most_unrolled = 32;  // turns of all inner loops together
 
-std::int64_t number_of(const Expr& extent) {
-  const bool plain =
-      !extent.text.empty() && extent.text.find_first_not_of("0123456789") == std::string::npos;
-  return plain ? std::strtoll(extent.text.c_str(), nullptr, 10) : 0;
-}
-
 }  // namespace
 
 TileText::TileText(const Task& task, const GraphSite& site) : StageText(task, site, true) {
@@ -121,7 +115,7 @@ std::string TileText::loops(std::string& closing) const {
       opened.push_back(fmt::format("    constexpr int {} = 0;\n", axis.name));
       continue;
     }
-    const std::int64_t extent = number_of(axis.extent);
+    const std::int64_t extent = whole_number(axis.extent.text);
     const bool whole = extent > 0 && unrolled * extent <= most_unrolled;
     unrolled = whole ? unrolled * extent : most_unrolled + 1;
     opened.push_back(fmt::format(
@@ -147,8 +141,9 @@ std::string TileText::fold_tile() const {
     const int at = static_cast<int>(d);
     const std::string extent = extent_call(free_[d].extent.text);
     const char* format = "    const int first_{0} = max(0, min(tile.{0}, {1} - {2}));\n";
-    const char* placed = is_guarded() ? "      const int {0} = first_{0} + {2};\n"
-                                      : "      const int {0} = min(first_{0} + {2}, {1} - 1);\n";
+    const char* placed = is_guarded() && is_bounded(name)
+                             ? "      const int {0} = first_{0} + {2};\n"
+                             : "      const int {0} = min(first_{0} + {2}, {1} - 1);\n";
     if (at == lane_) {
       out += fmt::format(fmt::runtime(format), name, extent, "N");
       inner = fmt::format(fmt::runtime(placed), name, extent, "along_");
@@ -220,6 +215,16 @@ bool TileText::is_guarded() const {
            tensor->type <= DType::e5m2 && !uses(term.substr(colon), read.name) &&
            (moves_in_tile(read) || is_whole(read));
   });
+}
+
+// True if the condition before the term depends on a coordinate: past its extent nothing is read.
+bool TileText::is_bounded(const std::string& axis) const {
+  const std::string& term = fold().term;
+  std::string condition = term.substr(0, term.find(" ? "));
+  for (auto constant = fold().constants.rbegin(); constant != fold().constants.rend(); ++constant) {
+    if (uses(condition, constant->first)) condition += " " + constant->second;
+  }
+  return uses(condition, axis);
 }
 
 bool TileText::moves_in_tile(const StageRead& read) const {

@@ -26,6 +26,7 @@ class TileText : public StageText {
   std::string fold_tile() const;
   bool is_whole(const StageRead& read) const;
   bool is_guarded() const;
+  bool is_bounded(const std::string& axis) const;
   bool moves_in_tile(const StageRead& read) const;
   std::string added_term() const;
   std::string store_tile() const;

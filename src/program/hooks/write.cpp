@@ -266,6 +266,26 @@ std::optional<Tunable> in_tiles(const Tunable& tunable, const Task& task) {
                       {"graph_counted", counts_wide(task) ? most_wide : most_narrow}});
 }
 
+std::optional<Tunable> as_slide(const Tunable& tunable, const Task& task) {
+  const auto site = graph_site(task);
+  if (!site || !site->joins.empty() || is_product(task)) return std::nullopt;
+  const auto slide = slide_of(task, *site);
+  if (!slide) return std::nullopt;
+  NamedExprs sizes = {{"graph_outer", slide->outer},
+                      {"graph_largest", largest_of(task)},
+                      {"graph_counted", counts_wide(task) ? most_wide : most_narrow}};
+  for (const auto& [name, side] :
+       {std::pair{"plane", &slide->planes}, {"row", &slide->rows}, {"column", &slide->columns}}) {
+    const std::string of = fmt::format("graph_{}_", name);
+    sizes.insert(sizes.end(), {{of + "count", side->extent},
+                               {of + "step", side->step},
+                               {of + "taps", side->taps},
+                               {of + "reach", side->reach},
+                               {of + "apart", side->apart}});
+  }
+  return given_graph(tunable, task, *site, slide_text(task, *site), sizes);
+}
+
 std::optional<Tunable> over_rows(const Tunable& tunable, const Task& task) {
   auto site = graph_site(task);
   if (!site || !fits(tunable.anchor, *site) || is_product(task)) return std::nullopt;
@@ -392,6 +412,7 @@ std::optional<Tunable> with_hooks(const Tunable& tunable, const Task& task) {
              : tunable.anchor == "gather"      ? in_tiles(tunable, task)
              : tunable.anchor == "contraction" ? as_contraction(tunable, task)
              : tunable.anchor == "window"      ? as_contraction(tunable, task)
+             : tunable.anchor == "slide"       ? as_slide(tunable, task)
              : tunable.anchor == "local"       ? in_blocks(tunable, task)
                                                : over_rows(tunable, task);
   if (!out) return std::nullopt;

@@ -162,13 +162,16 @@ Result<Planes> planes(const RuleCall& call) {
 }
 
 // Adds the divisors of averages: places of a window within the padded input, and within the input.
-void add_counts(RuleResult& out) {
+// A window ends beyond the padded input only where extents are rounded up.
+void add_counts(RuleResult& out, bool ceil) {
   std::string padded, clipped;
   for (int d = 0; d < 3; ++d) {
     out.constants.emplace_back(fmt::format("begin{}", d),
                                fmt::format("p{0} * stride{0} - padding{0}", d));
-    out.constants.emplace_back(fmt::format("end{}", d),
-                               fmt::format("min(begin{0} + window{0}, size{0} + padding{0})", d));
+    out.constants.emplace_back(
+        fmt::format("end{}", d),
+        ceil ? fmt::format("min(begin{0} + window{0}, size{0} + padding{0})", d)
+             : fmt::format("begin{0} + window{0}", d));
     padded += fmt::format("{0}(end{1} - begin{1})", d == 0 ? "" : " * ", d);
     clipped +=
         fmt::format("{0}(min(end{1}, size{1}) - max(begin{1}, 0ll))", d == 0 ? "" : " * ", d);
@@ -213,7 +216,7 @@ Result<RuleResult> pool(const RuleCall& call) {
   }
   add_window(out, window, results);
   add_places(out, window_place, window_inside);
-  add_counts(out);
+  add_counts(out, integer(call, "ceil_mode") != 0);
   out.free = out.whole;
   out.called[call.inputs[0].name] = {others, window.places[0], window.places[1], window.places[2]};
   return out;
