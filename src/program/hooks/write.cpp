@@ -11,6 +11,9 @@
 #include "program/hooks/passes.hpp"
 #include "program/hooks/product.hpp"
 #include "program/hooks/renaming.hpp"
+#include "program/hooks/slide_text.hpp"
+#include "program/hooks/stage_text.hpp"
+#include "program/hooks/tile_text.hpp"
 #include "task/identifiers.hpp"
 #include "task/rules/apply.hpp"
 
