@@ -51,14 +51,21 @@ Result<std::map<std::string, std::int64_t>> settings_from(const std::vector<std:
   return settings;
 }
 
-// The tunable in a file, or else the task's template of that name, with its hooks.
+// The tunable in a file, or else the task's template of that name; each with the task's hooks.
 Result<Tunable> tunable_named(const std::string& path, const Families& families, const Task& task) {
   if (!real_host().exists(path)) {
     for (Tunable& one : templates_of(families, task)) {
       if (one.name == path && serves(one, task)) return std::move(one);
     }
   }
-  return load_tunable(path);
+  Result<Tunable> read = load_tunable(path);
+  if (!read || read->anchor.empty()) return read;
+  Family alone;
+  alone.templates = {*read};
+  for (Tunable& made : templates_of({alone}, task)) {
+    if (serves(made, task)) return std::move(made);
+  }
+  return read;
 }
 
 // The task is stated by --task: a tunable's file states a family.
@@ -76,6 +83,11 @@ Result<OwnKernel> open_tunable(const std::string& path, const KernelFlags& flags
   if (!settings) return settings.error();
   const Result<Tunable> tunable = tunable_named(path, *families, *task);
   if (!tunable) return tunable.error();
+  if (!serves(*tunable, *task) && !tunable->anchor.empty())
+    return Error{ErrorCode::usage,
+                 path + ": it serves graphs of anchor '" + tunable->anchor + "'; task " +
+                     task->name + " has no such form, or a family of its own",
+                 "docs/formats/tunable.md, Hooks, lists the forms"};
   if (!serves(*tunable, *task))
     return Error{ErrorCode::usage,
                  path + ": it serves family '" + tunable->family + "' under its `when`; task " +

@@ -79,6 +79,23 @@ TEST_CASE("a plain setting that is wrong ends the run before its first candidate
   CHECK(json.out.find("compile.error") != std::string::npos);
 }
 
+TEST_CASE("verify takes a template of graphs, and names the form that it serves", "[cli]") {
+  const Scratch scratch;
+  scratch.file("graph.json", R"({"cupilot_task": 2, "name": "halved",
+    "axes": [{"name": "rows", "kind": "free"}, {"name": "cols", "kind": "free"}],
+    "tensors": [{"name": "x", "role": "in", "shape": ["rows", "cols"]},
+                {"name": "y", "role": "out", "shape": ["rows", "cols"]}],
+    "operations": [{"name": "act", "op": "relu", "in": ["x"], "out": ["h"]},
+                   {"name": "halve", "op": "div", "in": ["h"], "out": ["y"], "attrs": {"other": 2}}],
+    "precision": "fp32-strict", "time_shapes": [{"sizes": {"rows": 32, "cols": 64}}]})");
+  const std::string verify = "verify " CUPILOT_SOURCE_DIR "/kernels/families/";
+  const std::string task = " --task graph.json --device virtual:h200";
+  expect(run(verify + "pointwise/templates/pointwise.cu --set VECTOR=4" + task, scratch), 0,
+         {"PROVED", "halved"});
+  expect(run(verify + "rowwise/templates/rowwise.cu" + task, scratch), 2,
+         {"graphs of anchor 'row_reduction'", "Hooks, lists the forms"});
+}
+
 TEST_CASE("verify and profile take a tunable at a setting", "[cli]") {
   const Scratch scratch;
   make_task(scratch);
