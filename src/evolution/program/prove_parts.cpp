@@ -274,8 +274,11 @@ Result<std::optional<Rejected>> ProgramWriter::prove_parts(const Pipe& pipe,
   const auto parts = write_parts(strategy, &pipe.backend->device());
   if (parts.is_error()) return parts.error();
   if (parts.is_rejected()) return std::optional(parts.rejected());
-  if (auto refused = prove_steps(*pipe.backend, *parts, inner, seed); !refused || *refused)
-    return refused;
+  // A search has proved them when it timed them; the finalist's are proved anew.
+  if (inner == ProofLevel::elite) {
+    auto refused = prove_steps(*pipe.backend, *parts, inner, seed);
+    if (!refused || *refused) return refused;
+  }
   if (parts->size() < 2) return std::optional<Rejected>();
   auto exposed = exposed_task(task_, handed_over(*parts));
   if (!exposed) return exposed.error();

@@ -23,7 +23,7 @@ class ProgramWriter final : public KernelWriter, public PartProver {
   Attempt<KernelSource> write(const WriterBrief& brief) override;
 
   // Proves the program with its edges exposed as outputs, as a candidate or, of a finalist, as an
-  // elite.
+  // elite; of a finalist, steps of a library alone before.
   Result<std::optional<Rejected>> prove_parts(const Pipe& pipe, const Strategy& strategy,
                                               ProofLevel level, std::uint64_t seed) override;
 
