@@ -282,7 +282,8 @@ constexpr std::pair<Counter, Precision> executed_classes[] = {
 }  // namespace
 
 bool counts_set_floor(const Task& task, const DeviceSpec& device, const Counts& counts) {
-  if (task.operations.size() < 2) return false;
+  if (task.operations.size() < 2 || counts[Counter::warp_instructions].how != CountHow::exact)
+    return false;
   return std::all_of(
       std::begin(executed_classes), std::end(executed_classes), [&](const auto& one) {
         return datasheet_peak(device, one.second) <= 0 || counts[one.first].how == CountHow::exact;
@@ -296,7 +297,10 @@ Result<double> executed_floor_us(const Task& task, const Workload& workload,
   double seconds = *bytes / device.dram_bytes_per_s, tensor = 0;
   for (const auto& [counter, precision] : executed_classes) {
     const double rate = datasheet_peak(device, precision);
-    const double own = rate > 0 ? value(counts, counter) / rate : 0;
+    double operations = value(counts, counter);
+    // fp16 outside the tensor pipe runs two to a lane.
+    if (counter == Counter::flops_fp32) operations += value(counts, Counter::flops_fp16) / 2;
+    const double own = rate > 0 ? operations / rate : 0;
     // Classes of the tensor cores share them.
     if (on_tensor_pipe(precision)) tensor += own;
     seconds = std::max(seconds, own);
@@ -312,10 +316,13 @@ Result<Verdict> judge(const Task& task, const Workload& workload, const DeviceSp
     return Error{ErrorCode::failure, "a verdict needs a time above zero", {}};
   auto floor = floor_us(task, workload, device, task.precision);
   if (!floor) return floor.error();
-  const bool short_cut =
-      measurement.time_us < *floor && counts_set_floor(task, device, measurement.counts);
-  if (short_cut) floor = executed_floor_us(task, workload, device, measurement.counts);
-  if (!floor) return floor.error();
+  const auto executed = executed_floor_us(task, workload, device, measurement.counts);
+  if (!executed) return executed.error();
+  // Clocks above their nominal rate make no short cut.
+  constexpr double margin = 0.97;
+  const bool short_cut = counts_set_floor(task, device, measurement.counts) &&
+                         std::max(measurement.time_us, *executed) < margin * *floor;
+  if (short_cut) floor = *executed;
   const auto flops = textbook_flops(task, workload);
   const auto bytes = compulsory_bytes(task, workload);
   if (!flops) return flops.error();

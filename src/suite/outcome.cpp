@@ -13,11 +13,22 @@
 namespace cupilot {
 namespace {
 
-// The floor by rates that were reached instead of those of the datasheet.
-double sustained_floor_us(const Task& task, DeviceSpec device, Precision proved) {
+// Rates that were reached in place of those of the datasheet.
+DeviceSpec at_sustained_rates(DeviceSpec device) {
   device.dram_bytes_per_s = device.dram_sustained;
   device.peak_flops = device.sustained_flops;
-  const auto floor = mean_floor(task, device, proved);
+  return device;
+}
+
+// The floor at sustained rates; of a short cut, what it executes makes it.
+double sustained_floor_us(const Task& task, const DeviceSpec& device, const Accepted& accepted) {
+  const DeviceSpec sustained = at_sustained_rates(device);
+  const auto written = mean_floor(task, device, task.precision);
+  const bool short_cut =
+      task.time_shapes.size() == 1 && written && accepted.verdict.floor_us < 0.97 * *written;
+  const auto floor = short_cut ? executed_floor_us(task, task.time_shapes.front(), sustained,
+                                                   accepted.measurement.counts)
+                               : mean_floor(task, sustained, accepted.verification.proved);
   return floor ? *floor : 0;
 }
 
@@ -44,11 +55,7 @@ void take_champion(SuiteRow& row, const Task& task, const Backend& backend, cons
   row.provenance = name_of(accepted->measurement.provenance);
   row.time_us = accepted->measurement.time_us;
   row.datasheet_floor_us = accepted->verdict.floor_us;
-  row.floor_us = sustained_floor_us(task, backend.device(), accepted->verification.proved);
-  // A short cut has a floor of its own.
-  if (const auto written = mean_floor(task, backend.device(), task.precision);
-      written && row.datasheet_floor_us < *written && task.time_shapes.size() == 1)
-    row.floor_us = row.datasheet_floor_us;
+  row.floor_us = sustained_floor_us(task, backend.device(), *accepted);
   row.rates =
       backend.device().ceilings.empty() ? backend.device().source : backend.device().ceilings;
   row.strategy = describe(best.candidate.strategy);

@@ -287,7 +287,7 @@ std::string limits_text(const Task& task, const DeviceSpec& device) {
       "Each launch costs {:.1f} us, which every kernel pays and no technique changes.\n",
       launch_us);
   const auto bytes = executed_floor_us(task, shape, device, {});
-  const bool may_do_less = floor && bytes && task.operations.size() > 1 && *floor > 1.05 * *bytes;
+  const bool may_do_less = floor && bytes && task.operations.size() > 1 && *floor > *bytes;
   if (may_do_less)
     text += fmt::format(
         "{}take at least {:.2f} us at the timed shape as the task writes them, the bytes alone "

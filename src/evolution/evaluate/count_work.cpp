@@ -1,5 +1,7 @@
 #include "evolution/evaluate/count_work.hpp"
 
+#include <algorithm>
+
 #include "base/phases.hpp"
 
 namespace cupilot {
@@ -13,17 +15,6 @@ Counts interpreted(const Pipe& pipe, const CompiledKernel& kernel, const Workloa
   const auto reports = pipe.screen->measure(pipe.task, workload, alone, {});
   if (!reports || !reports->front().measurement) return {};
   return reports->front().measurement->counts;
-}
-
-void add(Counts& sum, const Counts& launch) {
-  for (std::size_t i = 0; i < counter_count; ++i) {
-    if (launch.all[i].how == CountHow::unknown) continue;
-    sum.all[i].how = launch.all[i].how;
-    sum.all[i].value += launch.all[i].value;
-    sum.all[i].low += launch.all[i].low;
-    sum.all[i].high += launch.all[i].high;
-  }
-  sum.source = launch.source;
 }
 
 void overlay(Counts& counts, const std::vector<LaunchCounts>& launches) {
@@ -46,8 +37,20 @@ WarpCycles joined(const std::vector<LaunchCounts>& launches) {
 }  // namespace
 
 Counts sum_of(const std::vector<LaunchCounts>& launches) {
-  Counts sum;
-  for (const LaunchCounts& launch : launches) add(sum, launch.work);
+  if (launches.empty()) return {};
+  Counts sum = launches.front().work;
+  for (std::size_t launch = 1; launch < launches.size(); ++launch) {
+    const Counts& more = launches[launch].work;
+    sum.source = more.source;
+    for (std::size_t i = 0; i < counter_count; ++i) {
+      Count& one = sum.all[i];
+      const bool known = one.how != CountHow::unknown && more.all[i].how != CountHow::unknown;
+      one.how = known ? std::max(one.how, more.all[i].how) : CountHow::unknown;
+      one.value += more.all[i].value;
+      one.low += more.all[i].low;
+      one.high += more.all[i].high;
+    }
+  }
   return sum;
 }
 
@@ -55,7 +58,8 @@ Result<void> count_work(const Pipe& pipe, const CompiledKernel& kernel, const Co
                         Accepted& accepted) {
   const Workload& workload = pipe.task->time_shapes.front();
   Measurement& measurement = accepted.measurement;
-  {
+  // What the chip counted of a short cut stays.
+  if (measurement.counts.source != CounterSource::counters) {
     const Phase phase("virtual counts");
     if (Counts counts = interpreted(pipe, kernel, workload); counts.source != CounterSource::none)
       measurement.counts = counts;

@@ -17,7 +17,7 @@ struct CountPlan {
   std::function<void(const std::string&)> lost{};
 };
 
-// The launches' counts added up; counters that no launch has stay unknown.
+// The launches' counts added up; a counter that one of them lacks is unknown.
 Counts sum_of(const std::vector<LaunchCounts>& launches);
 
 // Puts counts into an accepted kernel's measurement and judges it anew: what the screen's

@@ -148,18 +148,23 @@ bool counts_allow(const Task& task, const Workload& workload, const DeviceSpec& 
 
 namespace {
 
-// The work of a kernel whose time is below the floor of the task's text. `why` says what is missing
-// where there are no counts.
-Counts counts_of_short_cut(const TaskRef& task, const Workload& workload, Backend& backend,
-                           const CompiledKernel& kernel, const Measurement& measurement,
-                           std::string& why) {
-  if (task->operations.size() < 2) return {};
-  if (measurement.provenance == Provenance::modelled) return measurement.counts;
+// The work of a kernel whose time at time shape `i` is below the floor of the task's text; no
+// counts where there are none, and `why`. Rejected when the kernel faults under the counters.
+Attempt<Counts> counts_of_short_cut(const TaskRef& task, std::size_t i, Backend& backend,
+                                    const CompiledKernel& kernel, const Measurement& measurement,
+                                    std::string& why) {
+  if (task->operations.size() < 2) return Counts{};
+  if (measurement.provenance == Provenance::modelled)  // its counts are those of the first shape
+    return i == 0 ? measurement.counts : Counts{};
   const Phase phase("counters");
-  const auto launches = backend.inspector().count(task, kernel, workload, CountDepth::all);
+  const auto launches =
+      backend.inspector().count(task, kernel, task->time_shapes[i], CountDepth::all);
   if (launches) return sum_of(*launches);
-  why = launches.is_error() ? launches.error().message : launches.rejected().message;
-  return {};
+  if (launches.is_rejected()) return launches.rejected();
+  const ErrorCode code = launches.error().code;
+  if (code != ErrorCode::usage && code != ErrorCode::no_device) return launches.error();
+  why = launches.error().message;
+  return Counts{};
 }
 
 }  // namespace
@@ -176,9 +181,11 @@ Result<std::optional<Rejected>> below_floor(const TaskRef& task, Backend& backen
     if (us >= least) continue;
     Measurement& measurement = *timed.report.measurement;
     std::string why;
-    const Counts counts = counts_of_short_cut(task, shape, backend, kernel, measurement, why);
-    if (counts_allow(*task, shape, device, counts, us)) {
-      if (i == 0) measurement.counts = counts;
+    const auto counts = counts_of_short_cut(task, i, backend, kernel, measurement, why);
+    if (counts.is_error()) return counts.error();
+    if (counts.is_rejected()) return std::optional(counts.rejected());
+    if (counts_allow(*task, shape, device, *counts, us)) {
+      if (i == 0) measurement.counts = *counts;
       continue;
     }
     std::string says = fmt::format("{:.4g} us {} lies below the floor of {:.4g} us", us,

@@ -312,9 +312,11 @@ Result<Receipt> Evolution::tell(std::uint64_t id, const Reported& reported) {
       judge(task, task.time_shapes.front(), s.record.device, measurement, reported.warps);
   if (!verdict) return verdict.error();
   std::optional<Rejected> refused;
+  const bool counted =
+      task.time_shapes.size() == 1 && reported.counts.source == CounterSource::counters;
   if (reported.time_us < s.least_us &&
-      !counts_allow(task, task.time_shapes.front(), s.record.device, reported.counts,
-                    reported.time_us)) {
+      !(counted && counts_allow(task, task.time_shapes.front(), s.record.device, reported.counts,
+                                reported.time_us))) {
     refused = reject("floor.impossible",
                      fmt::format("{:.4g} us reported lies below the floor of {:.4g} us",
                                  reported.time_us, s.least_us));

@@ -10,7 +10,6 @@
 #include "program/hooks/contraction_text.hpp"
 #include "program/hooks/local_text.hpp"
 #include "program/hooks/passes.hpp"
-#include "program/hooks/slide_text.hpp"
 #include "program/hooks/stage_text.hpp"
 #include "program/hooks/tile_text.hpp"
 #include "task/identifiers.hpp"
@@ -551,14 +550,6 @@ std::optional<SiteTiles> tiles_of(const Task& task, const GraphSite& site) {
 
 std::string tile_text(const Task& task, const GraphSite& site) {
   return TileText(task, site).text();
-}
-
-std::optional<SiteSlide> slide_of(const Task& task, const GraphSite& site) {
-  return SlideText(task, site).slide();
-}
-
-std::string slide_text(const Task& task, const GraphSite& site) {
-  return SlideText(task, site).text();
 }
 
 std::optional<SiteContraction> contraction_of(const Task& task, const GraphSite& site) {

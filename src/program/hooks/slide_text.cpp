@@ -118,7 +118,7 @@ bool SlideText::find_sides() {
       return false;
   }
   if (places != wanted || terms != taps.size() || sides_.size() > 4) return false;
-  // What lies before planes is whole.
+  // Dimensions before planes are whole.
   if (sides_.size() == 4 && (sides_[0].taps > 1 || sides_[0].step > 1 || sides_[0].begin != 0))
     return false;
   const auto clauses = clauses_of(condition_, fold().constants);
@@ -260,6 +260,14 @@ std::string SlideText::store() const {
       "{} void store(int outer, int plane, int row, int column, float acc) const {{\n"
       "    store_row(Row{{{}{}}}, acc);\n  }}\n",
       slide_hook, row, members);
+}
+
+std::optional<SiteSlide> slide_of(const Task& task, const GraphSite& site) {
+  return SlideText(task, site).slide();
+}
+
+std::string slide_text(const Task& task, const GraphSite& site) {
+  return SlideText(task, site).text();
 }
 
 }  // namespace cupilot

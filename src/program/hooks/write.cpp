@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <set>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -161,15 +162,36 @@ std::vector<PlanLaunch> launches_of(const Task& task, const GraphSite& site,
   return out;
 }
 
-// The headers that operators' texts need, and their number `real`: where all results are kept in 16
-// bits and the class rounds operands to as many, one whose functions are the special function
-// unit's.
+// True of a text that a quotient's last bit may lead elsewhere: one that rounds to whole numbers,
+// or compares with anything but zero. Quotients, roots and exponentials keep their sign.
+bool is_discrete(std::string_view text) {
+  constexpr std::string_view functions[] = {"floor_(", "ceil_(", "trunc_(", "rint_(",
+                                            "fmod_(",  "sign_(", "place_("};
+  for (const std::string_view function : functions) {
+    if (text.find(function) != text.npos) return true;
+  }
+  constexpr std::string_view zero = "real(0)";
+  for (std::size_t at = text.find_first_of("<>="); at != text.npos;
+       at = text.find_first_of("<>=", at + 1)) {
+    const std::size_t other = text.find_first_not_of("<>= ", at);
+    if (other == text.npos || !text.substr(other).starts_with(zero)) return true;
+  }
+  return false;
+}
+
+// The headers that operators' texts need, and their number `real`: where all results are floats of
+// 16 bits or fewer and the class rounds operands to as many, one whose functions are the special
+// function unit's.
 std::string row_headers(const Task& task) {
   constexpr double of_fp16 = 0x1p-11;
   const bool narrow = std::all_of(task.tensors.begin(), task.tensors.end(), [](const Tensor& one) {
     return one.role == Role::in || unit_roundoff(one.type) >= of_fp16;
   });
-  const bool fast = narrow && input_roundoff(task.precision) >= of_fp16;
+  const auto& stages = task.reference.stages;
+  const bool smooth = std::none_of(stages.begin(), stages.end(), [](const ReferenceStage& stage) {
+    return is_discrete(stage.term) || is_discrete(stage.finish);
+  });
+  const bool fast = narrow && smooth && input_roundoff(task.precision) >= of_fp16;
   return std::string("#include \"cupilot/vector.cuh\"\n") +
          (fast ? "#include \"cupilot/fast.cuh\"\nusing real = Fast;\n"
                : "#include \"cupilot/functions.cuh\"\nusing real = float;\n");

@@ -14,7 +14,7 @@ using support::output;
 
 Task one_operator(const std::string& kind, DType type, Precision precision,
                   DType result = DType::f64) {
-  const bool pair = kind == "div";
+  const bool pair = kind == "div" || kind == "remainder" || kind == "gt";
   auto task =
       graph_task({input("x", {"rows", "cols"}, type), input("b", {"rows", "cols"}, type),
                   output("y", {"rows", "cols"}, result == DType::f64 ? type : result)},
@@ -44,6 +44,13 @@ TEST_CASE("functions of 16 bits are the special function unit's where class and 
   CHECK_FALSE(is_fast(one_operator("silu", DType::f32, Precision::fp32_strict)));
   CHECK_FALSE(is_fast(one_operator("silu", DType::bf16, Precision::bf16, DType::f32)));
   CHECK_FALSE(is_fast(one_operator("silu", DType::bf16, Precision::fp32_strict)));
+  // A quotient's last bit would lead to another whole number, or to the other side of a threshold.
+  for (const char* kind :
+       {"floor", "ceil", "trunc", "round", "sign", "remainder", "softplus", "gt"}) {
+    INFO(kind);
+    CHECK_FALSE(is_fast(one_operator(kind, DType::bf16, Precision::bf16)));
+  }
+  CHECK(is_fast(one_operator("elu", DType::bf16, Precision::bf16)));
 }
 
 TEST_CASE("functions of the special function unit are right", "[hooks][threads]") {

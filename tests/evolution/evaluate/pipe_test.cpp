@@ -58,6 +58,19 @@ struct Bench {
   }
 };
 
+// z = sum over n of x w: the same as x times the sums of w over its rows.
+Task sums_of_products() {
+  using support::input, support::output;
+  const auto task =
+      support::graph_task({input("x", {Expr("m"), Expr("cols")}),
+                           input("w", {Expr("n"), Expr("cols")}), output("z", {Expr("m")})},
+                          {{"product", "linear", {"x", "w"}, {"y"}, {}, {}},
+                           {"rows", "sum", {"y"}, {"z"}, {{"dim", std::int64_t(1)}}, {}}},
+                          {{"m", 1024}, {"n", 1024}, {"cols", 1024}});
+  REQUIRE_OK(task);
+  return *task;
+}
+
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
@@ -149,17 +162,9 @@ TEST_CASE("fewer operations than a graph writes are believed when they were coun
   const DeviceSpec h200 = *chip("h200");
   bench.device.own().spec = h200;
   bench.device.own().provenance = Provenance::measured;
-  // z = sum over n of x w: the same as x times the sum of w's rows.
-  using support::input, support::output;
-  const auto task =
-      support::graph_task({input("x", {Expr("m"), Expr("cols")}),
-                           input("w", {Expr("n"), Expr("cols")}), output("z", {Expr("m")})},
-                          {{"product", "linear", {"x", "w"}, {"y"}, {}, {}},
-                           {"rows", "sum", {"y"}, {"z"}, {{"dim", std::int64_t(1)}}, {}}},
-                          {{"m", 1024}, {"n", 1024}, {"cols", 1024}});
-  REQUIRE_OK(task);
-  const TaskRef graph(*task), product(*gemm_task({.m = 1024, .n = 1024, .k = 1024}));
-  const double textbook = *floor_us(*task, task->time_shapes[0], h200, Precision::fp32_strict);
+  const Task task = sums_of_products();
+  const TaskRef graph(task), product(*gemm_task({.m = 1024, .n = 1024, .k = 1024}));
+  const double textbook = *floor_us(task, task.time_shapes[0], h200, Precision::fp32_strict);
   struct Row {
     const char* what;
     const TaskRef& task;
@@ -202,6 +207,50 @@ TEST_CASE("fewer operations than a graph writes are believed when they were coun
     CHECK(accepted.verdict.floor_us < accepted.measurement.time_us);
     CHECK(accepted.verdict.digest.back().find("algebraic short cut") != std::string::npos);
   }
+}
+
+TEST_CASE("a count that fails refuses no kernel for its time", "[pipe]") {
+  Bench bench;
+  const DeviceSpec h200 = *chip("h200");
+  bench.device.own().spec = h200;
+  bench.device.own().provenance = Provenance::measured;
+  bench.pipe.task = TaskRef(sums_of_products());
+  const double textbook =
+      *floor_us(bench.pipe.task, bench.pipe.task->time_shapes[0], h200, Precision::fp32_strict);
+  bench.device.on_measure = [&](auto, std::vector<SubjectReport>& reports) {
+    set_time(reports.front(), 0.5 * textbook);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  };
+  KernelSource source;
+  source.text = "// a point of the landscape\n";
+  bench.device.on_count = [](CountDepth) -> Attempt<std::vector<LaunchCounts>> {
+    return Error{ErrorCode::failure, "stopped", ""};
+  };
+  const auto stopped = evaluate_source(bench.pipe, source, ProofLevel::candidate);
+  REQUIRE_FALSE(stopped);
+  CHECK(stopped.error().message == "stopped");
+  bench.device.on_count = [](CountDepth) -> Attempt<std::vector<LaunchCounts>> {
+    return reject("run.hang", "under the hardware counters");
+  };
+  expect_code(bench.refused(), "run.hang");
+}
+
+TEST_CASE("counts of one shape say nothing of another's time", "[pipe]") {
+  Bench bench;
+  const DeviceSpec h200 = *chip("h200");
+  bench.device.own().spec = h200;
+  Task task = sums_of_products();
+  task.time_shapes.push_back(task.time_shapes.front());
+  task.time_shapes.back().sizes["m"] = 2048;
+  bench.pipe.task = TaskRef(task);
+  int calls = 0;
+  bench.device.on_measure = [&](auto, std::vector<SubjectReport>& reports) {
+    set_time(reports.front(), calls++ == 0 ? 1000 : 20);
+    Counts& counts = reports.front().measurement->counts;
+    counts.source = CounterSource::interpreted;
+    for (Count& one : counts.all) one.how = CountHow::exact;
+  };
+  expect_code(bench.refused(), "floor.impossible");
 }
 
 TEST_CASE("a timed launch that was wrong has no time", "[pipe]") {

@@ -41,7 +41,12 @@
   ],
   "registers": "held",
   "plan": {
-    "require": ["graph_largest <= graph_counted"],
+    "require": [
+      "graph_largest <= graph_counted",
+      "(graph_plane_count + DEPTH + 1) * graph_plane_step + graph_plane_reach <= 2147483647",
+      "(graph_row_count + tile_rows + 1) * graph_row_step + graph_row_reach <= 2147483647",
+      "(graph_column_count + tile_columns + 5) * graph_column_step + graph_column_reach <= 2147483647"
+    ],
     "let": {
       "tiles": "cdiv(graph_column_count, tile_columns) * cdiv(graph_row_count, tile_rows) * cdiv(graph_plane_count, DEPTH) * graph_outer"
     },
