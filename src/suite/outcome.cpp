@@ -13,21 +13,14 @@
 namespace cupilot {
 namespace {
 
-// Rates that were reached in place of those of the datasheet.
-DeviceSpec at_sustained_rates(DeviceSpec device) {
-  device.dram_bytes_per_s = device.dram_sustained;
-  device.peak_flops = device.sustained_flops;
-  return device;
-}
-
-// The floor at sustained rates; of a short cut, what it executes makes it.
+// The floor by rates that were reached instead of those of the datasheet.
 double sustained_floor_us(const Task& task, const DeviceSpec& device, const Accepted& accepted) {
-  const DeviceSpec sustained = at_sustained_rates(device);
+  DeviceSpec sustained = device;
+  sustained.dram_bytes_per_s = device.dram_sustained;
+  sustained.peak_flops = device.sustained_flops;
   const auto written = mean_floor(task, device, task.precision);
-  const bool short_cut =
-      task.time_shapes.size() == 1 && written && accepted.verdict.floor_us < 0.97 * *written;
-  const auto floor = short_cut ? executed_floor_us(task, task.time_shapes.front(), sustained,
-                                                   accepted.measurement.counts)
+  const bool short_cut = written && accepted.verdict.floor_us < 0.97 * *written;
+  const auto floor = short_cut ? short_cut_floor(task, sustained, accepted.measurement.counts)
                                : mean_floor(task, sustained, accepted.verification.proved);
   return floor ? *floor : 0;
 }

@@ -196,6 +196,10 @@ Result<std::optional<Rejected>> below_floor(const TaskRef& task, Backend& backen
   return std::optional<Rejected>();
 }
 
+Result<double> short_cut_floor(const Task& task, const DeviceSpec& device, const Counts& counts) {
+  return executed_floor_us(task, task.time_shapes.front(), device, counts);
+}
+
 Result<double> mean_floor(const Task& task, const DeviceSpec& device, Precision precision) {
   return mean_of_floors(task, device, precision, [](double us) { return us; });
 }

@@ -50,6 +50,9 @@ std::uint64_t timing_seed(std::uint64_t search_seed);
 // The least mean over all time shapes that below_floor() lets pass, microseconds.
 Result<double> least_mean_us(const Task& task, const DeviceSpec& device, Precision proved);
 
+// The floor of what `counts` say was executed at the first time shape, microseconds.
+Result<double> short_cut_floor(const Task& task, const DeviceSpec& device, const Counts& counts);
+
 // Mean of the floors of all time shapes, microseconds.
 Result<double> mean_floor(const Task& task, const DeviceSpec& device, Precision precision);
 
