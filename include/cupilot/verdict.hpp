@@ -63,13 +63,17 @@ Zone zone_of(const Task& task, const Workload& workload, const DeviceSpec& devic
 Result<double> floor_us(const Task& task, const Workload& workload, const DeviceSpec& device,
                         Precision proved);
 
+// The share of a floor down to which a time is believed: clocks may run above their nominal rate.
+inline constexpr double floor_margin = 0.97;
+
 // The floor of one kernel in microseconds: the bytes that the data makes unavoidable, and the
 // operations and instructions that `counts` say it executes, at datasheet rates. A graph of several
 // operators can often be computed with fewer operations than its text writes.
 Result<double> executed_floor_us(const Task& task, const Workload& workload,
                                  const DeviceSpec& device, const Counts& counts);
 // True where executed_floor_us() may stand for floor_us(): the task has several operations, and
-// the operations of each class that the device has a rate for were counted exactly.
+// the instructions, and the operations of each class that the device has a rate for, were counted
+// exactly.
 bool counts_set_floor(const Task& task, const DeviceSpec& device, const Counts& counts);
 
 // `warps`: of the kernel's run, if hardware counters were read.

@@ -318,10 +318,8 @@ Result<Verdict> judge(const Task& task, const Workload& workload, const DeviceSp
   if (!floor) return floor.error();
   const auto executed = executed_floor_us(task, workload, device, measurement.counts);
   if (!executed) return executed.error();
-  // Clocks above their nominal rate make no short cut.
-  constexpr double margin = 0.97;
   const bool short_cut = counts_set_floor(task, device, measurement.counts) &&
-                         std::max(measurement.time_us, *executed) < margin * *floor;
+                         std::max(measurement.time_us, *executed) < floor_margin * *floor;
   if (short_cut) floor = *executed;
   const auto flops = textbook_flops(task, workload);
   const auto bytes = compulsory_bytes(task, workload);

@@ -19,7 +19,7 @@ double sustained_floor_us(const Task& task, const DeviceSpec& device, const Acce
   sustained.dram_bytes_per_s = device.dram_sustained;
   sustained.peak_flops = device.sustained_flops;
   const auto written = mean_floor(task, device, task.precision);
-  const bool short_cut = written && accepted.verdict.floor_us < 0.97 * *written;
+  const bool short_cut = written && accepted.verdict.floor_us < floor_margin * *written;
   const auto floor = short_cut ? short_cut_floor(task, sustained, accepted.measurement.counts)
                                : mean_floor(task, sustained, accepted.verification.proved);
   return floor ? *floor : 0;

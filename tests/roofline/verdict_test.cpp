@@ -4,6 +4,7 @@
 
 #include "roofline/gemm_counts.hpp"
 #include "support/gemm.hpp"
+#include "support/graph.hpp"
 
 using namespace cupilot;
 using namespace cupilot::test;
@@ -69,6 +70,39 @@ TEST_CASE("output that L2 can hold is not part of the floor", "[roofline]") {
   REQUIRE(floor);
   const double bytes = 4.0 * 4096 * 4096 + 2 * 4.0 * 4096 - 50 * 1024 * 1024;
   CHECK(*floor == Approx(bytes / 4.8e12 * 1e6).epsilon(1e-6));
+}
+
+TEST_CASE("the floor of a short cut is what was executed", "[roofline]") {
+  using support::input, support::output;
+  const auto task = support::graph_task(
+      {input("x", {"m", "cols"}), input("w", {"n", "cols"}), output("z", {"m", "n"})},
+      {{"product", "linear", {"x", "w"}, {"y"}}, {"act", "relu", {"y"}, {"z"}}},
+      {{"m", 4096}, {"n", 4096}, {"cols", 4096}});
+  if (!task) FAIL(task.error().message);
+  const Workload& shape = task->time_shapes.front();
+  const double floor = *floor_us(*task, shape, h200(), Precision::fp32_strict);
+  const double all = static_cast<double>(*textbook_flops(*task, shape));
+  struct Row {
+    double time, executed;  // shares of the floor, and of the task's operations
+    CountHow instructions;
+    bool short_cut;
+  };
+  for (const Row& row :
+       {Row{0.5, 0.1, CountHow::exact, true}, Row{0.5, 0.1, CountHow::unknown, false},
+        Row{0.98, 0.1, CountHow::exact, false},  // clocks, not operations
+        Row{0.5, 1, CountHow::exact, false}, Row{2, 0.1, CountHow::exact, false}}) {
+    INFO(row.time << " of the floor, " << row.executed << " of the operations");
+    Measurement measurement;
+    measurement.time_us = row.time * floor;
+    measurement.counts.source = CounterSource::counters;
+    for (Count& one : measurement.counts.all) one.how = CountHow::exact;
+    measurement.counts[Counter::warp_instructions].how = row.instructions;
+    measurement.counts[Counter::flops_fp32].value = row.executed * all;
+    const auto verdict = judge(*task, shape, h200(), measurement);
+    if (!verdict) FAIL(verdict.error().message);
+    CHECK((verdict->floor_us < 0.9 * floor) == row.short_cut);
+    CHECK((verdict->digest.back().find("short cut") != std::string::npos) == row.short_cut);
+  }
 }
 
 TEST_CASE("a verdict names what binds and says so in numbers", "[roofline]") {

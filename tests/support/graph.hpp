@@ -31,4 +31,22 @@ inline Result<Task> graph_task(std::vector<Tensor> tensors, std::vector<Operatio
   return task;
 }
 
+// Operators over the last dimension of rows, which scans stand among.
+namespace rows {
+
+using Integers = std::vector<std::int64_t>;
+inline constexpr std::int64_t last = -1;
+
+inline Operation flip(const char* from, const char* to) {
+  return {std::string("flip_") + to, "flip", {from}, {to}, {{"dims", Integers{last}}}};
+}
+inline Operation cumsum(const char* from, const char* to) {
+  return {std::string("scan_") + to, "cumsum", {from}, {to}, {{"dim", last}}};
+}
+inline Operation cut(const char* from, const char* to, const char* side, std::int64_t at) {
+  return {std::string("cut_") + to, "slice", {from}, {to}, {{"dim", last}, {side, at}}};
+}
+
+}  // namespace rows
+
 }  // namespace cupilot::support

@@ -58,7 +58,7 @@ Result<void> count_work(const Pipe& pipe, const CompiledKernel& kernel, const Co
                         Accepted& accepted) {
   const Workload& workload = pipe.task->time_shapes.front();
   Measurement& measurement = accepted.measurement;
-  // What the chip counted of a short cut stays.
+  // The chip has counted a short cut already.
   if (measurement.counts.source != CounterSource::counters) {
     const Phase phase("virtual counts");
     if (Counts counts = interpreted(pipe, kernel, workload); counts.source != CounterSource::none)

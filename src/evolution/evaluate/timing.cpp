@@ -15,7 +15,6 @@
 namespace cupilot {
 namespace {
 
-constexpr double floor_margin = 0.97;
 constexpr double shortest_us = 0.1;  // below what any device's events resolve
 
 std::optional<Rejected> no_number(const Measurement& measurement, double elapsed_us) {

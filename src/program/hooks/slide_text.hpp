@@ -34,7 +34,7 @@ class SlideText : public StageText {
   AffineNames affine_names() const;
   // Sides of a patch: its columns, its rows and the planes that it walks; null: there is one.
   const Side* patch_side(std::size_t from_last) const;
-  // How many places lie between two whose windows share elements.
+  // Counts the places between two whose windows share elements.
   static std::int64_t apart_of(const Side& side);
   std::string numbers() const;
   std::string values() const;

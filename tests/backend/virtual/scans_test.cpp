@@ -12,20 +12,9 @@ namespace {
 using support::graph_task;
 using support::input;
 using support::output;
-using Integers = std::vector<std::int64_t>;
+using namespace support::rows;
 using Attributes = std::map<std::string, Attribute>;
 
-const std::int64_t last = -1;
-
-Operation flip(const char* from, const char* to) {
-  return {std::string("flip_") + to, "flip", {from}, {to}, {{"dims", Integers{last}}}};
-}
-Operation cumsum(const char* from, const char* to) {
-  return {std::string("scan_") + to, "cumsum", {from}, {to}, {{"dim", last}}};
-}
-Operation cut(const char* from, const char* to, const char* side, std::int64_t at) {
-  return {std::string("cut_") + to, "slice", {from}, {to}, {{"dim", last}, {side, at}}};
-}
 // A column of zeros before `from`.
 std::vector<Operation> zero_before(const char* from, const char* to) {
   return {{"first", "slice", {"x"}, {"f"}, {{"dim", last}, {"end", std::int64_t{1}}}},
