@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "evolution/search/evolution_policy.hpp"
+#include "strategy/edit.hpp"
 
 namespace cupilot {
 namespace {
@@ -13,6 +14,10 @@ constexpr double explore_share = 0.10, cross_share = 0.45, unscreened_share = 0.
 // Shares of a brood once a forecast's first results are in: in generation 0, and later, since the
 // best may lie nowhere near what is known.
 constexpr double seed_share = 0.5, late_seed_share = 0.3;
+// Broods that are drawn for a core of which nothing was proposed; such a core is not tried where it
+// is expected to be slower by so much.
+constexpr int broods_of_core = 4;
+constexpr double hopeless_octaves = 2;
 constexpr int tries = latest_kept;  // draws before a space counts as exhausted
 constexpr int neighbourhoods_kept = 8;
 
@@ -209,6 +214,47 @@ EvolutionPolicy::OffspringPlan EvolutionPolicy::offspring_plan(const PolicyView&
   return offspring;
 }
 
+// The core whose turn a slot is and of which nothing was proposed; "": none.
+std::string EvolutionPolicy::unmet_core(const PolicyView& view) const {
+  const bool turns = view.generation == 0 && knowledge_.forecast && view.slot % 2 == 1 &&
+                     !strategist_.is_expensive(view.slot, view.generation);
+  if (!turns) return "";
+  std::int64_t turn = view.slot / 2;
+  for (const Technique& technique : space_.techniques()) {
+    if (technique.group != "core" || turn-- != 0) continue;
+    for (std::int64_t i = first_looked_at(view); i < view.slot; ++i)
+      if (find_use(slots_[i].strategy, technique.name) != nullptr) return "";
+    return technique.name;
+  }
+  return "";
+}
+
+// Forecasts err more between cores than within one: every other slot of generation 0 goes to a core
+// of which nothing was proposed, one core after the other, unless it is expected to lag far behind.
+// The seed of that core of which most is expected.
+Result<std::optional<Strategy>> EvolutionPolicy::first_of_core(const PolicyView& view,
+                                                               const Rng& rng) {
+  std::optional<Strategy> best;
+  const std::string core = unmet_core(view);
+  if (core.empty()) return best;
+  StrategyBrief brief = brief_for(view, false);
+  brief.kind = BreedKind::seed;
+  double most = -1e300, ahead = -1e300;
+  for (int draw = 0; draw < broods_of_core * options_.offspring_per_slot; ++draw) {
+    auto proposed = strategist_.propose(brief, rng.fork(static_cast<std::uint64_t>(draw)));
+    if (!proposed) return proposed.error();
+    if (!*proposed || population_.core_of(**proposed) != core) continue;
+    const double expected = prior_of(**proposed);
+    if (expected <= most || view.tried(strategy_id(**proposed))) continue;
+    most = expected;
+    best = std::move(**proposed);
+  }
+  for (std::int64_t i = first_looked_at(view); best && i < view.slot; ++i)
+    ahead = std::max(ahead, prior_of(slots_[i].strategy));
+  if (ahead - most > hopeless_octaves) return std::optional<Strategy>();
+  return best;
+}
+
 Result<std::optional<Strategy>> EvolutionPolicy::child(const PolicyView& view, Rng rng,
                                                        BreedKind& kind) {
   const OffspringPlan offspring = offspring_plan(view, rng);
@@ -280,6 +326,13 @@ Result<std::optional<Proposal>> EvolutionPolicy::fresh(const PolicyView& view, R
   if (tuning(view) && view.generation > 0 && !strategist_.proposes_all()) {
     strategy = tuned(view, Rng::of(options_.seed, "tune", static_cast<std::uint64_t>(view.slot)));
     if (strategy) proposal.kind = BreedKind::tune;
+  }
+  if (!strategy) {
+    auto seed = first_of_core(
+        view, Rng::of(options_.seed, "core seed", static_cast<std::uint64_t>(view.slot)));
+    if (!seed) return seed.error();
+    strategy = std::move(*seed);
+    if (strategy) proposal.kind = BreedKind::seed;
   }
   if (!strategy) {
     auto bred = child(view, std::move(rng), proposal.kind);

@@ -76,6 +76,12 @@ class EvolutionPolicy final : public Policy {
     bool spreading = false;  // seeds of a search that expects nothing
   };
   OffspringPlan offspring_plan(const PolicyView& view, Rng& rng) const;
+  // Slots whose strategies are looked at when one is proposed.
+  static std::int64_t first_looked_at(const PolicyView& view) {
+    return std::max<std::int64_t>(0, view.slot - latest_kept);
+  }
+  std::string unmet_core(const PolicyView& view) const;
+  Result<std::optional<Strategy>> first_of_core(const PolicyView& view, const Rng& rng);
   // The strategist's child for this slot: the one of a brood that promises most.
   Result<std::optional<Strategy>> child(const PolicyView& view, Rng rng, BreedKind& kind);
   // Returns anything up to `mark` for a strategy that promises no more.

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <functional>
+#include <map>
 #include <set>
 
 #include "backend/replayed/landscape.hpp"
@@ -150,6 +151,50 @@ TEST_CASE("forecasts choose what is tried before there is a result, and leave so
   const double sighted = first_slots(truth, *world.space, time_us);
   CHECK(sighted < 0.6 * blind);
   CHECK(sighted > 0);
+}
+
+namespace {
+
+// Three cores with a parameter each; forecasts say that "near" is slower than "best" by an octave,
+// and "far" by three. Returns the cores of a search's first slots.
+std::set<std::string> first_cores(std::uint64_t seed) {
+  SpaceModel model;
+  for (const char* name : {"far", "near", "best"}) {
+    Technique row;
+    row.name = name;
+    row.group = "core";
+    row.parameters = {{"size", {1, 2, 3, 4, 5, 6, 7, 8}, {}, 1}};
+    model.techniques.push_back(row);
+  }
+  const auto space = build_space(std::move(model));
+  REQUIRE(space);
+  Knowledge knowledge;
+  knowledge.forecast = [](const Strategy& strategy) {
+    const std::string& core = strategy.uses.at(0).technique;
+    return std::optional(Prediction{core == "best" ? 5.0 : core == "near" ? 6.0 : 8.0, 0.1});
+  };
+  SearchOptions options;
+  options.seed = seed;
+  options.lookahead = 6;
+  const auto strategist = rule_strategist();
+  Search search(options, **space, *strategist, Zone::middle, 640, knowledge);
+  auto asked = search.ask(6);
+  REQUIRE(asked);
+  std::set<std::string> cores;
+  for (const Proposal& proposal : std::get<std::vector<Proposal>>(*asked))
+    cores.insert(proposal.strategy.uses.at(0).technique);
+  return cores;
+}
+
+}  // namespace
+
+TEST_CASE("a core that forecasts put behind is tried early, one far behind is not") {
+  std::map<std::string, int> searches;  // by core
+  for (std::uint64_t seed = 1; seed <= 20; ++seed)
+    for (const std::string& core : first_cores(seed)) ++searches[core];
+  CHECK(searches["best"] == 20);
+  CHECK(searches["near"] == 20);
+  CHECK(searches["far"] < 10);  // chance draws it
 }
 
 TEST_CASE("a journal's header keeps every switch, and one without them has all parts") {
