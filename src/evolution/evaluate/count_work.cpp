@@ -3,16 +3,15 @@
 #include <algorithm>
 
 #include "base/phases.hpp"
+#include "base/stop.hpp"
 
 namespace cupilot {
 namespace {
 
-// The interpreter's counts at full size; none when there is no screen, or it cannot run the
-// kernel.
-Counts interpreted(const Pipe& pipe, const CompiledKernel& kernel, const Workload& workload) {
+Counts interpreted(const Pipe& pipe, const CompiledKernel& kernel) {
   if (pipe.screen == nullptr) return {};
   const Subject alone[] = {{Subject::Kind::candidate, "candidate", &kernel}};
-  const auto reports = pipe.screen->measure(pipe.task, workload, alone, {});
+  const auto reports = pipe.screen->measure(pipe.task, pipe.task->time_shapes.front(), alone, {});
   if (!reports || !reports->front().measurement) return {};
   return reports->front().measurement->counts;
 }
@@ -54,15 +53,29 @@ Counts sum_of(const std::vector<LaunchCounts>& launches) {
   return sum;
 }
 
+InterpretedWork::InterpretedWork(const Pipe& pipe, const CompiledKernel& kernel)
+    : counts_(std::async(std::launch::async, [this, &pipe, &kernel, cancel = stop_flags().cancel] {
+        const StopScope stopped({cancel, &over_});
+        const PhaseLog log;
+        Counts counts = interpreted(pipe, kernel);
+        return std::pair(std::move(counts), log.cpu());
+      })) {}
+
+Counts InterpretedWork::take() {
+  auto [counts, cpu] = counts_.get();
+  credit(cpu);
+  return counts;
+}
+
 Result<void> count_work(const Pipe& pipe, const CompiledKernel& kernel, const CountPlan& plan,
-                        Accepted& accepted) {
+                        Accepted& accepted, InterpretedWork* begun) {
   const Workload& workload = pipe.task->time_shapes.front();
   Measurement& measurement = accepted.measurement;
   // The chip has counted a short cut already.
   if (measurement.counts.source != CounterSource::counters) {
     const Phase phase("virtual counts");
-    if (Counts counts = interpreted(pipe, kernel, workload); counts.source != CounterSource::none)
-      measurement.counts = counts;
+    Counts counts = begun != nullptr ? begun->take() : interpreted(pipe, kernel);
+    if (counts.source != CounterSource::none) measurement.counts = std::move(counts);
   }
   const Phase phase("counters");
   Attempt<std::vector<LaunchCounts>> counted = Error{ErrorCode::budget, plan.without, ""};

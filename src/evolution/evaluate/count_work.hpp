@@ -1,11 +1,16 @@
 // The counted work behind a verdict, from the best source that the device offers.
 #pragma once
 
+#include <atomic>
 #include <functional>
+#include <future>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <cupilot/evolve.hpp>
+
+#include "base/phases.hpp"
 
 namespace cupilot {
 
@@ -20,11 +25,28 @@ struct CountPlan {
 // The launches' counts added up; a counter that one of them lacks is unknown.
 Counts sum_of(const std::vector<LaunchCounts>& launches);
 
+// Counts a kernel's work at full size by the screen's interpreter, on a thread of its own. What
+// nobody takes is given up.
+class InterpretedWork {
+ public:
+  InterpretedWork(const Pipe& pipe, const CompiledKernel& kernel);
+  ~InterpretedWork() { over_ = true; }
+  InterpretedWork(const InterpretedWork&) = delete;
+  InterpretedWork& operator=(const InterpretedWork&) = delete;
+  // Waits for the counts; none when there is no screen, or it cannot run the kernel. Once.
+  Counts take();
+
+ private:
+  std::atomic<bool> over_{false};
+  std::future<std::pair<Counts, CpuSpent>> counts_;
+};
+
 // Puts counts into an accepted kernel's measurement and judges it anew: what the screen's
-// interpreter counts, and over that what the hardware counters say. Without a
-// screen or without counters the next source is taken, down to analytic; why is a sentence of the
-// digest. Never refuses a kernel. Error: the machine failed.
+// interpreter counts, and over that what the hardware counters say. Without a screen or without
+// counters the next source is taken, down to analytic; why is a sentence of the digest. Never
+// refuses a kernel. `begun`: the interpreter's count, if it is under way. Error: the machine
+// failed.
 Result<void> count_work(const Pipe& pipe, const CompiledKernel& kernel, const CountPlan& plan,
-                        Accepted& accepted);
+                        Accepted& accepted, InterpretedWork* begun = nullptr);
 
 }  // namespace cupilot

@@ -197,6 +197,9 @@ StageAnswer try_out(const Pipe& pipe, const EvaluationOptions& rules, Passed& pa
   if (is_over(rules)) return give_up(passed);
   auto refused = prove_parts(pipe, rules, passed);
   if (!refused || *refused) return refused;
+  // What may win is counted for certain: the interpreter begins while the device proves and times.
+  std::optional<InterpretedWork> counted_aside;
+  if (rules.count && rules.level == ProofLevel::finalist) counted_aside.emplace(pipe, kernel);
   refused = prove(pipe, rules, rules.level, passed, accepted);
   if (!refused || *refused || rules.proof_only) return refused;
   refused = time_it(pipe, rules, passed, accepted);
@@ -206,7 +209,9 @@ StageAnswer try_out(const Pipe& pipe, const EvaluationOptions& rules, Passed& pa
   if (elite) refused = prove(pipe, rules, ProofLevel::elite, passed, accepted);
   if (!refused || *refused || !rules.count) return refused;
   if (const auto plan = rules.count(elite)) {
-    if (auto counted = count_work(pipe, kernel, *plan, accepted); !counted) return counted.error();
+    InterpretedWork* const begun = counted_aside ? &*counted_aside : nullptr;
+    if (auto counted = count_work(pipe, kernel, *plan, accepted, begun); !counted)
+      return counted.error();
   }
   return refused;
 }
