@@ -263,25 +263,39 @@ class StageText {
                     and_then(parameters(stage_.free), more), before(stage_.term, true));
     out += decomposed(stage_.over, scan ? "0" : "cupilot_first", "    ");
     out += fmt::format("    cupilot::Tree<cupilot::{}, real> tree;\n", combiner());
-    out += "    for (long long cupilot_i = 0; cupilot_i < cupilot_count; ++cupilot_i) {\n";
+    if (scan) out += "    long long cupilot_i = 0;\n";
+    out += "    long long cupilot_left = cupilot_count;\n" + loops();
     out += inside(stage_.term, true);
     out += fmt::format("    tree.add(real({}));\n", stage_.term);
     if (scan) {
-      out += fmt::format("    cupilot_out[cupilot_i] = cupilot::stored(cupilot_finish_{}({}));\n",
+      out += fmt::format("    cupilot_out[cupilot_i++] = cupilot::stored(cupilot_finish_{}({}));\n",
                          stage_.name, and_then(arguments(coordinates(stage_)), "tree.total()"));
     }
-    return out + stepped() + "    }\n" + (scan ? "" : "    return tree.total();\n") + "  }\n";
+    out += std::string(stage_.over.size() + 1, '}');
+    return out + (scan ? "\n  }\n" : "\n    return tree.total();\n  }\n");
   }
 
-  // The next coordinates of `over`, the last running fastest.
-  std::string stepped() {
+  // Loops over the coordinates of `over`, the last running fastest, from where they stand until
+  // none is left: what an outer one decides is computed once for the inner ones.
+  std::string loops() {
+    if (stage_.over.empty()) return "    for (; cupilot_left > 0; --cupilot_left) {\n";
     std::string out;
-    for (std::size_t d = stage_.over.size(); d-- > 0;) {
-      if (d == 0) return out + fmt::format("    ++{};\n", stage_.over[0].name);
-      out += fmt::format("    if (++{0} < {1}) continue;\n    {0} = 0;\n", stage_.over[d].name,
-                         extent(stage_.over[d].extent));
+    const std::size_t last = stage_.over.size() - 1;
+    for (std::size_t d = 0; d < last; ++d) {
+      out +=
+          fmt::format("    for (; {0} < {1} && cupilot_left > 0; ++{0}, {2} = 0) {{\n",
+                      stage_.over[d].name, extent(stage_.over[d].extent), stage_.over[d + 1].name);
     }
-    return out;
+    const std::string& name = stage_.over[last].name;
+    // A single coordinate goes as far as it is asked to.
+    const std::string asked = name + " + cupilot_left";
+    const std::string size = extent(stage_.over[last].extent);
+    const std::string end = last == 0 ? asked : fmt::format("{0} < {1} ? {0} : {1}", asked, size);
+    return out + fmt::format(
+                     "    {{\n    const long long cupilot_end = {0};\n"
+                     "    cupilot_left -= cupilot_end - {1};\n"
+                     "    for (; {1} < cupilot_end; ++{1}) {{\n",
+                     end, name);
   }
 
   std::string finish() {
