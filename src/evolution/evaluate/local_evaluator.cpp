@@ -35,6 +35,7 @@ Evaluated LocalEvaluator::evaluated(const EvaluationJob& job) const {
   rules.elite_below_us = job.elite_below_us;
   rules.begins = job.begins;
   rules.places = &places_;
+  rules.slot = job.proposal.slot;
   rules.count = [&](bool leads) {
     return leads ? counting_.plan(job.proposal.slot, granted) : std::nullopt;
   };

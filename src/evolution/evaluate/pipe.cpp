@@ -31,7 +31,7 @@ bool is_over(const EvaluationOptions& rules) {
 }
 Result<HeldPlace> enter(const EvaluationOptions& rules, DevicePlaces::For what, Passed& passed) {
   if (rules.places == nullptr) return HeldPlace();
-  HeldPlace place = rules.places->take(what);
+  HeldPlace place = rules.places->take(what, rules.slot);
   if (place == nullptr) return give_up(passed);
   return place;
 }

@@ -36,6 +36,7 @@ struct EvaluationOptions {
   std::function<void(const char* stage)> begins;
   // Places on the device, waited for; null: it is entered at once.
   DevicePlaces* places = nullptr;
+  std::int64_t slot = 0;  // of proofs that wait for a place, the lowest goes first
   // Timed with it, in one call; the candidate stands first.
   std::vector<Subject> others;
 };

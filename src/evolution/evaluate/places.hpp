@@ -4,9 +4,11 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include "base/phases.hpp"
@@ -26,16 +28,19 @@ class DevicePlaces {
   // needs of the best, which is let in whatever the time.
   enum class For { proof, time, best };
 
-  // Waits for a place. Null: the time is over.
-  HeldPlace take(For what) {
+  // Waits for a place. Of proofs that wait, the one of the lowest slot goes first: the search
+  // proposed in that order. Null: the time is over.
+  HeldPlace take(For what, std::int64_t slot = 0) {
     const Phase phase(waiting_phase, PhaseCpu::of_phase_around);
     std::unique_lock lock(mutex_);
     const auto over = [&] { return what != For::best && is_over_(); };
     const bool first = what != For::proof;
     waiting_first_ += first ? 1 : 0;
-    while (!over() && (free_ == 0 || (!first && waiting_first_ > 0)))
+    const auto own = first ? waiting_.end() : waiting_.insert(slot);
+    while (!over() && (free_ == 0 || (!first && (waiting_first_ > 0 || *waiting_.begin() < slot))))
       changed_.wait_for(lock, std::chrono::milliseconds(look_ms));
     waiting_first_ -= first ? 1 : 0;
+    if (!first) waiting_.erase(own);
     changed_.notify_all();
     if (over()) return nullptr;
     --free_;
@@ -54,6 +59,7 @@ class DevicePlaces {
   std::mutex mutex_;
   std::condition_variable changed_;
   int free_, waiting_first_ = 0;
+  std::multiset<std::int64_t> waiting_;  // slots of proofs
   std::function<bool()> is_over_;
 };
 

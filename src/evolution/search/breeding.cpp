@@ -18,6 +18,8 @@ constexpr double seed_share = 0.5, late_seed_share = 0.3;
 // is expected to be slower by so much.
 constexpr int broods_of_core = 4;
 constexpr double hopeless_octaves = 2;
+// Slots of which more is expected than of others, and their broods.
+constexpr int first_slots = 8, broods_of_first = 4;
 constexpr int tries = latest_kept;  // draws before a space counts as exhausted
 constexpr int neighbourhoods_kept = 8;
 
@@ -211,6 +213,8 @@ EvolutionPolicy::OffspringPlan EvolutionPolicy::offspring_plan(const PolicyView&
   const bool screened =
       judged && !rng.chance(offspring.spreading ? unscreened_seeds : unscreened_share);
   offspring.size = screened ? options_.offspring_per_slot : 1;
+  // A short run ends with its first slots.
+  if (screened && first && forecasts && view.slot < first_slots) offspring.size *= broods_of_first;
   return offspring;
 }
 
