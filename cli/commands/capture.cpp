@@ -91,34 +91,80 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return out;
 }
 
-// Runs the program to its end; the terminal's interrupt is for it alone. Returns how it ended:
-// "exit code 1".
-Result<std::string> run(std::vector<std::string> words, std::vector<std::string> variables) {
-  const auto arguments = pointers(words), values = pointers(variables);
-  struct sigaction ignore {
-  }, before{};
-  ignore.sa_handler = SIG_IGN;
-  pid_t child = 0;
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t defaults;
-  sigemptyset(&defaults);
-  sigaddset(&defaults, SIGINT);
-  posix_spawnattr_setsigdefault(&attributes, &defaults);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-  sigaction(SIGINT, &ignore, &before);
-  const int failed =
-      posix_spawnp(&child, arguments[0], nullptr, &attributes, arguments.data(), values.data());
-  posix_spawnattr_destroy(&attributes);
-  int status = 0;
-  while (failed == 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+// How a program ended ("exit code 1"), and the signal to this one that ended it, or 0.
+struct Ended {
+  std::string how;
+  int signal = 0;
+};
+
+// Takes signals while a program runs: the terminal's interrupt is for the program alone, the rest
+// wait for `next`. The destructor puts everything back.
+class Signals {
+ public:
+  Signals() {
+    struct sigaction action = {};
+    action.sa_handler = SIG_IGN;
+    sigaction(SIGINT, &action, &interrupt_);
+    action.sa_handler = SIG_DFL;
+    sigaction(SIGCHLD, &action, &child_);
+    sigemptyset(&waited_);
+    for (const int signal : {SIGCHLD, SIGTERM, SIGHUP}) sigaddset(&waited_, signal);
+    struct sigaction hangup = {};
+    sigaction(SIGHUP, nullptr, &hangup);
+    if (hangup.sa_handler == SIG_IGN) sigdelset(&waited_, SIGHUP);  // as under nohup
+    pthread_sigmask(SIG_BLOCK, &waited_, &mask_);
   }
-  sigaction(SIGINT, &before, nullptr);
-  if (failed != 0)
+  Signals(const Signals&) = delete;  // the destructor restores
+  ~Signals() {
+    sigaction(SIGCHLD, &child_, nullptr);
+    sigaction(SIGINT, &interrupt_, nullptr);
+    pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
+  }
+  // Returns the next signal, or below 0 after `patience`; none: waits.
+  int next(const timespec* patience) const { return sigtimedwait(&waited_, nullptr, patience); }
+  // Starts the program with the signals of an ordinary one.
+  int spawn(pid_t& child, char* const* arguments, char* const* variables) const {
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    sigset_t defaults;
+    sigemptyset(&defaults);
+    for (const int signal : {SIGINT, SIGTERM}) sigaddset(&defaults, signal);
+    posix_spawnattr_setsigdefault(&attributes, &defaults);
+    posix_spawnattr_setsigmask(&attributes, &mask_);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+    const int failed =
+        posix_spawnp(&child, arguments[0], nullptr, &attributes, arguments, variables);
+    posix_spawnattr_destroy(&attributes);
+    return failed;
+  }
+
+ private:
+  struct sigaction interrupt_ = {}, child_ = {};
+  sigset_t waited_, mask_;
+};
+
+// Runs the program to its end. A signal to this one is passed on; a program that has not ended
+// 1.4 s later, or at a second signal, is killed.
+Result<Ended> run(std::vector<std::string> words, std::vector<std::string> variables) {
+  const auto arguments = pointers(words), values = pointers(variables);
+  const Signals signals;
+  pid_t child = 0;
+  if (const int failed = signals.spawn(child, arguments.data(), values.data()); failed != 0)
     return Error{ErrorCode::usage, words.front() + ": " + std::strerror(failed),
                  "name the program as a shell does, behind --"};
-  return WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status))
-                             : fmt::format("exit code {}", WEXITSTATUS(status));
+  constexpr timespec patience{1, 400'000'000};
+  Ended ended;
+  int status = 0;
+  for (const timespec* limit = nullptr; waitpid(child, &status, WNOHANG) == 0;) {
+    const int signal = signals.next(limit);
+    if (signal == SIGCHLD || (signal < 0 && errno == EINTR)) continue;
+    kill(child, ended.signal == 0 ? signal : SIGKILL);
+    if (ended.signal == 0) ended.signal = signal;
+    limit = &patience;
+  }
+  ended.how = WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status))
+                                  : fmt::format("exit code {}", WEXITSTATUS(status));
+  return ended;
 }
 
 // Caches where Triton and Inductor keep PTX beside the cubins that they load.
@@ -184,12 +230,17 @@ int capture_command(const CaptureFlags& flags) {
   if (!library) return fail(library.error(), flags.json);
   const Result<std::string> folder = make_folder(flags);
   if (!folder) return fail(folder.error(), flags.json);
-  const Result<std::string> ended = run(flags.program, environment(flags, *library, *folder));
+  const Result<Ended> ended = run(flags.program, environment(flags, *library, *folder));
   if (!ended) return fail(ended.error(), flags.json);
   const std::string& program = flags.program.front();
+  if (ended->signal != 0) {
+    show(stderr, fmt::format("stopped: {} ended with {}; {} has what was kept until then\n",
+                             program, ended->how, *folder));
+    return 128 + ended->signal;
+  }
   if (!real_host().exists(*folder + "/capture.jsonl"))
     return fail({ErrorCode::no_device,
-                 fmt::format("{}: ended with {}, and reached no CUDA driver", program, *ended),
+                 fmt::format("{}: ended with {}, and reached no CUDA driver", program, ended->how),
                  "run it where a GPU and its driver are (`cupilot doctor`); a program that is "
                  "linked statically as a whole cannot be captured"},
                 flags.json);
@@ -199,7 +250,8 @@ int capture_command(const CaptureFlags& flags) {
   if (!cached) return fail(cached.error(), flags.json);
   if (*cached > 0) capture = read_capture(*folder);
   if (!capture) return fail(capture.error(), flags.json);
-  say(flags.json ? capture_json(*capture, *ended) : capture_text(*capture, *ended, flags.launches));
+  say(flags.json ? capture_json(*capture, ended->how)
+                 : capture_text(*capture, ended->how, flags.launches));
   return 0;
 }
 

@@ -1,4 +1,7 @@
 // A program's launches, kept by the injected library and replayed. The driver is tests/inject's.
+#include <chrono>
+#include <csignal>
+
 #include <nlohmann/json.hpp>
 
 #include "catch.hpp"
@@ -97,4 +100,29 @@ TEST_CASE("a capture that cannot be written leaves the program alone", "[cli]") 
                       scratch, with_driver);
   CHECK(has(ran, "y[3] = 3"));
   CHECK(has(ran, "nothing more is captured; the program goes on"));
+}
+
+TEST_CASE("a signal to capture ends its program too", "[cli]") {
+  struct Row {
+    const char *program, *ended;
+    int exit;
+  };
+  for (const Row& row :
+       {Row{"kill -TERM $PPID; exec sleep 30", "signal 15", 143},
+        Row{"kill -HUP $PPID; exec sleep 30", "signal 1", 129},
+        // One that tidies up, one that will not hear, and one that is told twice.
+        Row{"trap 'exit 7' TERM; kill -TERM $PPID; while :; do :; done", "exit code 7", 143},
+        Row{"trap '' TERM; kill -TERM $PPID; exec sleep 30", "signal 9", 143},
+        Row{"trap '' TERM; kill -TERM $PPID; kill -HUP $PPID; exec sleep 30", "signal 9", 143}}) {
+    INFO(row.program);
+    const Scratch scratch;
+    scratch.file("program.sh", std::string("echo $$ >pid; ") + row.program);
+    const auto began = std::chrono::steady_clock::now();
+    const Ran ran = run("capture --out c -- sh program.sh", scratch);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+    CHECK(ran.exit == row.exit);
+    CHECK(has(ran, "stopped: sh ended with " + std::string(row.ended)));
+    CHECK(took.count() < 3);  // 1.4 s of patience and two starts
+    CHECK(kill(std::stoi(support::slurp(scratch.path / "pid")), 0) != 0);
+  }
 }
