@@ -4,13 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <functional>
-#include <limits>
 
 #include <cupilot/parts/contestants.hpp>
 #include <cupilot/parts/device.hpp>
@@ -20,6 +16,7 @@
 #include "commands/verbs.hpp"
 #include "models.hpp"
 #include "nearest.hpp"
+#include "numbers.hpp"
 #include "screens/json_out.hpp"
 #include "screens/say.hpp"
 #include "signals.hpp"
@@ -29,37 +26,6 @@
 namespace {
 
 using namespace cupilot::cli;
-
-// A number in decimal digits: CLI11 reads 010 as eight, and wraps or clamps what passes its type.
-CLI::Validator whole(std::uint64_t least, std::uint64_t most) {
-  return CLI::Validator(
-      [=](std::string& text) -> std::string {
-        std::uint64_t value = 0;
-        const char* end = text.data() + text.size();
-        const auto read = std::from_chars(text.data(), end, value);
-        const bool number =
-            read.ec == std::errc() && read.ptr == end && value >= least && value <= most;
-        if (!number) return fmt::format("'{}' is no whole number from {} to {}", text, least, most);
-        text = std::to_string(value);
-        return "";
-      },
-      "");
-}
-
-template <typename T>
-CLI::Validator whole(std::uint64_t least) {
-  return whole(least, static_cast<std::uint64_t>(std::numeric_limits<T>::max()));
-}
-
-// A quantity: finite, and not negative.
-const CLI::Validator quantity(
-    [](std::string& text) -> std::string {
-      char* end = nullptr;
-      const double value = std::strtod(text.c_str(), &end);
-      const bool number = !text.empty() && *end == '\0' && std::isfinite(value) && value >= 0;
-      return number ? "" : fmt::format("'{}' is no number from 0 on", text);
-    },
-    "");
 
 void add_common(CLI::App& verb, CommonFlags& flags, bool with_device) {
   verb.add_flag("--json", flags.json, "print one JSON object on standard output");
@@ -129,6 +95,13 @@ struct Verbs {
   std::function<int()> chosen;
 };
 
+// Has the verb run its command with what its flags said.
+template <class Flags>
+void choose(CLI::App& verb, Verbs& verbs, int (*command)(const Flags&), const Flags& flags) {
+  verb.callback(
+      [&verbs, command, &flags] { verbs.chosen = [command, &flags] { return command(flags); }; });
+}
+
 const CLI::Validator models_words(
     [](std::string& text) -> std::string { return fault_of_models(text); }, "");
 
@@ -183,6 +156,42 @@ void add_seats(CLI::App& verb, SeatFlags& flags) {
   });
 }
 
+void add_budget(CLI::App& verb, EvolveFlags& flags) {
+  verb.add_option("--evaluations", flags.evaluations, "kernels handed to the compiler at most")
+      ->capture_default_str()
+      ->transform(whole<std::int64_t>(1));
+  verb.add_option("--seconds", flags.seconds,
+                  "wall clock of the whole run, confirmation included, seconds; 0: no limit")
+      ->check(quantity);
+  verb.add_option("--generations", flags.generations, "generations at most; 0: no limit")
+      ->transform(whole<int>(0));
+  verb.add_option("--target", flags.target_us, "stop at this time, microseconds; 0: none")
+      ->check(quantity);
+}
+
+void add_portfolio(CLI::App& verb, EvolveFlags& flags) {
+  CLI::Option* shapes =
+      verb.add_option(
+              "--shapes", flags.shapes,
+              "a file of weighted shapes, a line each: a portfolio of kernels for all of them")
+          ->check(CLI::ExistingFile)
+          ->excludes("--models")  // models see one shape
+          ->excludes("--tape");
+  verb.add_option("--keep", flags.keep,
+                  "kernels of a portfolio at most, a fallback for other shapes not counted; 0: as "
+                  "few as reach --regret")
+      ->transform(whole<int>(0))
+      ->needs(shapes);
+  verb.add_option("--regret", flags.regret,
+                  "mean loss against the best kernel of each shape, percent")
+      ->capture_default_str()
+      ->check(quantity)
+      ->needs(shapes);
+  verb.add_option("--wisdom", flags.wisdom,
+                  "file that keeps the portfolio (default wisdom.json in the run directory)")
+      ->needs(shapes);
+}
+
 void add_evolve(CLI::App& app, Verbs& verbs) {
   EvolveFlags& flags = verbs.evolve;
   CLI::App* verb = app.add_subcommand("evolve", "evolve the fastest proven kernel for a task");
@@ -191,16 +200,7 @@ void add_evolve(CLI::App& app, Verbs& verbs) {
       "FAMILY key=value …, SUITE:LEVEL/ID axis=size …, or a task file (see `cupilot tasks`)");
   add_common(*verb, flags.common, true);
   add_families(*verb, flags.common);
-  verb->add_option("--evaluations", flags.evaluations, "kernels handed to the compiler at most")
-      ->capture_default_str()
-      ->transform(whole<std::int64_t>(1));
-  verb->add_option("--seconds", flags.seconds,
-                   "wall clock of the whole run, confirmation included, seconds; 0: no limit")
-      ->check(quantity);
-  verb->add_option("--generations", flags.generations, "generations at most; 0: no limit")
-      ->transform(whole<int>(0));
-  verb->add_option("--target", flags.target_us, "stop at this time, microseconds; 0: none")
-      ->check(quantity);
+  add_budget(*verb, flags);
   verb->add_option("--seed", flags.seed, "same seed and same pool, same search")
       ->capture_default_str()
       ->transform(whole<std::uint64_t>(0));
@@ -222,26 +222,7 @@ void add_evolve(CLI::App& app, Verbs& verbs) {
   verb->add_flag("!--no-plain", flags.plain, "do not time the task's reference as a baseline");
   add_against(*verb, flags.against);
   add_counters(*verb, flags.common);
-  CLI::Option* shapes =
-      verb->add_option(
-              "--shapes", flags.shapes,
-              "a file of weighted shapes, a line each: a portfolio of kernels for all of them")
-          ->check(CLI::ExistingFile)
-          ->excludes("--models")  // models see one shape
-          ->excludes("--tape");
-  verb->add_option("--keep", flags.keep,
-                   "kernels of a portfolio at most, a fallback for other shapes not counted; 0: as "
-                   "few as reach --regret")
-      ->transform(whole<int>(0))
-      ->needs(shapes);
-  verb->add_option("--regret", flags.regret,
-                   "mean loss against the best kernel of each shape, percent")
-      ->capture_default_str()
-      ->check(quantity)
-      ->needs(shapes);
-  verb->add_option("--wisdom", flags.wisdom,
-                   "file that keeps the portfolio (default wisdom.json in the run directory)")
-      ->needs(shapes);
+  add_portfolio(*verb, flags);
   verb->callback([&verbs] {
     verbs.chosen = [&verbs] {
       return verbs.evolve.shapes.empty() ? evolve_command(verbs.evolve)
@@ -274,7 +255,7 @@ void add_suite(CLI::App& app, Verbs& verbs) {
   verb->add_option("--unpack", flags.unpack, "make the run directory of such an archive first")
       ->check(CLI::ExistingFile)
       ->excludes(pack);
-  verb->callback([&verbs] { verbs.chosen = [&verbs] { return suite_command(verbs.suite); }; });
+  choose(*verb, verbs, suite_command, verbs.suite);
 }
 
 void add_wisdom(CLI::App& app, Verbs& verbs) {
@@ -291,7 +272,7 @@ void add_wisdom(CLI::App& app, Verbs& verbs) {
   verb->add_option("--name", flags.name, "name of the dispatcher (default: the task's)")
       ->needs(dispatcher);
   verb->add_flag("--json", flags.json, "print one JSON object on standard output");
-  verb->callback([&verbs] { verbs.chosen = [&verbs] { return wisdom_command(verbs.wisdom); }; });
+  choose(*verb, verbs, wisdom_command, verbs.wisdom);
 }
 
 void add_run_verbs(CLI::App& app, Verbs& verbs) {
@@ -313,12 +294,12 @@ void add_run_verbs(CLI::App& app, Verbs& verbs) {
   add_models(*resume, verbs.resume.seats, "the language models that the run goes on with");
   resume->add_option("--pool", verbs.resume.pool,
                      "strategy pool to tell of the champion; off: none (default: the run's own)");
-  resume->callback([&verbs] { verbs.chosen = [&verbs] { return resume_command(verbs.resume); }; });
+  choose(*resume, verbs, resume_command, verbs.resume);
 
   CLI::App* report = app.add_subcommand("report", "summary of a run; writes report.html");
   report->add_option("dir", verbs.report.dir, "run directory")->required();
   add_common(*report, verbs.report.common, false);
-  report->callback([&verbs] { verbs.chosen = [&verbs] { return report_command(verbs.report); }; });
+  choose(*report, verbs, report_command, verbs.report);
 
   CLI::App* show =
       app.add_subcommand("show", "strategy, source, evidence and lineage of a candidate");
@@ -327,7 +308,7 @@ void add_run_verbs(CLI::App& app, Verbs& verbs) {
                    "best, a candidate's number, or four digits of its kernel's id")
       ->capture_default_str();
   add_common(*show, verbs.show.common, false);
-  show->callback([&verbs] { verbs.chosen = [&verbs] { return show_command(verbs.show); }; });
+  choose(*show, verbs, show_command, verbs.show);
 
   CLI::App* explain = app.add_subcommand(
       "explain", "what each technique of a run's champion is worth, taken away one at a time");
@@ -339,8 +320,7 @@ void add_run_verbs(CLI::App& app, Verbs& verbs) {
       ->transform(whole<int>(1));
   explain->add_flag("!--no-screen", verbs.explain.screen,
                     "do not interpret kernels on a virtual device before a real one");
-  explain->callback(
-      [&verbs] { verbs.chosen = [&verbs] { return explain_command(verbs.explain); }; });
+  choose(*explain, verbs, explain_command, verbs.explain);
 }
 
 void add_model_verbs(CLI::App& app, Verbs& verbs) {
@@ -360,7 +340,7 @@ void add_model_verbs(CLI::App& app, Verbs& verbs) {
   verbs.plan.common.device = "virtual:h200";
   add_common(*plan, verbs.plan.common, true);
   add_families(*plan, verbs.plan.common);
-  plan->callback([&verbs] { verbs.chosen = [&verbs] { return plan_command(verbs.plan); }; });
+  choose(*plan, verbs, plan_command, verbs.plan);
 
   ReplayFlags& flags = verbs.replay;
   CLI::App* replay =
@@ -372,10 +352,10 @@ void add_model_verbs(CLI::App& app, Verbs& verbs) {
   replay->add_option("--seed", flags.seed, "another seed than the run's")
       ->transform(whole<std::int64_t>(0));
   replay->add_flag("--json", flags.json, "print one JSON object on standard output");
-  replay->callback([&verbs] { verbs.chosen = [&verbs] { return replay_command(verbs.replay); }; });
+  choose(*replay, verbs, replay_command, verbs.replay);
 }
 
-void add_kernel_verbs(CLI::App& app, Verbs& verbs) {
+void add_verify(CLI::App& app, Verbs& verbs) {
   CLI::App* verify = app.add_subcommand(
       "verify", "prove a kernel of your own: safe, right, how fast against the floor");
   verify
@@ -392,8 +372,10 @@ void add_kernel_verbs(CLI::App& app, Verbs& verbs) {
                    "do not interpret it on a virtual device before a real one");
   add_common(*verify, verbs.verify.common, true);
   add_families(*verify, verbs.verify.common);
-  verify->callback([&verbs] { verbs.chosen = [&verbs] { return verify_command(verbs.verify); }; });
+  choose(*verify, verbs, verify_command, verbs.verify);
+}
 
+void add_sanitize(CLI::App& app, Verbs& verbs) {
   CLI::App* sanitize = app.add_subcommand(
       "sanitize", "look for bad accesses, races and unwritten memory: a plan and no task");
   sanitize->add_option("file", verbs.sanitize.files, "a .cu or .ptx file, or a capture")
@@ -402,9 +384,10 @@ void add_kernel_verbs(CLI::App& app, Verbs& verbs) {
   add_plan(*sanitize, verbs.sanitize);
   verbs.sanitize.common.device = "virtual:h200";
   add_common(*sanitize, verbs.sanitize.common, true);
-  sanitize->callback(
-      [&verbs] { verbs.chosen = [&verbs] { return sanitize_command(verbs.sanitize); }; });
+  choose(*sanitize, verbs, sanitize_command, verbs.sanitize);
+}
 
+void add_profile(CLI::App& app, Verbs& verbs) {
   CLI::App* profile = app.add_subcommand(
       "profile", "where a kernel's work and its modelled time go, by instruction and source line");
   profile->add_option("file", verbs.profile.files, "a .cu file: a kernel, or a tunable")
@@ -420,9 +403,10 @@ void add_kernel_verbs(CLI::App& app, Verbs& verbs) {
   add_common(*profile, verbs.profile.common, true);
   add_families(*profile, verbs.profile.common);
   add_counters(*profile, verbs.profile.common);
-  profile->callback(
-      [&verbs] { verbs.chosen = [&verbs] { return profile_command(verbs.profile); }; });
+  choose(*profile, verbs, profile_command, verbs.profile);
+}
 
+void add_peaks(CLI::App& app, Verbs& verbs) {
   CLI::App* peaks = app.add_subcommand(
       "peaks", "measure what a device sustains, for verdicts and models; takes some seconds");
   peaks->add_option(
@@ -430,8 +414,10 @@ void add_kernel_verbs(CLI::App& app, Verbs& verbs) {
       "the file that keeps it (default cupilot/peaks.json in the user's data folder)");
   verbs.peaks.common.device = "cuda:0";
   add_common(*peaks, verbs.peaks.common, true);
-  peaks->callback([&verbs] { verbs.chosen = [&verbs] { return peaks_command(verbs.peaks); }; });
+  choose(*peaks, verbs, peaks_command, verbs.peaks);
+}
 
+void add_bench(CLI::App& app, Verbs& verbs) {
   CLI::App* bench = app.add_subcommand(
       "bench", "time proven kernels against each other and the baselines, interleaved");
   bench->add_option("files", verbs.bench.files, ".cu files of one task")->required();
@@ -447,8 +433,10 @@ void add_kernel_verbs(CLI::App& app, Verbs& verbs) {
       ->transform(whole<std::uint64_t>(0));
   add_common(*bench, verbs.bench.common, true);
   add_families(*bench, verbs.bench.common);
-  bench->callback([&verbs] { verbs.chosen = [&verbs] { return bench_command(verbs.bench); }; });
+  choose(*bench, verbs, bench_command, verbs.bench);
+}
 
+void add_record(CLI::App& app, Verbs& verbs) {
   CLI::App* record = app.add_subcommand(
       "record", "measure drawn strategies and keep them as a landscape for recorded:DIR");
   record->add_option("task", verbs.record.task, "FAMILY key=value …, or a task file")->required();
@@ -462,7 +450,7 @@ void add_kernel_verbs(CLI::App& app, Verbs& verbs) {
                      "a tunable .cu of your own, beside the built-in ones");
   add_common(*record, verbs.record.common, true);
   add_families(*record, verbs.record.common);
-  record->callback([&verbs] { verbs.chosen = [&verbs] { return record_command(verbs.record); }; });
+  choose(*record, verbs, record_command, verbs.record);
 }
 
 void add_lists(CLI::App& app, Verbs& verbs) {
@@ -474,35 +462,31 @@ void add_lists(CLI::App& app, Verbs& verbs) {
       ->required();
   add_common(*check, verbs.task_check.common, true);
   add_families(*check, verbs.task_check.common);
-  check->callback(
-      [&verbs] { verbs.chosen = [&verbs] { return task_check_command(verbs.task_check); }; });
+  choose(*check, verbs, task_check_command, verbs.task_check);
   CLI::App* fresh = task->add_subcommand(
       "new", "a folder with a task, its reference and a tunable, ready to be changed");
   fresh->add_option("name", verbs.task_new.name, "of the task and its folder")->required();
   fresh->add_option("--family", verbs.task_new.family,
                     "which tunables serve it (default: the name)");
-  fresh->callback(
-      [&verbs] { verbs.chosen = [&verbs] { return task_new_command(verbs.task_new); }; });
+  choose(*fresh, verbs, task_new_command, verbs.task_new);
   CLI::App* tasks = app.add_subcommand("tasks", "the tasks it knows and their keys");
   add_common(*tasks, verbs.tasks.common, false);
   add_families(*tasks, verbs.tasks.common);
   tasks->add_option("--suite", verbs.tasks.suite, "those of a suite, such as kernelbench:1");
-  tasks->callback([&verbs] { verbs.chosen = [&verbs] { return tasks_command(verbs.tasks); }; });
+  choose(*tasks, verbs, tasks_command, verbs.tasks);
   CLI::App* techniques =
       app.add_subcommand("techniques", "the catalogue of optimization techniques");
   add_common(*techniques, verbs.techniques, false);
   add_families(*techniques, verbs.techniques);
-  techniques->callback(
-      [&verbs] { verbs.chosen = [&verbs] { return techniques_command(verbs.techniques); }; });
+  choose(*techniques, verbs, techniques_command, verbs.techniques);
   CLI::App* operators =
       app.add_subcommand("operators", "the operators that a task's graph is made of");
   add_common(*operators, verbs.operators, false);
-  operators->callback(
-      [&verbs] { verbs.chosen = [&verbs] { return operators_command(verbs.operators); }; });
+  choose(*operators, verbs, operators_command, verbs.operators);
   CLI::App* doctor =
       app.add_subcommand("doctor", "what this machine has, and what each lack costs");
   add_common(*doctor, verbs.doctor, false);
-  doctor->callback([&verbs] { verbs.chosen = [&verbs] { return doctor_command(verbs.doctor); }; });
+  choose(*doctor, verbs, doctor_command, verbs.doctor);
 }
 
 void add_tunable_verbs(CLI::App& app, Verbs& verbs) {
@@ -524,8 +508,7 @@ void add_tunable_verbs(CLI::App& app, Verbs& verbs) {
   verbs.write.common.device = "virtual:h200";
   add_common(*write, verbs.write.common, true);
   add_families(*write, verbs.write.common);
-  write->callback(
-      [&verbs] { verbs.chosen = [&verbs] { return tunable_write_command(verbs.write); }; });
+  choose(*write, verbs, tunable_write_command, verbs.write);
 }
 
 bool asks_json(int argc, char** argv) {
@@ -573,7 +556,12 @@ int main(int argc, char** argv) {
   add_wisdom(app, verbs);
   add_run_verbs(app, verbs);
   add_model_verbs(app, verbs);
-  add_kernel_verbs(app, verbs);
+  add_verify(app, verbs);
+  add_sanitize(app, verbs);
+  add_profile(app, verbs);
+  add_peaks(app, verbs);
+  add_bench(app, verbs);
+  add_record(app, verbs);
   add_capture(app, verbs.capture, verbs.chosen);
   add_lists(app, verbs);
   add_tunable_verbs(app, verbs);

@@ -149,6 +149,38 @@ Json baselines(const std::vector<Baseline>& list) {
   return json;
 }
 
+Json models(const ModelUse& use) {
+  Json json = {{"exchanges", use.exchanges},
+               {"failed", use.failed},
+               {"prompt_tokens", use.prompt_tokens},
+               {"estimated", use.estimated},
+               {"reused", use.reused},
+               {"tokens", use.tokens},
+               {"cost", use.cost},
+               {"cost_per_candidate", use.cost_per_candidate},
+               {"reserved_tokens", use.reserved_tokens},
+               {"reserved_cost", use.reserved_cost},
+               {"best_is_theirs", use.best_is_theirs},
+               {"improvements", use.improvements},
+               {"tokens_until_best", use.tokens_until_best},
+               {"cost_until_best", use.cost_until_best},
+               {"agents", Json::array()}};
+  for (const RoleUse& role : use.roles) {
+    json["agents"].push_back({{"agent", role.agent},
+                              {"questions", role.questions},
+                              {"again", role.again},
+                              {"failed", role.failed},
+                              {"cut", role.cut},
+                              {"written", role.written},
+                              {"accepted", role.accepted},
+                              {"improved", role.improved},
+                              {"tokens", role.tokens},
+                              {"cost", role.cost},
+                              {"seconds", role.seconds}});
+  }
+  return json;
+}
+
 }  // namespace
 
 namespace {
@@ -195,36 +227,7 @@ std::string report_json(const EvolveReport& report, const Task& task, const Mode
     json["best"]["gain_noise"] =
         report.best->gain_noise > 0 ? Json(report.best->gain_noise) : Json();
   }
-  if (use != nullptr) {
-    json["models"] = {{"exchanges", use->exchanges},
-                      {"failed", use->failed},
-                      {"prompt_tokens", use->prompt_tokens},
-                      {"estimated", use->estimated},
-                      {"reused", use->reused},
-                      {"tokens", use->tokens},
-                      {"cost", use->cost},
-                      {"cost_per_candidate", use->cost_per_candidate},
-                      {"reserved_tokens", use->reserved_tokens},
-                      {"reserved_cost", use->reserved_cost},
-                      {"best_is_theirs", use->best_is_theirs},
-                      {"improvements", use->improvements},
-                      {"tokens_until_best", use->tokens_until_best},
-                      {"cost_until_best", use->cost_until_best},
-                      {"agents", Json::array()}};
-    for (const RoleUse& role : use->roles) {
-      json["models"]["agents"].push_back({{"agent", role.agent},
-                                          {"questions", role.questions},
-                                          {"again", role.again},
-                                          {"failed", role.failed},
-                                          {"cut", role.cut},
-                                          {"written", role.written},
-                                          {"accepted", role.accepted},
-                                          {"improved", role.improved},
-                                          {"tokens", role.tokens},
-                                          {"cost", role.cost},
-                                          {"seconds", role.seconds}});
-    }
-  }
+  if (use != nullptr) json["models"] = models(*use);
   return dump(json);
 }
 

@@ -93,6 +93,47 @@ bool same_group(const Technique& a, const Technique& b) {
   return !a.group.empty() && a.group == b.group;
 }
 
+// Adds the edges of one technique's row, and returns what it needs.
+Result<std::vector<Need>> add_row(std::span<const Technique> techniques, std::size_t i,
+                                  const Index& index, Graph& graph) {
+  const Technique& row = techniques[i];
+  std::vector<Need> needs;
+  for (const std::string& text : row.needs) {
+    Result<Need> need = parse_need(index, text, row);
+    if (!need) return std::move(need.error());
+    if (std::count(need->any_of.begin(), need->any_of.end(), static_cast<int>(i)) != 0) {
+      return contradiction(fmt::format("technique {} needs itself", row.name));
+    }
+    if (need->any_of.size() == 1 && need->when < 0)
+      boost::add_edge(i, static_cast<std::size_t>(need->any_of[0]), Edge{Kind::needs}, graph);
+    needs.push_back(std::move(*need));
+  }
+  for (const std::string& name : row.excludes) {
+    const Result<int> other = look_up(index, name, row);
+    if (!other) return other.error();
+    if (*other == static_cast<int>(i))
+      return contradiction(fmt::format("technique {} excludes itself", row.name));
+    boost::add_edge(i, static_cast<std::size_t>(*other), Edge{Kind::excludes}, graph);
+    boost::add_edge(static_cast<std::size_t>(*other), i, Edge{Kind::excludes}, graph);
+  }
+  for (std::size_t j = 0; j < techniques.size(); ++j) {
+    if (j != i && same_group(row, techniques[j]))
+      boost::add_edge(i, j, Edge{Kind::alternative}, graph);
+  }
+  return needs;
+}
+
+// Returns 1 for each pair of techniques that exclude one another, else 0.
+std::vector<char> conflicts_in(const Graph& graph) {
+  const std::size_t size = boost::num_vertices(graph);
+  std::vector<char> conflicts(size * size, 0);
+  for (const auto edge : boost::make_iterator_range(boost::edges(graph))) {
+    if (graph[edge].kind != Kind::needs)
+      conflicts[boost::source(edge, graph) * size + boost::target(edge, graph)] = 1;
+  }
+  return conflicts;
+}
+
 }  // namespace
 
 int ConstraintGraph::index(std::string_view name) const {
@@ -112,42 +153,16 @@ Result<ConstraintGraph> ConstraintGraph::build(std::span<const Technique> techni
     result.keys_.push_back(Rng::of(0, techniques[i].name).next());
     result.index_.emplace(techniques[i].name, static_cast<int>(i));
   }
-  result.needs_.resize(techniques.size());
   std::map<std::string_view, std::vector<int>> groups;
   for (std::size_t i = 0; i < techniques.size(); ++i) {
-    const Technique& row = techniques[i];
-    for (const std::string& text : row.needs) {
-      Result<Need> need = parse_need(index, text, row);
-      if (!need) return std::move(need.error());
-      if (std::count(need->any_of.begin(), need->any_of.end(), static_cast<int>(i)) != 0) {
-        return contradiction(fmt::format("technique {} needs itself", row.name));
-      }
-      if (need->any_of.size() == 1 && need->when < 0)
-        boost::add_edge(i, static_cast<std::size_t>(need->any_of[0]), Edge{Kind::needs}, graph);
-      result.needs_[i].push_back(std::move(*need));
-    }
-    for (const std::string& name : row.excludes) {
-      const Result<int> other = look_up(index, name, row);
-      if (!other) return other.error();
-      if (*other == static_cast<int>(i))
-        return contradiction(fmt::format("technique {} excludes itself", row.name));
-      boost::add_edge(i, static_cast<std::size_t>(*other), Edge{Kind::excludes}, graph);
-      boost::add_edge(static_cast<std::size_t>(*other), i, Edge{Kind::excludes}, graph);
-    }
-    for (std::size_t j = 0; j < techniques.size(); ++j) {
-      if (j != i && same_group(row, techniques[j]))
-        boost::add_edge(i, j, Edge{Kind::alternative}, graph);
-    }
-    if (!row.group.empty()) groups[row.group].push_back(static_cast<int>(i));
+    Result<std::vector<Need>> needs = add_row(techniques, i, index, graph);
+    if (!needs) return std::move(needs.error());
+    result.needs_.push_back(std::move(*needs));
+    const std::string& group = techniques[i].group;
+    if (!group.empty()) groups[group].push_back(static_cast<int>(i));
   }
   for (auto& [name, members] : groups) result.groups_.push_back(std::move(members));
-  result.conflicts_.assign(techniques.size() * techniques.size(), 0);
-  for (const auto edge : boost::make_iterator_range(boost::edges(graph))) {
-    if (graph[edge].kind != Kind::needs)
-      result
-          .conflicts_[boost::source(edge, graph) * techniques.size() + boost::target(edge, graph)] =
-          1;
-  }
+  result.conflicts_ = conflicts_in(graph);
   result.conflicts_of_.resize(techniques.size());
   for (int a = 0; a < result.size(); ++a) {
     for (int b = 0; b < result.size(); ++b) {

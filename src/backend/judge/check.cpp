@@ -30,7 +30,6 @@ struct Worst {
   double ratio = 0, got = 0, want = 0, bound = 0;
 };
 
-// Holds the result of each check of an order.
 struct OutputCell {
   Tally tally;
   Worst worst;
@@ -38,6 +37,36 @@ struct OutputCell {
 };
 struct GuardCell {
   unsigned long long changed = 0, first = ~0ull;
+};
+
+// Holds the result of each check of an order. They lie one behind another in the device's memory.
+struct Cells {
+  explicit Cells(const CheckOrder& order)
+      : outputs(order.outputs.size()),
+        guards(order.guards.size()),
+        counts(order.zeros.size() + order.unchanged.size(), 0) {}
+  std::size_t guards_at() const { return outputs.size() * sizeof(OutputCell); }
+  std::size_t counts_at() const { return guards_at() + guards.size() * sizeof(GuardCell); }
+  std::size_t bytes() const { return counts_at() + counts.size() * 8 + 8; }
+  void write(CUdeviceptr memory) const {
+    std::vector<char> host(bytes());
+    if (!outputs.empty()) std::memcpy(host.data(), outputs.data(), guards_at());
+    if (!guards.empty())
+      std::memcpy(host.data() + guards_at(), guards.data(), counts_at() - guards_at());
+    check(driver().cuMemcpyHtoD(memory, host.data(), host.size()), "clearing results");
+  }
+  void read(CUdeviceptr memory) {
+    std::vector<char> host(bytes());
+    check(driver().cuMemcpyDtoH(host.data(), memory, host.size()), "reading results");
+    if (!outputs.empty()) std::memcpy(outputs.data(), host.data(), guards_at());
+    if (!guards.empty())
+      std::memcpy(guards.data(), host.data() + guards_at(), counts_at() - guards_at());
+    if (!counts.empty()) std::memcpy(counts.data(), host.data() + counts_at(), counts.size() * 8);
+  }
+
+  std::vector<OutputCell> outputs;
+  std::vector<GuardCell> guards;
+  std::vector<unsigned long long> counts;  // of zeros, then of unchanged inputs
 };
 
 FillParams by_falling_stride(FillParams layout) {
@@ -65,6 +94,84 @@ std::string hash_of_elements(CudaSession& session, const CheckItem& item) {
   return sha256_hex(dense);
 }
 
+// Starts the comparison of each output; `cell` is the first one's. Returns how many elements each
+// is compared at.
+std::vector<std::int64_t> launch_outputs(CudaSession& session, OracleStore& oracles,
+                                         const CheckOrder& order, CUdeviceptr cell) {
+  std::vector<std::int64_t> compared;
+  for (std::size_t i = 0; i < order.outputs.size(); ++i, cell += sizeof(OutputCell)) {
+    const CheckItem& item = order.outputs[i];
+    const CUdeviceptr memory = session.address(item.region);
+    const OracleStore::Entry& oracle = oracles.at(order.oracle_keys.at(i));
+    const bool all = item.compare <= 0 || item.compare >= oracle.elements;
+    const Draw draw{oracle.begins, std::max<long long>(oracle.slice, 1), oracle.elements,
+                    all ? oracle.elements : item.compare, all ? 0 : (item.draw | 1)};
+    const ExtremeValues extreme{session.address(item.extreme), item.extreme_layout};
+    session.launch(trusted_image, "compare_output", draw.count, memory, item.layout, item.bound,
+                   extreme, draw, oracle.values, oracle.sums, cell + offsetof(OutputCell, tally));
+    session.launch(trusted_image, "describe_worst", 1, memory, item.layout, item.bound, extreme,
+                   draw, oracle.values, oracle.sums, cell + offsetof(OutputCell, tally),
+                   cell + offsetof(OutputCell, worst));
+    if (item.scan_poison) {
+      session.launch(trusted_image, "count_poison", item.layout.elements, memory, item.layout,
+                     static_cast<int>(item.poison), cell + offsetof(OutputCell, poisoned));
+    }
+    if (item.layout.span > item.layout.elements) {
+      session.launch(trusted_image, "count_padding", item.layout.span, memory,
+                     by_falling_stride(item.layout), static_cast<int>(item.poison),
+                     cell + offsetof(OutputCell, padding));
+    }
+    compared.push_back(draw.count);
+  }
+  return compared;
+}
+
+void launch_guards(CudaSession& session, const CheckOrder& order, CUdeviceptr cell) {
+  for (const Region& region : order.guards) {
+    const MappedSlot& slot = session.slots.at(region.slot);
+    session.launch(trusted_image, "count_guard", slot.bytes / 8, slot.address, slot.bytes,
+                   region.offset, region.offset + region.bytes, cell);
+    cell += sizeof(GuardCell);
+  }
+}
+
+void launch_counts(CudaSession& session, const CheckOrder& order, CUdeviceptr count) {
+  for (const Region& region : order.zeros) {
+    session.launch(trusted_image, "count_nonzero", region.bytes, session.address(region),
+                   region.bytes, count);
+    count += 8;
+  }
+  for (const PrepareItem& input : order.unchanged) {
+    session.launch(trusted_image, "count_changed", input.recipe.elements,
+                   session.address(input.region), input.recipe, count);
+    count += 8;
+  }
+}
+
+CheckedOutput output_of(const OutputCell& cell, std::int64_t compared) {
+  const Worst& worst = cell.worst;
+  const Tally& tally = cell.tally;
+  CheckedOutput output{compared,
+                       static_cast<std::int64_t>(worst.failed),
+                       static_cast<std::int64_t>(cell.poisoned),
+                       worst.index,
+                       worst.ratio,
+                       worst.got,
+                       worst.want,
+                       worst.bound,
+                       static_cast<std::int64_t>(tally.one_term),
+                       static_cast<std::int64_t>(tally.inexact)};
+  output.padding_changed = static_cast<std::int64_t>(cell.padding);
+  std::memcpy(&output.one_term_error, &tally.inexact_error, sizeof output.one_term_error);
+  return output;
+}
+
+CheckedGuard guard_of(const GuardCell& cell, const Region& region) {
+  const bool intact = cell.changed == 0;
+  return {static_cast<std::int64_t>(cell.changed),
+          intact ? 0 : static_cast<std::int64_t>(cell.first) - region.offset};
+}
+
 }  // namespace
 
 Checker::~Checker() {
@@ -81,96 +188,23 @@ CUdeviceptr Checker::scratch(std::size_t bytes) {
 }
 
 CheckAnswer Checker::check_all(const CheckOrder& order) {
-  std::vector<OutputCell> outputs(order.outputs.size());
-  std::vector<GuardCell> guards(order.guards.size());
-  std::vector<unsigned long long> counts(order.zeros.size() + order.unchanged.size(), 0);
-  const std::size_t output_bytes = outputs.size() * sizeof(OutputCell),
-                    guard_bytes = guards.size() * sizeof(GuardCell);
-  std::vector<char> host(output_bytes + guard_bytes + counts.size() * 8 + 8);
-  if (output_bytes > 0) std::memcpy(host.data(), outputs.data(), output_bytes);
-  if (guard_bytes > 0) std::memcpy(host.data() + output_bytes, guards.data(), guard_bytes);
-  const CUdeviceptr base = scratch(host.size());
-  check(driver().cuMemcpyHtoD(base, host.data(), host.size()), "clearing results");
-
-  std::vector<std::int64_t> compared;
-  for (std::size_t i = 0; i < order.outputs.size(); ++i) {
-    const CheckItem& item = order.outputs[i];
-    const CUdeviceptr memory = session_.address(item.region);
-    const CUdeviceptr cell = base + i * sizeof(OutputCell);
-    const OracleStore::Entry& oracle = oracles_.at(order.oracle_keys.at(i));
-    const bool all = item.compare <= 0 || item.compare >= oracle.elements;
-    const Draw draw{oracle.begins, std::max<long long>(oracle.slice, 1), oracle.elements,
-                    all ? oracle.elements : item.compare, all ? 0 : (item.draw | 1)};
-    const ExtremeValues extreme{session_.address(item.extreme), item.extreme_layout};
-    session_.launch(trusted_image, "compare_output", draw.count, memory, item.layout, item.bound,
-                    extreme, draw, oracle.values, oracle.sums, cell + offsetof(OutputCell, tally));
-    session_.launch(trusted_image, "describe_worst", 1, memory, item.layout, item.bound, extreme,
-                    draw, oracle.values, oracle.sums, cell + offsetof(OutputCell, tally),
-                    cell + offsetof(OutputCell, worst));
-    if (item.scan_poison) {
-      session_.launch(trusted_image, "count_poison", item.layout.elements, memory, item.layout,
-                      static_cast<int>(item.poison), cell + offsetof(OutputCell, poisoned));
-    }
-    if (item.layout.span > item.layout.elements) {
-      session_.launch(trusted_image, "count_padding", item.layout.span, memory,
-                      by_falling_stride(item.layout), static_cast<int>(item.poison),
-                      cell + offsetof(OutputCell, padding));
-    }
-    compared.push_back(draw.count);
-  }
-  for (std::size_t i = 0; i < order.guards.size(); ++i) {
-    const Region& region = order.guards[i];
-    const MappedSlot& slot = session_.slots.at(region.slot);
-    session_.launch(trusted_image, "count_guard", slot.bytes / 8, slot.address, slot.bytes,
-                    region.offset, region.offset + region.bytes,
-                    base + output_bytes + i * sizeof(GuardCell));
-  }
-  CUdeviceptr count = base + output_bytes + guard_bytes;
-  for (const Region& region : order.zeros) {
-    session_.launch(trusted_image, "count_nonzero", region.bytes, session_.address(region),
-                    region.bytes, count);
-    count += 8;
-  }
-  for (const PrepareItem& input : order.unchanged) {
-    session_.launch(trusted_image, "count_changed", input.recipe.elements,
-                    session_.address(input.region), input.recipe, count);
-    count += 8;
-  }
+  Cells cells(order);
+  const CUdeviceptr base = scratch(cells.bytes());
+  cells.write(base);
+  const std::vector<std::int64_t> compared = launch_outputs(session_, oracles_, order, base);
+  launch_guards(session_, order, base + cells.guards_at());
+  launch_counts(session_, order, base + cells.counts_at());
   session_.synchronize();
-  check(driver().cuMemcpyDtoH(host.data(), base, host.size()), "reading results");
-  if (output_bytes > 0) std::memcpy(outputs.data(), host.data(), output_bytes);
-  if (guard_bytes > 0) std::memcpy(guards.data(), host.data() + output_bytes, guard_bytes);
-  if (!counts.empty())
-    std::memcpy(counts.data(), host.data() + output_bytes + guard_bytes, counts.size() * 8);
+  cells.read(base);
 
   CheckAnswer answer;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const Worst& worst = outputs[i].worst;
-    const Tally& tally = outputs[i].tally;
-    CheckedOutput output{compared[i],
-                         static_cast<std::int64_t>(worst.failed),
-                         static_cast<std::int64_t>(outputs[i].poisoned),
-                         worst.index,
-                         worst.ratio,
-                         worst.got,
-                         worst.want,
-                         worst.bound,
-                         static_cast<std::int64_t>(tally.one_term),
-                         static_cast<std::int64_t>(tally.inexact)};
-    output.padding_changed = static_cast<std::int64_t>(outputs[i].padding);
-    std::memcpy(&output.one_term_error, &tally.inexact_error, sizeof output.one_term_error);
-    answer.outputs.push_back(output);
-  }
-  for (std::size_t i = 0; i < guards.size(); ++i) {
-    const bool intact = guards[i].changed == 0;
-    answer.guards.push_back(
-        {static_cast<std::int64_t>(guards[i].changed),
-         intact ? 0 : static_cast<std::int64_t>(guards[i].first) - order.guards[i].offset});
-  }
-  answer.nonzero.assign(counts.begin(),
-                        counts.begin() + static_cast<std::ptrdiff_t>(order.zeros.size()));
-  answer.changed.assign(counts.begin() + static_cast<std::ptrdiff_t>(order.zeros.size()),
-                        counts.end());
+  for (std::size_t i = 0; i < cells.outputs.size(); ++i)
+    answer.outputs.push_back(output_of(cells.outputs[i], compared[i]));
+  for (std::size_t i = 0; i < cells.guards.size(); ++i)
+    answer.guards.push_back(guard_of(cells.guards[i], order.guards[i]));
+  const auto unchanged = cells.counts.begin() + static_cast<std::ptrdiff_t>(order.zeros.size());
+  answer.nonzero.assign(cells.counts.begin(), unchanged);
+  answer.changed.assign(unchanged, cells.counts.end());
   for (const CheckItem& item : order.outputs)
     answer.hashes.push_back(item.hash ? hash_of_elements(session_, item) : std::string());
   return answer;

@@ -15,31 +15,8 @@ namespace {
 
 using Refusal = std::optional<Rejected>;
 
-// Why a form is never allowed; "" when it may stand.
-std::string forbidden(const Form& form, Whose whose) {
-  switch (form.opcode) {
-    case Opcode::unknown:
-      return "an instruction of no known kind";
-    case Opcode::op_trap:
-      if (whose == Whose::own) break;
-      [[fallthrough]];
-    case Opcode::op_brkpt:
-    case Opcode::op_pmevent:
-      return "stops or signals the device";
-    case Opcode::op_tex:
-    case Opcode::op_tld4:
-    case Opcode::op_txq:
-    case Opcode::op_istypep:
-    case Opcode::op_suld:
-    case Opcode::op_sust:
-    case Opcode::op_sured:
-    case Opcode::op_suq:
-      return "textures and surfaces are not bound by launch plans";
-    case Opcode::op_multimem:
-    case Opcode::op_fabric:
-      return "reaches other devices";
-    case Opcode::op_tensormap:
-      return "tensor maps belong to the plan";
+bool is_video(Opcode opcode) {
+  switch (opcode) {
     case Opcode::op_vadd:
     case Opcode::op_vadd2:
     case Opcode::op_vadd4:
@@ -63,8 +40,40 @@ std::string forbidden(const Form& form, Whose whose) {
     case Opcode::op_vsub:
     case Opcode::op_vsub2:
     case Opcode::op_vsub4:
-      return "video instructions are emulated by these chips, written by no compiler and only "
-             "partly known to the virtual device";
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Why a form is never allowed; "" when it may stand.
+std::string forbidden(const Form& form, Whose whose) {
+  if (is_video(form.opcode))
+    return "video instructions are emulated by these chips, written by no compiler and only "
+           "partly known to the virtual device";
+  switch (form.opcode) {
+    case Opcode::unknown:
+      return "an instruction of no known kind";
+    case Opcode::op_trap:
+      if (whose == Whose::own) break;
+      [[fallthrough]];
+    case Opcode::op_brkpt:
+    case Opcode::op_pmevent:
+      return "stops or signals the device";
+    case Opcode::op_tex:
+    case Opcode::op_tld4:
+    case Opcode::op_txq:
+    case Opcode::op_istypep:
+    case Opcode::op_suld:
+    case Opcode::op_sust:
+    case Opcode::op_sured:
+    case Opcode::op_suq:
+      return "textures and surfaces are not bound by launch plans";
+    case Opcode::op_multimem:
+    case Opcode::op_fabric:
+      return "reaches other devices";
+    case Opcode::op_tensormap:
+      return "tensor maps belong to the plan";
     case Opcode::op_atom:
     case Opcode::op_red:
       if (form.has("sys")) return "a system-wide atomic reaches beyond the device";

@@ -166,6 +166,46 @@ constexpr Rounding roundings[] = {{"rn", 0, false}, {"rz", 1, false},  {"rm", 2,
                                   {"rp", 3, false}, {"rna", 4, false}, {"rni", 0, true},
                                   {"rzi", 1, true}, {"rmi", 2, true},  {"rpi", 3, true}};
 
+// Sets the step's flags by the modifiers, and returns how it rounds.
+std::uint32_t convert_mode(const Form& form, Step& step) {
+  const Type to = form.types[0];
+  std::uint32_t mode =
+      to == Type::f16 || to == Type::bf16 || to == Type::f32 || to == Type::f64 ? 0 : 1;
+  for (const std::string& m : form.modifiers) {
+    for (const Rounding& r : roundings) {
+      if (m != r.name) continue;
+      mode = r.mode;
+      if (r.integral) step.flags |= 8;
+    }
+    if (m == "sat") step.flags |= 1;
+    if (m == "satfinite") step.flags |= 16;
+    if (m == "ftz") step.flags |= 2;
+    if (m == "relu") step.flags |= 4;
+  }
+  return mode;
+}
+
+// Returns what each of two floats becomes; none: no such conversion.
+Type element_of_pair(Type to, Type from, std::uint32_t to_bytes) {
+  if (from != Type::f32 || to_bytes != std::max(2u, bytes_of(to))) return Type::none;
+  return to == Type::f16x2    ? Type::f16
+         : to == Type::bf16x2 ? Type::bf16
+         : to == Type::e4m3x2 ? Type::e4m3
+         : to == Type::e5m2x2 ? Type::e5m2
+                              : Type::none;
+}
+
+// Returns `to`; none: no such conversion.
+Type scalar_result(Type to, Type from, std::uint32_t to_bytes, std::uint32_t from_bytes) {
+  const auto scalar = [](Type t) {
+    return (t >= Type::u8 && t <= Type::s64) || t == Type::f16 || t == Type::bf16 ||
+           t == Type::f32 || t == Type::f64 || t == Type::tf32;
+  };
+  const bool fits =
+      to_bytes >= bytes_of(to) && from_bytes >= bytes_of(from) && to_bytes <= 8 && from_bytes <= 8;
+  return scalar(to) && scalar(from) && fits ? to : Type::none;
+}
+
 bool decode_convert(Decoder& d, Step& step) {
   const Form& form = d.form();
   if (form.has("pack")) {
@@ -196,36 +236,10 @@ bool decode_convert(Decoder& d, Step& step) {
       return true;
     }
   }
-  std::uint32_t mode =
-      to == Type::f16 || to == Type::bf16 || to == Type::f32 || to == Type::f64 ? 0 : 1;
-  for (const std::string& m : form.modifiers) {
-    for (const Rounding& r : roundings) {
-      if (m != r.name) continue;
-      mode = r.mode;
-      if (r.integral) step.flags |= 8;
-    }
-    if (m == "sat") step.flags |= 1;
-    if (m == "satfinite") step.flags |= 16;
-    if (m == "ftz") step.flags |= 2;
-    if (m == "relu") step.flags |= 4;
-  }
-  const auto scalar = [](Type t) {
-    return (t >= Type::u8 && t <= Type::s64) || t == Type::f16 || t == Type::bf16 ||
-           t == Type::f32 || t == Type::f64 || t == Type::tf32;
-  };
-  Type single = to;
-  if (pair) {
-    single = to == Type::f16x2    ? Type::f16
-             : to == Type::bf16x2 ? Type::bf16
-             : to == Type::e4m3x2 ? Type::e4m3
-             : to == Type::e5m2x2 ? Type::e5m2
-                                  : Type::none;
-    if (single == Type::none || from != Type::f32 || to_bytes != std::max(2u, bytes_of(to)))
-      return false;
-  } else if (!scalar(to) || !scalar(from) || to_bytes < bytes_of(to) ||
-             from_bytes < bytes_of(from) || to_bytes > 8 || from_bytes > 8) {
-    return false;
-  }
+  const std::uint32_t mode = convert_mode(form, step);
+  const Type single =
+      pair ? element_of_pair(to, from, to_bytes) : scalar_result(to, from, to_bytes, from_bytes);
+  if (single == Type::none) return false;
   step.run = row_of(pair ? "cvt.pair" : "cvt")->run;
   step.aux =
       static_cast<std::uint32_t>(single) | (static_cast<std::uint32_t>(from) << 8) | (mode << 16);

@@ -163,6 +163,40 @@ void proxy_fence(Lanes& l, const Step&) {
   if (l.mask != 0) fence_proxy(static_cast<Warp&>(l));
 }
 
+bool decode_predicate_move(Decoder& d, Step& step) {
+  const Operand &to = d.operand(0), &from = d.operand(1);
+  const bool explicit_cluster = from.kind == OperandKind::special &&
+                                static_cast<Special>(from.index) == Special::is_explicit_cluster;
+  if (from.kind != OperandKind::immediate && !explicit_cluster) return false;
+  step.o[0] = d.target_predicate(to);
+  if (step.o[0] == 0) d.refuse("the result cannot be left out");
+  step.aux = from.bits != 0 ? 1 : 0;
+  step.run = explicit_cluster ? ask_cluster : set_predicate;
+  return true;
+}
+
+// A vector of registers into a register of `bytes`, or back.
+bool decode_parts(Decoder& d, Step& step, u32 bytes) {
+  const Operand &to = d.operand(0), &from = d.operand(1);
+  const bool packing = from.kind == OperandKind::vector;
+  if (packing && to.kind == OperandKind::vector) return false;
+  const std::vector<Operand> parts = d.parts(packing ? from : to);
+  if (parts.empty() || parts.size() > 8 || bytes % parts.size() != 0)
+    d.refuse("the vector's parts do not fill the register");
+  step.bytes = static_cast<u8>(bytes / parts.size());
+  step.width = static_cast<u8>(bytes);
+  step.count = static_cast<u8>(parts.size());
+  std::vector<u32> list;
+  for (const Operand& p : parts)
+    list.push_back(packing ? d.source(p, register_stride(step.bytes))
+                           : d.target(p, register_stride(step.bytes)));
+  step.list = d.list(std::move(list));
+  step.o[0] = packing ? d.target(to, bytes) : d.source(from, bytes);
+  if (step.o[0] == no_slot) d.refuse("the result cannot be left out");
+  step.run = move_of_parts(packing, step.count, step.bytes);
+  return true;
+}
+
 bool decode_mov(Decoder& d, Step& step) {
   const Form& form = d.form();
   d.want_operands(2, 2);
@@ -170,36 +204,10 @@ bool decode_mov(Decoder& d, Step& step) {
   const Type type = form.types[0];
   const u32 bytes = bytes_of(type);
   const Operand &to = d.operand(0), &from = d.operand(1);
-  if (type == Type::pred) {
-    const bool explicit_cluster = from.kind == OperandKind::special &&
-                                  static_cast<Special>(from.index) == Special::is_explicit_cluster;
-    if (from.kind != OperandKind::immediate && !explicit_cluster) return false;
-    step.o[0] = d.target_predicate(to);
-    if (step.o[0] == 0) d.refuse("the result cannot be left out");
-    step.aux = from.bits != 0 ? 1 : 0;
-    step.run = explicit_cluster ? ask_cluster : set_predicate;
-    return true;
-  }
+  if (type == Type::pred) return decode_predicate_move(d, step);
   if (bytes < 2) return false;
-  if (to.kind == OperandKind::vector || from.kind == OperandKind::vector) {
-    const bool packing = from.kind == OperandKind::vector;
-    if (packing && to.kind == OperandKind::vector) return false;
-    const std::vector<Operand> parts = d.parts(packing ? from : to);
-    if (parts.empty() || parts.size() > 8 || bytes % parts.size() != 0)
-      d.refuse("the vector's parts do not fill the register");
-    step.bytes = static_cast<u8>(bytes / parts.size());
-    step.width = static_cast<u8>(bytes);
-    step.count = static_cast<u8>(parts.size());
-    std::vector<u32> list;
-    for (const Operand& p : parts)
-      list.push_back(packing ? d.source(p, register_stride(step.bytes))
-                             : d.target(p, register_stride(step.bytes)));
-    step.list = d.list(std::move(list));
-    step.o[0] = packing ? d.target(to, bytes) : d.source(from, bytes);
-    if (step.o[0] == no_slot) d.refuse("the result cannot be left out");
-    step.run = move_of_parts(packing, step.count, step.bytes);
-    return true;
-  }
+  if (to.kind == OperandKind::vector || from.kind == OperandKind::vector)
+    return decode_parts(d, step, bytes);
   step.o[0] = d.target(to, bytes);
   if (step.o[0] == no_slot) d.refuse("the result cannot be left out");
   step.width = static_cast<u8>(bytes);

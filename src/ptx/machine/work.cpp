@@ -102,6 +102,42 @@ Work special(const Form& form, Type type) {
   return work;
 }
 
+bool is_integer_only(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::op_addc:
+    case Opcode::op_and:
+    case Opcode::op_bfe:
+    case Opcode::op_bfi:
+    case Opcode::op_bfind:
+    case Opcode::op_bmsk:
+    case Opcode::op_brev:
+    case Opcode::op_clz:
+    case Opcode::op_cnot:
+    case Opcode::op_dp2a:
+    case Opcode::op_dp4a:
+    case Opcode::op_fns:
+    case Opcode::op_lop3:
+    case Opcode::op_mad24:
+    case Opcode::op_madc:
+    case Opcode::op_mul24:
+    case Opcode::op_not:
+    case Opcode::op_or:
+    case Opcode::op_popc:
+    case Opcode::op_prmt:
+    case Opcode::op_rem:
+    case Opcode::op_sad:
+    case Opcode::op_shf:
+    case Opcode::op_shl:
+    case Opcode::op_shr:
+    case Opcode::op_subc:
+    case Opcode::op_szext:
+    case Opcode::op_xor:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 Work work_of(const Form& form) {
@@ -137,37 +173,8 @@ Work work_of(const Form& form) {
     case Opcode::op_set:
     case Opcode::op_slct:
       return is_float(type) ? Work{} : Work{Counter::integer_ops, 1, 0};
-    case Opcode::op_addc:
-    case Opcode::op_and:
-    case Opcode::op_bfe:
-    case Opcode::op_bfi:
-    case Opcode::op_bfind:
-    case Opcode::op_bmsk:
-    case Opcode::op_brev:
-    case Opcode::op_clz:
-    case Opcode::op_cnot:
-    case Opcode::op_dp2a:
-    case Opcode::op_dp4a:
-    case Opcode::op_fns:
-    case Opcode::op_lop3:
-    case Opcode::op_mad24:
-    case Opcode::op_madc:
-    case Opcode::op_mul24:
-    case Opcode::op_not:
-    case Opcode::op_or:
-    case Opcode::op_popc:
-    case Opcode::op_prmt:
-    case Opcode::op_rem:
-    case Opcode::op_sad:
-    case Opcode::op_shf:
-    case Opcode::op_shl:
-    case Opcode::op_shr:
-    case Opcode::op_subc:
-    case Opcode::op_szext:
-    case Opcode::op_xor:
-      return {Counter::integer_ops, 1, 0};
     default:
-      return {};
+      return is_integer_only(form.opcode) ? Work{Counter::integer_ops, 1, 0} : Work{};
   }
 }
 
