@@ -6,7 +6,7 @@
 #include <cupilot/parts/agents.hpp>
 #include <filesystem>
 
-#include "backend/compile/admit.hpp"
+#include "backend/compile/checked_compile.hpp"
 #include "backend/virtual/run.hpp"
 #include "subject.hpp"
 #include "support/gemm.hpp"
@@ -40,7 +40,7 @@ Error unfit(const std::string& name, const Rejected& rejected) {
 
 Result<BenchSubject> subject_of(CompilePool& pool, const std::string& name, const Task& task,
                                 const Workload& workload, const KernelSource& source) {
-  Attempt<CompiledKernel> kernel = compile_and_admit(pool, source, h200().arch);
+  Attempt<CompiledKernel> kernel = compile_and_check(pool, source, h200().arch);
   if (kernel.is_error()) return kernel.error();
   if (kernel.is_rejected()) return unfit(name, kernel.rejected());
   auto owner = std::make_shared<Owner>();

@@ -17,7 +17,7 @@ struct Met {
   std::uint64_t number = 0, times = 0;  // 0: not kept
 };
 
-struct Tally {
+struct LaunchTally {
   std::mutex lock;
   std::map<std::uint64_t, Met> met;
   std::int64_t kept = 0;
@@ -25,8 +25,8 @@ struct Tally {
   std::array<std::atomic<std::uint64_t>, 5> unkept{};
   pid_t process = 0;
 };
-Tally& tally() {
-  static Tally& all = *new Tally;
+LaunchTally& tally() {
+  static LaunchTally& all = *new LaunchTally;
   return all;
 }
 
@@ -34,7 +34,7 @@ std::uint64_t of(Unkept why) { return tally().unkept[static_cast<std::size_t>(wh
 
 // Tells at the end of the process what was counted.
 void write_counts() {
-  Tally& all = tally();
+  LaunchTally& all = tally();
   if (all.process == 0 || all.process != ::getpid()) return;
   const std::scoped_lock held(all.lock);
   std::string repeats = "[";
@@ -66,7 +66,7 @@ void count(Unkept why) { ++tally().unkept[static_cast<std::size_t>(why)]; }
 bool is_full() { return tally().full; }
 
 std::uint64_t number_of(std::uint64_t key) {
-  Tally& all = tally();
+  LaunchTally& all = tally();
   const std::scoped_lock held(all.lock);
   const auto [found, fresh] = all.met.try_emplace(key);
   ++found->second.times;
@@ -80,7 +80,7 @@ std::uint64_t number_of(std::uint64_t key) {
 }
 
 void note_process() {
-  Tally& all = tally();
+  LaunchTally& all = tally();
   const std::scoped_lock held(all.lock);
   if (all.process == ::getpid() || standing_aside()) return;
   all.process = ::getpid();

@@ -16,9 +16,9 @@ namespace cupilot {
 namespace {
 
 // Lets at most `most` questions be under way at once; the others wait. 0: lets all.
-class Places {
+class QuestionLimit {
  public:
-  explicit Places(int most) : most_(most), free_(most) {}
+  explicit QuestionLimit(int most) : most_(most), free_(most) {}
   // Waits for a place. False: the question was given up meanwhile.
   bool enter(const std::atomic<bool>* cancel) {
     if (most_ <= 0) return true;
@@ -48,7 +48,7 @@ class RoleClient : public ChatClient {
  public:
   RoleClient(const ModelsConfig& config, std::map<std::string, std::unique_ptr<ChatClient>> models,
              Host& host)
-      : models_(std::move(models)), places_(config.parallel), host_(host) {
+      : models_(std::move(models)), limit_(config.parallel), host_(host) {
     for (const auto& [agent, names] : config.roles)
       roles_.try_emplace(agent, role_models(names).value_or(RoleModels{}));
   }
@@ -60,9 +60,9 @@ class RoleClient : public ChatClient {
                    "add it, or \"*\", to roles in the models file"};
     }
     const double came = host_.monotonic_seconds();
-    if (!places_.enter(request.cancel))
+    if (!limit_.enter(request.cancel))
       return Error{ErrorCode::endpoint, "the question was given up before it was asked", ""};
-    const std::shared_ptr<void> place(&places_, [](Places* places) { places->leave(); });
+    const std::shared_ptr<void> place(&limit_, [](QuestionLimit* places) { places->leave(); });
     ChatRequest timely = request;
     constexpr double least = 1e-3;  // 0 would be no limit
     if (request.seconds > 0)
@@ -102,7 +102,7 @@ class RoleClient : public ChatClient {
 
   std::map<std::string, ModelChoice> roles_;
   std::map<std::string, std::unique_ptr<ChatClient>> models_;
-  Places places_;
+  QuestionLimit limit_;
   Host& host_;
 };
 

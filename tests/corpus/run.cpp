@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backend/compile/admit.hpp"
+#include "backend/compile/checked_compile.hpp"
 #include "backend/oracle/memory.hpp"
 #include "backend/virtual/run.hpp"
 #include "trusted/storage.cuh"
@@ -131,7 +131,7 @@ Result<std::unique_ptr<Bench>> Bench::open(const std::string& chip_name) {
 }
 
 Attempt<CompiledKernel> Bench::compile(const KernelSource& source, bool ptx_only) {
-  return compile_and_admit(*pool_, source, device_.arch, {.ptx_only = ptx_only});
+  return compile_and_check(*pool_, source, device_.arch, {.ptx_only = ptx_only});
 }
 
 std::vector<std::string> Bench::run(const CorpusKernel& kernel, const CompiledKernel& compiled,

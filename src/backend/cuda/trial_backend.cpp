@@ -13,7 +13,7 @@
 #include <cupilot/parts/profile.hpp>
 #include <cupilot/parts/rejection.hpp>
 
-#include "backend/compile/admit.hpp"
+#include "backend/compile/checked_compile.hpp"
 #include "backend/compile/pool.hpp"
 #include "backend/cuda/device.hpp"
 #include "backend/cuda/in_process.hpp"
@@ -68,7 +68,7 @@ class CudaBackend final : public Backend, public Inspector {
   Inspector& inspector() override { return *this; }
   Attempt<CompiledKernel> compile(const KernelSource& source, Fresh fresh) override {
     expect_counting();
-    return compile_and_admit(*pool_, source, traits_.spec.arch, {.anew = fresh == Fresh::yes});
+    return compile_and_check(*pool_, source, traits_.spec.arch, {.anew = fresh == Fresh::yes});
   }
 
   Result<TrialReport> run(const TaskRef& task, const CompiledKernel& kernel,

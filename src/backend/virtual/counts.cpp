@@ -16,7 +16,7 @@
 namespace cupilot {
 namespace {
 
-constexpr std::int64_t staying_blocks =
+constexpr std::int64_t persistent_blocks =
     4;  // times the usual host bytes may be filled for a grid that does not grow
 // Loads that the assembler issues together where the text waits for each, as when parts of a sum
 // are added. Set on split sums of gemm_wgmma at bf16 8192 x 8192 x 512.
@@ -111,7 +111,7 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, c
   };
   // Blocks that stay tell of the whole only at full size.
   if (small != &plan && !all_grow(plan, grows) &&
-      host_bytes(task, plan_at, workload) <= staying_blocks * counting_bytes)
+      host_bytes(task, plan_at, workload) <= persistent_blocks * counting_bytes)
     small = &plan;
   const Workload& at = small == &plan ? workload : smaller;
   std::vector<ModelInput> inputs;

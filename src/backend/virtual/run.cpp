@@ -8,7 +8,7 @@
 #include <cupilot/parts/rejection.hpp>
 #include <cupilot/rng.hpp>
 
-#include "backend/compile/admit.hpp"
+#include "backend/compile/checked_compile.hpp"
 #include "backend/virtual/full_size.hpp"
 #include "backend/virtual/metamorphic.hpp"
 #include "backend/virtual/plain_run.hpp"

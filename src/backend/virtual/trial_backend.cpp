@@ -7,7 +7,7 @@
 
 #include <cupilot/parts/peaks.hpp>
 
-#include "backend/compile/admit.hpp"
+#include "backend/compile/checked_compile.hpp"
 #include "backend/devices.hpp"
 #include "backend/observed.hpp"
 #include "backend/virtual/measure.hpp"
@@ -36,7 +36,7 @@ class VirtualBackend final : public Backend, public Inspector, public ObservingD
   Inspector& inspector() override { return *this; }
 
   Attempt<CompiledKernel> compile(const KernelSource& source, Fresh fresh) override {
-    return compile_and_admit(
+    return compile_and_check(
         *pool_, source, traits_.spec.arch,
         {.anew = fresh == Fresh::yes, .whose = whose_, .leave_others_out = leave_others_out_});
   }

@@ -32,7 +32,7 @@ void copy_async(Lanes& l, const Step& s) {
   if ((s.flags & space_mask) == space_generic) {
     for (u32 i = 0; i < 32; ++i) to.at[i] &= ~window_mask;
   }
-  if (!resolve_shared(w, s, w.mask, to, s.bytes, Intent::store, into, Tally::none)) return;
+  if (!resolve_shared(w, s, w.mask, to, s.bytes, Intent::store, into, CountBy::none)) return;
   u32 sizes[32], reading = 0;
   const std::uint8_t* starts[32] = {};
   for (u32 i = 0; i < 32; ++i) {
@@ -58,7 +58,7 @@ void copy_async(Lanes& l, const Step& s) {
     if (starts[lane] == nullptr) return;
   }
   if (whole != 0 && !resolve(w, source, source.flags & space_mask, whole, from, s.bytes,
-                             Intent::load, out, Tally::none))
+                             Intent::load, out, CountBy::none))
     return;
   count_copy(w, {from, to, sizes, w.mask, s.bytes, (s.aux & 0x800) != 0});
   for (u32 rest = w.mask; rest != 0; rest &= rest - 1) {

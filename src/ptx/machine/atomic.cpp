@@ -142,14 +142,14 @@ constexpr u32 counts_lanes = 0x200, reduces_first = 0x400;  // bits of Step::aux
 
 // Adding one in shared memory counts the lanes of a word at once; a 32-bit reduction by a warp on
 // one address is made in registers first, so that one lane is left.
-Tally tally_of(const Warp& w, const Step& s, const LaneAddresses& a) {
-  if ((s.aux & counts_lanes) != 0) return Tally::together;
-  if ((s.aux & reduces_first) == 0 || w.mask == 0) return Tally::lanes;
+CountBy tally_of(const Warp& w, const Step& s, const LaneAddresses& a) {
+  if ((s.aux & counts_lanes) != 0) return CountBy::together;
+  if ((s.aux & reduces_first) == 0 || w.mask == 0) return CountBy::lanes;
   const u64 first = a.at[first_lane(w.mask)];
   for (u32 rest = w.mask; rest != 0; rest &= rest - 1) {
-    if (a.at[first_lane(rest)] != first) return Tally::lanes;
+    if (a.at[first_lane(rest)] != first) return CountBy::lanes;
   }
-  return Tally::together;
+  return CountBy::together;
 }
 
 // PTX leaves the order of a warp's lanes open. An odd factor and a start reach all 32 lanes.

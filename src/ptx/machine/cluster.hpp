@@ -20,7 +20,7 @@ struct Mbarrier {
   std::uint32_t expected = 0, pending = 0,
                 phase = 0;        // arrivals a phase, missing of this one; phases completed
   std::int64_t transactions = 0;  // bytes expected less bytes come
-  Knowledge open, done;           // of arrivals in this phase; in completed ones
+  ReleaseClock open, done;        // of arrivals in this phase; in completed ones
   std::uint32_t owner = 0,
                 owner_clock = 0;  // warp (32 * rank + index) that initialised it, and when
   std::vector<Warp*> waiting;
@@ -38,7 +38,7 @@ inline constexpr std::uint32_t phase_open = 0xffffffffu;  // not known yet
 
 struct ClusterBarrier {
   std::uint32_t phase = 0, arrived = 0;
-  Knowledge open, done;
+  ReleaseClock open, done;
   std::vector<Warp*> waiting;
 };
 

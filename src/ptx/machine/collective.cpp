@@ -226,7 +226,7 @@ bool matrix_rows(Warp& w, const Step& s, Intent intent, LanePointers& rows) {
     }
   }
   const u32 lanes = s.count == 4 ? full_mask : (1u << (8 * s.count)) - 1;
-  return resolve_shared(w, s, lanes, a, 16, intent, rows, Tally::rows);
+  return resolve_shared(w, s, lanes, a, 16, intent, rows, CountBy::rows);
 }
 
 void load_matrix(Lanes& l, const Step& s) {

@@ -162,8 +162,8 @@ struct CopyGroup {
   std::vector<AsyncCopy> copies;
 };
 
-// Knowledge of the past that only kernels with asynchronous copies or clusters need; empty vectors
-// know nothing.
+// Knowledge of the past that only kernels with asynchronous copies or clusters need; empty
+// vectors know nothing.
 struct Beyond {
   std::vector<std::uint32_t>
       far;  // clock of every warp of the cluster (32 a block) up to which its accesses are known
@@ -185,7 +185,7 @@ struct Doubt {
 using Clocks = std::array<std::uint32_t, 32>;
 
 // The knowledge that a releasing side leaves for those that acquire.
-struct Knowledge {
+struct ReleaseClock {
   Clocks known{};
   std::vector<Doubt> doubts{};  // of warps; empty: none
   Beyond beyond{};
@@ -248,7 +248,7 @@ struct Warp : Lanes {
   std::uint32_t touched = 0;  // lanes that touched shared memory since the lanes were last ordered
   std::uint32_t behind = 0;   // lanes that know only what stands in `before`: others waited, and
                               // nothing ordered them since
-  Knowledge before;
+  ReleaseClock before;
   std::unique_ptr<Peers> peers;  // null: never needed
   bool parted = false;           // `peers` says more than `known`
   std::uint32_t undefined =
@@ -287,7 +287,7 @@ struct Warp : Lanes {
 
 struct Barrier {
   std::uint32_t expected = 0, arrived = 0;
-  Knowledge released;  // the knowledge of those that arrived
+  ReleaseClock released;  // the knowledge of those that arrived
   std::vector<Warp*> waiting;
   const Step* step = nullptr;  // the first to arrive
   std::uint32_t true_count = 0,
@@ -441,9 +441,9 @@ void settle_barrier(Block& block, std::uint32_t id);
 
 // Hands what the executing lanes know and did to a barrier; has them take what a barrier was given.
 // order.cpp.
-void release_to(Warp& warp, Knowledge& to);
-void acquire_from(Warp& warp, const Knowledge& from);
-void merge_knowledge(Knowledge& into, const Knowledge& from);
+void release_to(Warp& warp, ReleaseClock& to);
+void acquire_from(Warp& warp, const ReleaseClock& from);
+void merge_knowledge(ReleaseClock& into, const ReleaseClock& from);
 // fence.proxy.async: writes known so far may be read by the asynchronous proxy, what was read so
 // far it may overwrite.
 void fence_proxy(Warp& warp);

@@ -233,14 +233,14 @@ void point_into(const Buffer& buffer, const LaneAddresses& addresses, LanePointe
 
 bool resolve_global(Warp& warp, const Step& step, std::uint32_t mask,
                     const LaneAddresses& addresses, std::uint32_t bytes, Intent intent,
-                    LanePointers& out, Tally tally) {
+                    LanePointers& out, CountBy tally) {
   if (!aligned(warp, step, mask, addresses, bytes)) return false;
   LaunchContext& launch = *warp.block->launch;
-  const PatternKind kind = intent == Intent::atomic && tally != Tally::together
+  const PatternKind kind = intent == Intent::atomic && tally != CountBy::together
                                ? PatternKind::atomic_sectors
                                : PatternKind::sectors;
   PatternMemo& memo = pattern_of(warp, step, mask, addresses, bytes, kind);
-  if (tally == Tally::none) {
+  if (tally == CountBy::none) {
     // the caller's
   } else if (intent == Intent::atomic) {
     count_up(warp, Counter::atomic_requests, 1);
@@ -359,7 +359,7 @@ bool resolve_param(Warp& warp, const Step& step, std::uint32_t mask, const LaneA
 
 bool resolve_generic(Warp& warp, const Step& step, std::uint32_t mask,
                      const LaneAddresses& addresses, std::uint32_t bytes, Intent intent,
-                     LanePointers& out, Tally tally) {
+                     LanePointers& out, CountBy tally) {
   std::uint32_t in_shared = 0, in_local = 0, in_param = 0;
   LaneAddresses inner = addresses;
   for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
@@ -479,7 +479,7 @@ void lane_addresses(const Warp& warp, const Step& step, std::uint32_t slot, Lane
 
 bool resolve(Warp& warp, const Step& step, std::uint8_t space, std::uint32_t mask,
              const LaneAddresses& addresses, std::uint32_t bytes, Intent intent, LanePointers& out,
-             Tally tally) {
+             CountBy tally) {
   const bool strong = intent == Intent::atomic || (step.flags & flag_strong) != 0;
   if (strong && warp.block->gives_way && space != space_local) warp.stop = warp.gave_way = true;
   switch (space) {
@@ -488,7 +488,7 @@ bool resolve(Warp& warp, const Step& step, std::uint8_t space, std::uint32_t mas
     case space_global:
       return resolve_global(warp, step, mask, addresses, bytes, intent, out, tally);
     case space_constant:  // has a cache of its own
-      return resolve_global(warp, step, mask, addresses, bytes, intent, out, Tally::none);
+      return resolve_global(warp, step, mask, addresses, bytes, intent, out, CountBy::none);
     case space_local:
       return resolve_local(warp, step, mask, addresses, bytes, intent, out);
     case space_param:

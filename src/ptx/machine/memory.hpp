@@ -14,7 +14,7 @@ enum class Intent : std::uint8_t { load, store, atomic };
 // Selects the counting of an access: by the lanes' own addresses, as rows of matrices whose bytes
 // are shared out among the lanes (ldmatrix), an atomic as a store, or not at all, for the caller
 // does.
-enum class Tally : std::uint8_t { lanes, rows, together, none };
+enum class CountBy : std::uint8_t { lanes, rows, together, none };
 
 // Bit of Step::aux of ld, st, atom and red: of the block's scope, so that to other blocks it is as
 // if weak.
@@ -35,11 +35,11 @@ void lane_addresses(const Warp& warp, const Step& step, std::uint32_t slot, Lane
 // Counts requests, sectors and wavefronts, and marks what a store initialises.
 bool resolve(Warp& warp, const Step& step, std::uint8_t space, std::uint32_t mask,
              const LaneAddresses& addresses, std::uint32_t bytes, Intent intent, LanePointers& out,
-             Tally tally = Tally::lanes);
+             CountBy tally = CountBy::lanes);
 
 bool resolve_shared(Warp& warp, const Step& step, std::uint32_t mask,
                     const LaneAddresses& addresses, std::uint32_t bytes, Intent intent,
-                    LanePointers& out, Tally tally = Tally::lanes);
+                    LanePointers& out, CountBy tally = CountBy::lanes);
 
 // resolve_shared when a lane's address names another block of the cluster.
 bool resolve_far(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses,

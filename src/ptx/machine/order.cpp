@@ -68,7 +68,7 @@ void part(Warp& w, u32 lanes) {
   w.behind = w.live & ~lanes;
 }
 
-void learn(Warp& w, const Knowledge& from) {
+void learn(Warp& w, const ReleaseClock& from) {
   // It may have read before it learnt: at its present clock.
   w.heard = w.clock + 1;
   learn_foreign(w.foreign, from.foreign);
@@ -143,7 +143,7 @@ void AsLane::change() {
   std::swap(warp_->foreign, warp_->before.foreign);
 }
 
-void release_to(Warp& w, Knowledge& to) {
+void release_to(Warp& w, ReleaseClock& to) {
   learn_foreign(to.foreign, w.foreign);
   std::array<u32, 32> known = w.known;
   known[w.index] = w.clock;
@@ -164,7 +164,7 @@ void release_to(Warp& w, Knowledge& to) {
   merge(to.beyond, w.beyond);
 }
 
-void acquire_from(Warp& w, const Knowledge& from) {
+void acquire_from(Warp& w, const ReleaseClock& from) {
   part(w, w.mask);
   if (w.behind != 0 && (w.live & ~w.mask) == 0) {
     const AsLane late(w, true);
@@ -173,7 +173,7 @@ void acquire_from(Warp& w, const Knowledge& from) {
   learn(w, from);
 }
 
-void merge_knowledge(Knowledge& into, const Knowledge& from) {
+void merge_knowledge(ReleaseClock& into, const ReleaseClock& from) {
   merge(into.known, into.doubts, from.known, from.doubts);
   merge(into.beyond, from.beyond);
   learn_foreign(into.foreign, from.foreign);

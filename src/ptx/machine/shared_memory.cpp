@@ -379,11 +379,11 @@ bool write_checks(Warp& warp, const Step& step, std::uint32_t lanes, const LaneA
   return true;
 }
 
-PatternKind kind_of(Intent intent, Tally tally) {
-  if (tally == Tally::rows) return PatternKind::rows;
+PatternKind kind_of(Intent intent, CountBy tally) {
+  if (tally == CountBy::rows) return PatternKind::rows;
   if (intent == Intent::load) return PatternKind::load;
-  return intent == Intent::store || tally == Tally::together ? PatternKind::store
-                                                             : PatternKind::atomic;
+  return intent == Intent::store || tally == CountBy::together ? PatternKind::store
+                                                               : PatternKind::atomic;
 }
 
 // Checks the lanes of `mask`; those of `leaders` name every cell.
@@ -402,7 +402,7 @@ bool checks(Warp& warp, const Step& step, std::uint32_t mask, std::uint32_t lead
 
 bool resolve_shared(Warp& warp, const Step& step, std::uint32_t mask,
                     const LaneAddresses& addresses, std::uint32_t bytes, Intent intent,
-                    LanePointers& out, Tally tally) {
+                    LanePointers& out, CountBy tally) {
   if ((step.flags & flag_far) != 0 && warp.block->beyond && names_ranks(mask, addresses))
     return resolve_far(warp, step, mask, addresses, bytes, intent, out);
   Block& block = *warp.block;
@@ -410,7 +410,7 @@ bool resolve_shared(Warp& warp, const Step& step, std::uint32_t mask,
   if (!fits(step, mask, memo, addresses, bytes, block.launch->shared_bytes) &&
       !in_range_all(warp, step, mask, addresses, bytes))
     return false;
-  if (tally != Tally::none) {
+  if (tally != CountBy::none) {
     count_up(
         warp,
         intent == Intent::load ? Counter::shared_load_wavefronts : Counter::shared_store_wavefronts,
@@ -420,7 +420,7 @@ bool resolve_shared(Warp& warp, const Step& step, std::uint32_t mask,
   if (!block.writer.empty()) {
     warp.touched |= mask;
     const std::uint32_t late = mask & warp.behind;
-    const std::uint32_t several = tally == Tally::rows ? full_mask : memo.doubled;
+    const std::uint32_t several = tally == CountBy::rows ? full_mask : memo.doubled;
     if (!checks(warp, step, mask & ~late, memo.leaders, several, addresses, bytes, intent))
       return false;
     const AsLane as(warp, late != 0);

@@ -22,19 +22,19 @@ using u64 = std::uint64_t;
 constexpr u32 last_fence_clock = clock_max / 2;
 
 struct Fenced {
-  bool any = false;    // the knowledge below holds something
-  Knowledge released;  // at the last fence
-  u32 clock = 0;       // of the accesses after it
-  u32 touched = 0;     // lanes whose accesses no barrier had ordered then
-  u32 from = 0;        // clock of the first of them
-  bool reads = false;  // `seen` holds something
-  Knowledge seen;      // of words read strongly since
+  bool any = false;       // the knowledge below holds something
+  ReleaseClock released;  // at the last fence
+  u32 clock = 0;          // of the accesses after it
+  u32 touched = 0;        // lanes whose accesses no barrier had ordered then
+  u32 from = 0;           // clock of the first of them
+  bool reads = false;     // `seen` holds something
+  ReleaseClock seen;      // of words read strongly since
 };
 
 }  // namespace
 
 struct Signals {
-  std::unordered_map<u64, Knowledge> at;  // by address
+  std::unordered_map<u64, ReleaseClock> at;  // by address
   std::array<Fenced, 32> warps;
   std::array<Fenced, 32> wide;  // the same of fences that reach other blocks
   Clocks fenced{};              // of a warp's accesses that such a fence of its own covers
@@ -88,8 +88,8 @@ void release_now(Warp& w, Fenced& fenced) {
 
 // Returns the knowledge that the executing lanes tell by a strong write: released at the fence, and
 // told to them by barriers since.
-Knowledge told_by(const Warp& w, const Fenced& fenced) {
-  Knowledge out{w.known, w.doubts, {}, {}};
+ReleaseClock told_by(const Warp& w, const Fenced& fenced) {
+  ReleaseClock out{w.known, w.doubts, {}, {}};
   out.known[w.index] = 0;
   merge_knowledge(out, fenced.released);
   for (u32 i = 0; i < 32 && !out.beyond.far.empty(); ++i) {
@@ -186,7 +186,7 @@ void after_strong(Warp& w, const Step& s, const LaneAddresses& a, u32 bytes, Int
     if (intent != Intent::load) inform_blocks(w, s, a, bytes);
   }
   if (intent == Intent::load || !fenced.any) return;
-  const Knowledge told = told_by(w, fenced);
+  const ReleaseClock told = told_by(w, fenced);
   for_words(w, s, a, bytes, [&](u64 key) {
     const auto [at, fresh] = signals.at.try_emplace(key, told);
     if (!fresh) merge_knowledge(at->second, told);

@@ -23,7 +23,7 @@ struct CompileMode {
 
 // Everything that can be refused without a task. A source in PTX is gated as it stands and has no
 // cubin. What needs the task is left to check_contract() and resolve().
-Attempt<CompiledKernel> compile_and_admit(CompilePool& pool, const KernelSource& source,
+Attempt<CompiledKernel> compile_and_check(CompilePool& pool, const KernelSource& source,
                                           const std::string& arch, CompileMode mode = {});
 
 // Rejected{gate.precision} when the kernel's arithmetic cannot satisfy the task's class. Argument

@@ -1,4 +1,4 @@
-#include "backend/compile/admit.hpp"
+#include "backend/compile/checked_compile.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -155,7 +155,7 @@ std::optional<Rejected> admit(CompiledKernel& kernel, const ptx::Module& module,
 
 }  // namespace
 
-Attempt<CompiledKernel> compile_and_admit(CompilePool& pool, const KernelSource& source,
+Attempt<CompiledKernel> compile_and_check(CompilePool& pool, const KernelSource& source,
                                           const std::string& arch, CompileMode mode) {
   Attempt<std::vector<std::string>> names = entry_names(source, constant_scope(source));
   if (!names) return names.failure();

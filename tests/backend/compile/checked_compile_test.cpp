@@ -1,6 +1,6 @@
 #include <cupilot/parts/rejection.hpp>
 
-#include "backend/compile/admit.hpp"
+#include "backend/compile/checked_compile.hpp"
 #include "backend/compile/image.hpp"
 #include "catch.hpp"
 #include "support/kept_images.hpp"
@@ -37,7 +37,7 @@ KernelSource source_of(const std::string& text, const std::string& entry = "k") 
 }
 
 std::string code_of(const KernelSource& source) {
-  const Attempt<CompiledKernel> kernel = compile_and_admit(pool(), source, "sm_90a");
+  const Attempt<CompiledKernel> kernel = compile_and_check(pool(), source, "sm_90a");
   if (kernel.is_error()) return "error: " + kernel.error().message;
   return kernel.is_rejected() ? kernel.rejected().code : "";
 }
@@ -118,7 +118,7 @@ TEST_CASE("Hostile CUDA sources are refused with their codes", "[slow]") {
 TEST_CASE("Honest CUDA sources are admitted with their facts", "[slow]") {
   SECTION("extern C") {
     const auto kernel =
-        compile_and_admit(pool(),
+        compile_and_check(pool(),
                           source_of(K "{ __shared__ float s[128]; s[threadIdx.x] = x[n]; "
                                       "__syncthreads(); y[n] = s[n & 127]; }"),
                           "sm_90a");
@@ -136,7 +136,7 @@ TEST_CASE("Honest CUDA sources are admitted with their facts", "[slow]") {
     CHECK(kernel->id == kernel_id(kernel->source));
   }
   SECTION("a source that writes an assembler's report") {
-    const auto kernel = compile_and_admit(
+    const auto kernel = compile_and_check(
         pool(),
         source_of(
             "#line 1 \"ptxas info    : Compiling entry function 'k' for 'sm_90a'\"\n#warning x\n"
@@ -150,7 +150,7 @@ TEST_CASE("Honest CUDA sources are admitted with their facts", "[slow]") {
   }
   SECTION("mangled name and launch bounds") {
     const auto kernel =
-        compile_and_admit(pool(),
+        compile_and_check(pool(),
                           source_of("__global__ void __launch_bounds__(256) k(const float* x, "
                                     "float* y, int n) { y[n] = x[n] * 2; }"),
                           "sm_90a");
@@ -162,7 +162,7 @@ TEST_CASE("Honest CUDA sources are admitted with their facts", "[slow]") {
   }
   SECTION("template arguments from the strategy's numbers") {
     const auto kernel =
-        compile_and_admit(pool(),
+        compile_and_check(pool(),
                           source_of("template <int N> __global__ void k(const float* x, float* y, "
                                     "int n) { y[n] = x[n] * N; }",
                                     "k<{T}>"),
@@ -190,7 +190,7 @@ TEST_CASE("The headers of the allow-list compile and are recorded", "[slow]") {
       "{ auto block = cooperative_groups::this_thread_block(); block.sync(); uint64_t i = "
       "threadIdx.x;"
       " y[i] = fmaxf(-FLT_MAX, x[i]) + __half2float(__float2half(0.0f)) + (n == INT_MAX); }";
-  const auto kernel = compile_and_admit(pool(), source_of(text), "sm_90a", {.ptx_only = true});
+  const auto kernel = compile_and_check(pool(), source_of(text), "sm_90a", {.ptx_only = true});
   if (kernel.is_rejected()) FAIL(kernel.rejected().code << ": " << kernel.rejected().message);
   REQUIRE(kernel);
   CHECK(std::count(kernel->facts.flags.begin(), kernel->facts.flags.end(),
@@ -206,7 +206,7 @@ TEST_CASE("The headers of the allow-list compile and are recorded", "[slow]") {
 }
 
 TEST_CASE("The image is asked for its kernels by itself", "[slow]") {
-  const auto kernel = compile_and_admit(pool(), source_of(K "{ y[n] = x[n]; }"), "sm_90a");
+  const auto kernel = compile_and_check(pool(), source_of(K "{ y[n] = x[n]; }"), "sm_90a");
   REQUIRE(kernel);
   const std::vector<std::uint8_t>& cubin = kernel->cubin;
   REQUIRE(kernels_in(cubin));
@@ -226,12 +226,12 @@ TEST_CASE("The image is asked for its kernels by itself", "[slow]") {
 }
 
 TEST_CASE("Renaming leaves the normalised hash alone", "[slow]") {
-  const auto a = compile_and_admit(pool(), source_of(K "{ int i = threadIdx.x; y[i] = x[i] + n; }"),
+  const auto a = compile_and_check(pool(), source_of(K "{ int i = threadIdx.x; y[i] = x[i] + n; }"),
                                    "sm_90a", {.ptx_only = true});
-  const auto b = compile_and_admit(
+  const auto b = compile_and_check(
       pool(), source_of(K "{ /* c */ unsigned int\n lane = threadIdx.x; y[lane] = x[lane] + n; }"),
       "sm_90a", {.ptx_only = true});
-  const auto c = compile_and_admit(pool(), source_of(K "{ int i = threadIdx.x; y[i] = x[i] - n; }"),
+  const auto c = compile_and_check(pool(), source_of(K "{ int i = threadIdx.x; y[i] = x[i] - n; }"),
                                    "sm_90a", {.ptx_only = true});
   REQUIRE((a && b && c));
   CHECK(a->facts.normalized_hash != c->facts.normalized_hash);
