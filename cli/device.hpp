@@ -16,11 +16,11 @@ namespace cupilot::cli {
 // `name` in the folder that the variable names, else in the folder `beside` of the user's home; ""
 // where there is neither.
 std::string user_path(const char* variable, const char* beside, const char* name);
-// Where the program keeps measured peaks: cupilot/peaks.json in the user's data folder; "" where
-// there is none.
+// Path of the file of measured peaks: cupilot/peaks.json in the user's data folder; "" where there
+// is none.
 std::string peaks_path();
-// Where the program keeps compiled images: what CUPILOT_COMPILE_CACHE says, else cupilot/compiled
-// in the user's cache folder.
+// Path of the folder of compiled images: CUPILOT_COMPILE_CACHE, else cupilot/compiled in the user's
+// cache folder.
 std::string compile_cache_path();
 // Path of the python3 that contestants run in; "" where there is none.
 std::string python_path();

@@ -11,16 +11,17 @@
 
 namespace cupilot::cli {
 
-// Why `words` name no models: neither handoff:DIR, nor URL#MODEL, nor a file; empty: they do.
+// Returns the reason why `words` name no models: neither handoff:DIR, nor URL#MODEL, nor a file;
+// empty: they do.
 std::string fault_of_models(const std::string& words);
 
 // True if questions go to files that anybody answers.
 bool is_handoff(const std::string& words);
 
-// Whoever answers files is given as many questions at a time as there are slots in a generation.
+// A handoff is given as many questions at a time as there are slots in a generation.
 inline constexpr int handoff_parallel = 12;
 
-// The models that `words` name; of handoff:DIR one that stands for whoever answers.
+// The models that `words` name; of handoff:DIR one that stands for any that answers.
 Result<ModelsConfig> models_from_words(const std::string& words);
 
 // The tape stands in the run directory, which is made. `notice` is called from any thread.

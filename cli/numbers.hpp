@@ -1,4 +1,4 @@
-// What a flag takes as a number.
+// Validators of numbers in flags.
 #pragma once
 
 #include <CLI/CLI.hpp>

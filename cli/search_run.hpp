@@ -1,4 +1,4 @@
-// What the verbs that search have in common.
+// Shared by the verbs that search.
 #pragma once
 
 #include <cstdio>

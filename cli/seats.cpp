@@ -9,7 +9,7 @@
 namespace cupilot::cli {
 namespace {
 
-// Proposals are dear and see more: small generations, the next one soon.
+// Proposals are expensive and see more: small generations, the next one soon.
 constexpr int initial = 12, children = 8, lookahead = 4;
 
 // Candidates whose questions are to be open at once; 0: as many as without models.
@@ -29,7 +29,7 @@ int questions_at_once(const SeatFlags& flags) {
 Result<void> check_unused(const SeatFlags& flags, const std::string& run_dir) {
   const std::string journal = run_dir + "/journal";
   if ((flags.models.empty() && flags.tape.empty()) || !real_host().exists(journal)) return {};
-  // Of a run that died before its header was whole nothing is lost.
+  // A run that died before its header was whole has nothing to lose.
   const auto run = read_beginning(run_dir);
   if (!run && run.error().message.find("holds no whole record") != std::string::npos) return {};
   return Error{

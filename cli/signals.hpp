@@ -10,7 +10,7 @@ namespace cupilot::cli {
 // ended 1.4 s later ends at once, without a word on standard output.
 std::atomic<bool>& watch_signals();
 
-// What it says on standard error then.
+// Sets the text that it says on standard error then.
 void leave_with(const std::string& words);
 
 // 129, 130 or 143 after SIGHUP, SIGINT or SIGTERM, 0 when there was none.

@@ -15,7 +15,7 @@ void add_steering(CLI::App& verb, EvolveFlags& flags);
 // pool.sqlite in the user's data folder (XDG base directories), which is made.
 std::string pool_of(const EvolveFlags& flags);
 
-// Who resumes the run, or starts it anew, may stand elsewhere.
+// Makes the path absolute: a run may be resumed, or begun anew, from another folder.
 std::string pool_anywhere(const std::string& pool);
 
 }  // namespace cupilot::cli

@@ -91,7 +91,7 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return out;
 }
 
-// How a program ended ("exit code 1"), and the signal to this one that ended it, or 0.
+// The end of a program ("exit code 1"), and the signal to this one that ended it, or 0.
 struct Ended {
   std::string how;
   int signal = 0;

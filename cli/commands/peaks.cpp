@@ -86,7 +86,7 @@ int peaks_command(const PeaksFlags& flags) {
          "measure a GPU: --device cuda:0"},
         json);
   }
-  // What was not measured is not kept: it would be taken for a measurement's absence.
+  // Peaks of a datasheet are not kept: a reader of the file would take them for measured ones.
   std::string path = flags.out.empty() ? peaks_path() : flags.out;
   if (!peaks->measured) path.clear();
   if (!path.empty()) {

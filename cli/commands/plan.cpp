@@ -1,4 +1,5 @@
-// What a run with models would ask and cost: its first prompts are made, measured and never sent.
+// Estimates the questions and the cost of a run with models: its first prompts are made, measured
+// and never sent.
 #include <algorithm>
 #include <cmath>
 #include <map>

@@ -16,7 +16,7 @@
 
 namespace cupilot::cli {
 
-// Of the controller's own work, and of its interpreting kernels, for each that was proposed.
+// CPU time per proposed candidate: of the controller's own work, and of interpreting kernels.
 double controller_cpu_ms(const EvolveReport& report);
 double interpreting_cpu_ms(const EvolveReport& report);
 // `use`: of language models; null: none.

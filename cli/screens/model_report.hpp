@@ -1,4 +1,4 @@
-// What language models cost a run, read from its tape.
+// Reports the cost of language models in a run, read from its tape.
 #pragma once
 
 #include <cstdint>

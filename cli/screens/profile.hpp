@@ -1,4 +1,4 @@
-// What `profile` says: at most 45 lines of at most 110 columns, and the same as JSON.
+// The screen of `profile`: at most 45 lines of at most 110 columns, and the same as JSON.
 #pragma once
 
 #include <string>

@@ -39,7 +39,8 @@ std::vector<std::string> baseline_row(const Baseline& baseline, double best_us) 
                       : ""};
 }
 
-// What a time is sure of: how far samples spread, or where the model says that the true time lies.
+// Describes the uncertainty of a time: the spread of its samples, or the interval that the model
+// gives.
 std::string spread_text(const Measurement& time) {
   const bool of_a_model =
       time.provenance != Provenance::measured && time.interval_low_us < time.interval_high_us;
@@ -92,7 +93,7 @@ bool show(std::FILE* stream, std::string line, int milliseconds) {
 
 void say(const std::string& line) {
   if (signal_exit_code() != 0) {
-    // Whoever stopped it wants its end, even where the reader has stopped as well.
+    // A stopped program ends, even where its reader has stopped as well.
     constexpr int patience = 1000;
     static bool read = true;
     read = read && show(stdout, line, patience);
@@ -100,7 +101,7 @@ void say(const std::string& line) {
   }
   const bool whole = std::fwrite(line.data(), 1, line.size(), stdout) == line.size() &&
                      std::fputc('\n', stdout) != EOF && std::fflush(stdout) == 0;
-  // Who closes the pipe has read what he wanted.
+  // A reader that closed the pipe has read enough.
   if (!whole && errno != EPIPE && lost == 0) lost = errno;
 }
 

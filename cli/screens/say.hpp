@@ -1,4 +1,4 @@
-// What the program says on its screens.
+// Text of the program's screens.
 #pragma once
 
 #include <cstdio>
@@ -25,7 +25,7 @@ std::string table(const std::vector<std::vector<std::string>>& rows);
 // One line a generation. A device that runs no kernels has no roofline.
 std::string generation_line(const Progress& progress, Provenance provenance, bool runs_kernels);
 
-// Why the first candidate with a code was refused: code and message, setting, line, next step.
+// Tells the first refusal of a code: code and message, setting, line, next step.
 std::string refusal_text(const Refusal& refusal);
 // Names the work that a run waits for.
 std::string activity_line(const Activity& activity);

@@ -1,4 +1,4 @@
-// What `verify` says on one screen: at most 24 lines of at most 100 columns.
+// The screen of `verify`: at most 24 lines of at most 100 columns.
 #pragma once
 
 #include <string>

@@ -20,7 +20,7 @@ std::string sizes_text(const Task& task, const Workload& workload) {
   return text;
 }
 
-// Of all shapes, each once.
+// Returns the names of all shapes' baselines, each once.
 std::vector<std::string> baseline_names(const WisdomEntry& entry) {
   std::vector<std::string> names;
   for (const WisdomShape& shape : entry.shapes) {

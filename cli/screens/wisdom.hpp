@@ -9,7 +9,7 @@ namespace cupilot::cli {
 
 // A table of shapes by kernels.
 std::string wisdom_screen(const WisdomEntry& entry);
-// The same as JSON, without sources and cubins.
+// Writes it as JSON, without sources and cubins.
 std::string wisdom_summary_json(const Wisdom& wisdom);
 
 }  // namespace cupilot::cli

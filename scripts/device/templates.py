@@ -438,7 +438,7 @@ def compete(runner, job, variants, modules):
         if not wrong:
             rows[-1]["run"], rows[-1]["output"] = runner.launch_of(variant, shape, (a, b, c, bias), module)[:2]
     right = [row for row in rows if not row["wrong"]]
-    # A card that has idled runs faster for a while than one at its power limit: whoever came first would look better.
+    # A card that has idled runs faster for a while than one at its power limit: the first one would look better.
     until = time.time() + 0.25
     while right and time.time() < until:
         for row in right:

@@ -58,8 +58,8 @@ class PlanScope {
       known_;  // memo; nothing while being computed
 };
 
-// The plan's first name that hides one of the task or the strategy, if one does: whoever reads the
-// plan would read another number.
+// The plan's first name that hides one of the task or the strategy, if one does: a reader of the
+// plan would see another number.
 std::optional<Rejected> hidden_name(const LaunchPlan& plan, const Task& task,
                                     const PlanScope& scope);
 

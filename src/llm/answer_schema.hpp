@@ -1,5 +1,5 @@
-// Whether an answer fits the JSON schema it was asked for; endpoints promise it and do not all keep
-// it.
+// Checks that an answer fits the JSON schema it was asked for; endpoints promise it and do not all
+// keep it.
 #pragma once
 
 #include <memory>

@@ -26,7 +26,7 @@ Error spent_error(const char* what, double limit, double spent, double wanted) {
           fmt::format("raise budget.{} in the models file", what)};
 }
 
-// Whether `wanted` fits beside `spent`; limits of 0 hold nothing back.
+// True if `wanted` fits beside `spent`; limits of 0 hold nothing back.
 template <class Number>
 bool fits(Number limit, Number spent, Number wanted) {
   return limit <= 0 || (wanted <= limit && spent <= limit - wanted);

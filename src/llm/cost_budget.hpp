@@ -1,4 +1,4 @@
-// What models may cost: reserved before a request, settled after it. Any thread.
+// Bounds the cost of models: reserved before a request, settled after it. Any thread.
 #pragma once
 
 #include <condition_variable>
@@ -29,7 +29,7 @@ class CostBudget {
   void settle(const std::string& key, const ModelsSpent& reserved, const ModelsSpent& spent);
   // Seconds that may still be spent, as if requests under way took none; infinite without a limit.
   double seconds_left() const;
-  // What the exchange cost so far, and forgets it.
+  // Returns the cost of the exchange so far, and forgets it.
   ModelsSpent bill(const std::string& key);
   ModelsSpent sum() const;
 

@@ -23,7 +23,7 @@ struct EndpointClient::Exchange {
   std::int64_t output_tokens = 0;
 };
 
-// What one request brought.
+// The answer to one request.
 struct EndpointClient::Answer {
   WireReply completion;
   HeaderMap headers;
@@ -311,7 +311,7 @@ EndpointClient::Answer EndpointClient::send(const Exchange& exchange, double sec
   answer.seconds = now() - start;
   answer.headers = reply.headers;
   answer.status = reply.status;
-  // What a stream had already closed is whole, however its connection ended.
+  // A reply whose stream had already closed is whole, however its connection ended.
   const bool closed = reply.fault == EndpointFault::cut && reply.streamed && completion.closed;
   if (reply.fault != EndpointFault::none && !closed) {
     completion.fault = reply.fault;
@@ -363,7 +363,7 @@ ModelsSpent EndpointClient::account(Exchange& exchange, const Answer& answer,
   return spent;
 }
 
-// How long to wait before the same request is sent again, or why it is not.
+// Returns the seconds to wait before the same request is sent again, or the reason not to send it.
 Result<double> EndpointClient::wait_after(Exchange& exchange, const Answer& answer) const {
   const EndpointFault fault = answer.completion.fault;
   bool again = row_of(fault).retried;

@@ -21,7 +21,7 @@
 
 namespace cupilot {
 
-// What its models share: the key, the pace and where it is.
+// Holds the state that its models share: the key, the pace and the address.
 struct OpenEndpoint {
   ModelEndpoint spec;
   const Codec* codec = nullptr;

@@ -1,4 +1,4 @@
-// Where a key comes from.
+// Finds keys of endpoints.
 #pragma once
 
 #include <functional>

@@ -64,7 +64,7 @@ std::map<std::string, std::string> words_from(JsonObject& parent, const char* na
 double positive(JsonObject& object, const char* name) {
   const double value = object.number(name, 0);
   if (!(value >= 0)) object.fail(name, "is negative");
-  // What it is multiplied with stays a number.
+  // Products with larger values could overflow.
   if (value > 1e15) object.fail(name, "is above 1e15");
   return value;
 }

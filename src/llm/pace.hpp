@@ -1,4 +1,4 @@
-// How long to wait: after a failure, and before a request so that an endpoint's limits hold.
+// Computes waits: after a failure, and before a request so that an endpoint's limits hold.
 #pragma once
 
 #include <map>
@@ -19,8 +19,8 @@ std::optional<std::int64_t> utc_seconds(std::string_view text);
 // "6m0s", "1.5s", "20ms", "12" (seconds).
 std::optional<double> duration_seconds(std::string_view text);
 
-// What the endpoint asks to wait: retry-after-ms, or Retry-After in seconds or as a date. Never
-// negative.
+// Reads the wait that the endpoint asks for: retry-after-ms, or Retry-After in seconds or as a
+// date. Never negative.
 std::optional<double> retry_after(const HeaderMap& headers, std::int64_t now_utc);
 // 0.5 s doubled each time up to 60 s, less up to a quarter.
 double backoff_seconds(int failures, Rng& rng);
@@ -32,8 +32,8 @@ inline constexpr double longest_wait = 120;
 class Pace {
  public:
   Pace(double requests_per_minute, double tokens_per_minute);
-  // How long to wait before one request. A wait below `longest` takes its room; a longer one takes
-  // nothing, since a room that nobody uses would only put off who comes next.
+  // Returns the wait before one request. A wait below `longest` takes its room; a longer one takes
+  // nothing, since a room that nobody uses would only delay the next request.
   double wait_for(double now, double tokens, double longest);
   void learn(const HeaderMap& headers, double now, std::int64_t now_utc);
 

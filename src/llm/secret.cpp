@@ -24,8 +24,8 @@ std::string base64_of(std::string_view text) {
   return out;
 }
 
-// What base64 of any text that holds `key` contains: the characters that its neighbours do not
-// touch, for each of three places it may stand at.
+// Adds the text that base64 of anything that holds `key` contains: the characters that its
+// neighbours do not touch, for each of three places it may stand at.
 void add_base64(std::set<std::string>& traces, std::string_view key) {
   for (std::size_t before = 0; before < 3; ++before) {
     const std::string all = base64_of(std::string(before, '\0') + std::string(key));
@@ -56,7 +56,7 @@ bool same(char a, char b) {
   return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
 }
 
-// Whether `digits` hexadecimal digits behind `prefix` name `c`.
+// True if `digits` hexadecimal digits behind `prefix` name `c`.
 bool is_code(std::string_view text, std::string_view prefix, std::size_t digits, char c) {
   if (!text.starts_with(prefix) || text.size() < prefix.size() + digits) return false;
   int value = 0;

@@ -116,8 +116,8 @@ Result<void> Tape::reserve(const std::string& key, const ModelsSpent& amount) {
 
 Result<ChatReply> TapedClient::complete(const ChatRequest& request) {
   const TapeEntry* entry = tape_->find(request);
-  // Whoever can be asked is asked again what could not be answered: a run that ended in a silence
-  // goes on when it is resumed.
+  // A model that can be asked is asked again for an answer that failed: a run that ended in a
+  // silence goes on when it is resumed.
   if (entry != nullptr && !(entry->error && live_)) {
     if (entry->error) return *entry->error;
     return entry->reply;

@@ -20,13 +20,13 @@ class Tape {
   // For reading and adding; of no path, in memory. A torn last line is copied to PATH.torn-N, then
   // cut off; the file stays locked.
   static Result<std::unique_ptr<Tape>> open(Host& host, const std::string& path, int parallel = 0);
-  // What `contents` holds, nothing added. No file stands behind it.
+  // Answers from `contents` alone. No file stands behind it.
   static std::unique_ptr<Tape> in_memory(TapeLines contents);
 
   // The last entry of the key when it answers this very question, or null. Entries live as long as
   // the tape.
   const TapeEntry* find(const ChatRequest& request) const;
-  // Whether an entry of the key answers another question.
+  // True if an entry of the key answers another question.
   bool knows_key(const std::string& key) const;
   const ModelsSpent& spent_before() const { return before_; }
   // Calls `look` with each answered question.
@@ -46,8 +46,8 @@ class Tape {
   std::map<std::string, std::unique_ptr<TapeQuestion>> entries_;
   std::set<std::string> texts_;  // digests of long messages that the file holds
   ModelsSpent before_;
-  // Of processes that ended within an exchange: its line counts them too, or the next process would
-  // not know of them.
+  // Costs of processes that ended within an exchange: its line counts them too, or the next process
+  // would not know of them.
   std::map<std::string, ModelsSpent> unsettled_;
   std::shared_ptr<void> lock_;
   std::unique_ptr<AppendFile> file_;
@@ -58,7 +58,7 @@ class Tape {
 // is Error{endpoint}.
 class TapedClient : public ChatClient {
  public:
-  // What an exchange cost, all its attempts together; asked once, when it has ended.
+  // Returns the cost of an exchange, all its attempts together; asked once, when it has ended.
   using Bill = std::function<ModelsSpent(const std::string& key)>;
   TapedClient(std::shared_ptr<Tape> tape, std::unique_ptr<ChatClient> live, Bill bill)
       : tape_(std::move(tape)), live_(std::move(live)), bill_(std::move(bill)) {}

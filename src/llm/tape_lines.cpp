@@ -182,7 +182,7 @@ struct Reader {
   }
 };
 
-// Whether what begins here is the last append, of which a crash kept some pages and lost others:
+// True if the last append begins here, of which a crash kept some pages and lost others:
 // those read as zeros, which no whole line holds. An append is a reservation, or long messages and
 // their exchange, and is synced before the next one: behind the first broken line stand long
 // messages and at most one exchange, the last of all. Anything else is damage.

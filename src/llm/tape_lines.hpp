@@ -33,7 +33,7 @@ struct TapeLines {
       false;  // something stands behind it: half a line, or one with pages that a crash lost
 };
 
-// What tells two questions apart: messages, schema and the limit of the answer.
+// Identifies a question by messages, schema and the limit of the answer.
 std::string question_digest(const ChatRequest& request);
 
 void add_spent(ModelsSpent& sum, const ModelsSpent& more);

@@ -1,4 +1,4 @@
-// Where an endpoint is.
+// The address of an endpoint.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ struct Url {
 Result<Url> parse_url(std::string_view text);
 // 127.0.0.0/8, ::1 and localhost.
 bool is_this_machine(std::string_view host);
-// Whether a list such as "localhost,.example.com,host:8080" or "*" names the host.
+// True if a list such as "localhost,.example.com,host:8080" or "*" names the host.
 bool listed_in(std::string_view list, std::string_view host, int port);
 // The path of a format behind an endpoint's own: "/v1" is added where no version stands; a full
 // path is left as it is.

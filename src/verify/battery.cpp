@@ -25,7 +25,7 @@ double interpreted_budget(ProofLevel level) {
   }
 }
 constexpr double real_budget = 4e9;
-constexpr std::int64_t few_lines = 3;  // lines, where more are too dear
+constexpr std::int64_t few_lines = 3;  // lines, where more are too expensive
 // So many budgets are beyond a virtual device, for a case that is taken whatever it costs too.
 constexpr double beyond = 2;
 // Taken whatever they cost.
@@ -144,7 +144,7 @@ class Battery {
     return padded_cost(task_, steps_, run.workload) * runs;
   }
 
-  // Makes a shape that is too dear cheaper, one after another.
+  // Makes shapes that are too expensive cheaper, one after another.
   enum class Cut { slabs, lines, planes, small };
 
   // Cuts an axis of a shape to: its reduced axes to a slab and a tail; few lines of the free axes

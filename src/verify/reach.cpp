@@ -86,8 +86,8 @@ std::optional<Reach::Step> Reach::step_of(const std::string& axis, std::int64_t 
   return Step{axis, *shape, padded_cost(task_, steps_, *shape)};
 }
 
-// Four times what was met, again and again up to what the task asks for; where that is too dear,
-// what can be paid.
+// Four times what was met, again and again up to what the task asks for; where that is too
+// expensive, what can be paid.
 void Reach::add_ladder(const Axis& axis, std::int64_t met) {
   const std::int64_t most = largest_size(task_, axis.name);
   for (std::int64_t size = met; size < most;) {
@@ -97,9 +97,9 @@ void Reach::add_ladder(const Axis& axis, std::int64_t met) {
       size -= size / 4;
       step = step_of(axis.name, size);
     }
-    const bool dear = !step || step->cost > idle_budget;
-    if (!dear) ladder_.push_back(std::move(*step));
-    if (dear || size < met) break;
+    const bool expensive = !step || step->cost > idle_budget;
+    if (!expensive) ladder_.push_back(std::move(*step));
+    if (expensive || size < met) break;
     met = size;
   }
 }

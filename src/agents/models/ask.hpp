@@ -18,7 +18,7 @@ struct Question {
   std::string agent;
   std::string key;     // "slot 17/write"; the number of the attempt is added
   std::string head;    // constant; empty: none
-  std::string prompt;  // what is asked
+  std::string prompt;  // the question
   std::string schema;  // empty: free text
 };
 
@@ -36,7 +36,7 @@ Question question_of(std::string_view role, const std::string& key, const std::s
                      const PromptValues& values);
 
 ChatRequest request_of(const Question& question);
-// The same request with the unreadable answer and what is wrong with it behind.
+// Repeats the request, with the unreadable answer and its fault behind.
 ChatRequest request_again(const Question& question, const ChatReply& reply,
                           const Unreadable& fault);
 

@@ -48,7 +48,7 @@ Answer<KernelSource> ask_crosser(ChatClient& client, const std::string& head,
 Answer<KernelSource> ask_reviser(ChatClient& client, const std::string& head,
                                  const WriterBrief& brief);
 
-// The reason of a strategy that alignment changed, rewritten by whoever sees its kernel.
+// The reason of a strategy that alignment changed, rewritten by a model that sees its kernel.
 Answer<std::string> ask_aligner(ChatClient& client, const Strategy& aligned,
                                 const std::vector<std::string>& changes, const KernelSource& kernel,
                                 const std::string& key);

@@ -88,7 +88,7 @@ Result<std::unique_ptr<Space>> free_space(const Task& task,
     return !has_work(task, row.of) || (!products && is_core_of_products(row)) ||
            is_too_coarse(row, task.precision);
   });
-  // What needs a technique that is not there goes too, and so on.
+  // Drops techniques that need an absent one, then those that need these, and so on.
   for (std::size_t before = 0; before != rows.size();) {
     before = rows.size();
     const std::vector<Technique> left = rows;

@@ -14,7 +14,8 @@ using PromptValues = std::map<std::string, std::string, std::less<>>;
 // asserts.
 std::string filled_prompt(std::string_view name, const PromptValues& values);
 
-// What a text costs at most, before an endpoint counted it: three bytes a token is dense code.
+// Returns the most tokens that a text may cost before an endpoint counted it: three bytes a token
+// is dense code.
 std::int64_t estimated_tokens(std::string_view text);
 
 }  // namespace cupilot

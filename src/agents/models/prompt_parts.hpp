@@ -1,4 +1,4 @@
-// What prompts say of a task, a device and strategies: plain text, the same for the same things. No
+// Describes a task, a device and strategies to models: plain text, the same for the same things. No
 // raw counters, no paths.
 #pragma once
 
@@ -38,7 +38,8 @@ std::string history_text(const StrategyBrief& brief);
 std::string children_text(const StrategyBrief& brief);
 // Says what leads from one strategy to another, a line each: add, drop, change.
 std::vector<std::string> difference(const Strategy& from, const Strategy& to);
-// What helped, what harmed, what was refused and why; "" when nothing is known.
+// Lists techniques that helped, that harmed, and that were refused with the reason; "" when nothing
+// is known.
 std::string known_text(const StrategyBrief& brief);
 std::string digest_text(const std::vector<std::string>& digest);
 std::string population_text(const std::vector<Strategy>& population);

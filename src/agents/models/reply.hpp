@@ -1,5 +1,5 @@
-// What came back from a model, read strictly and within bounds: either what was asked for, or why
-// it cannot be used.
+// Reads a model's answer strictly and within bounds: either it is of the kind asked for, or there
+// is a reason why it cannot be used.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace cupilot {
 
-// Why an answer is none. Each is named to the model when it is asked again.
+// Reasons to reject an answer. The model is told the reason when it is asked again.
 enum class ReplyFault {
   cut,            // it ended at the limit of tokens
   refused,        // the model would not

@@ -1,4 +1,4 @@
-// What all kinds of answers have to be before they are looked at.
+// Checks that hold for all kinds of answers.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace cupilot {
 
-// Why the answer as a whole is none; nothing: it is complete text.
+// Returns the reason to reject the answer as a whole; nothing: it is complete text.
 std::optional<Unreadable> unreadable(const ChatReply& reply);
 
 }  // namespace cupilot

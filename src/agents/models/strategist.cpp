@@ -86,7 +86,8 @@ class ModelStrategist final : public Strategist {
     if (head_.empty()) head_ = strategist_head(*seat_.task, *seat_.device, *brief.space);
     if (brief.kind == BreedKind::seed && brief.generation == 0) {
       if (!initial_) {
-        // Of nothing that the run has seen: resumed before the next generation, it asks the same.
+        // The question holds nothing that the run has seen: resumed before the next generation, the
+        // run asks the same.
         StrategyBrief start = brief;
         start.effects.clear();
         start.failures.clear();
@@ -154,7 +155,7 @@ class ModelStrategist final : public Strategist {
     return std::nullopt;
   }
 
-  // What the crossing of two texts is called: the first parent's techniques, and that its text was
+  // Names the crossing of two texts: the first parent's techniques, with a mark that its text was
   // crossed.
   static Result<std::optional<Strategy>> crossed_text(const StrategyBrief& brief) {
     if (brief.parents.size() < 2) return std::optional<Strategy>();

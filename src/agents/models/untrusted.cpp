@@ -133,7 +133,7 @@ bool is_utf8(std::string_view text) {
 }
 
 std::string tamed(std::string_view text, std::size_t most) {
-  // What is far beyond the cap is not worth reading.
+  // Text far beyond the cap is not worth reading.
   std::string clean = visible(text.substr(0, std::min(text.size(), 4 * most + 64)));
   clean = without_folders(clean);
   shorten_runs(clean, '`', 2);

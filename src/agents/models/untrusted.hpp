@@ -13,7 +13,7 @@ namespace cupilot {
 // folders of absolute paths go.
 std::string tamed(std::string_view text, std::size_t most);
 
-// The same on one line.
+// Does as tamed(), on one line.
 std::string tamed_line(std::string_view text, std::size_t most);
 
 bool is_utf8(std::string_view text);

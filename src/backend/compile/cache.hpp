@@ -11,8 +11,8 @@
 
 namespace cupilot {
 
-// Bytes that a folder keeps at most: whoever opens a fuller one removes the images that were not
-// asked for the longest.
+// Bytes that a folder keeps at most: a process that opens a fuller one removes the images that were
+// not asked for the longest.
 inline constexpr std::int64_t cache_cap = 1ll << 30;
 
 class CompileCache {

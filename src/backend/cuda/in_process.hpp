@@ -51,7 +51,7 @@ class InProcessDevice : public TrialDevice {
   InProcessDevice(CUcontext context, CUstream stream) : context_(context), stream_(stream) {}
   Result<void> start();
   void stop();
-  // Judge or runner, whoever the order is for.
+  // The judge or the runner, as the order says.
   std::string serve(DeviceMessage type, const Frame& frame, std::vector<int>& descriptors);
   DeviceAnswer ask(DeviceMessage type, std::string body);
   // Done at once where the image is there.

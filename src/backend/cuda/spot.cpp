@@ -114,7 +114,8 @@ std::int64_t input_bytes(const Task& task, const Workload& workload) {
   return bytes;
 }
 
-// Evenly chosen ones of the runs, as many as the work allows: an element of few long folds is dear.
+// Evenly chosen ones of the runs, as many as the work allows: an element of few long folds is
+// expensive.
 std::vector<std::int64_t> affordable(const std::vector<std::int64_t>& runs, double terms) {
   const double each = std::max(1.0, terms * least_of_a_term);
   const auto count = static_cast<std::size_t>(

@@ -1,5 +1,5 @@
-// Values that are dear to make, shared between threads, kept while they fit: the least used are
-// given up first.
+// Values that are expensive to make, shared between threads, kept while they fit: the least used
+// are given up first.
 #pragma once
 
 #include <cstdint>

@@ -149,7 +149,7 @@ std::variant<std::monostate, FrameFailure> receive_all(int socket, char* into, s
 std::variant<Frame, FrameFailure> receive_into(Frame& frame, int socket, Deadline deadline,
                                                std::uint32_t cap) {
   Header header;
-  // Whoever waits for a frame has mostly just asked for it.
+  // A process that waits for a frame has mostly just asked for it.
   if (auto failed = wait_for(socket, POLLIN, deadline, no_answer)) return std::move(*failed);
   auto state = receive_all(socket, reinterpret_cast<char*>(&header), sizeof header,
                            frame.descriptors, deadline);

@@ -21,7 +21,7 @@ namespace {
 // A stage's answer: nothing when the candidate goes on.
 using StageAnswer = Result<std::optional<Rejected>>;
 
-// Ends the candidate's way; whoever sees `given_up` drops the Error.
+// Ends the candidate's way; a caller that sees `given_up` drops the Error.
 Error give_up(Passed& passed) {
   passed.given_up = true;
   return {ErrorCode::budget, "no time is left for the candidate", ""};

@@ -62,7 +62,7 @@ struct PartStanding {
   bool by_library() const { return step_us > 0 && (time_us <= 0 || step_us < time_us); }
   // Returns the time of its kernel or of the library's step; 0: neither yet.
   double best_us() const { return by_library() ? step_us : time_us; }
-  // That time in a program, the floor before there is one; none of a part that is prepared.
+  // Returns that time in a program, the floor before there is one; 0 for a part that is prepared.
   double expected_us() const;
 };
 // "; as a step of cublaslt 59.4 us", or the reason why it is none; "": it was not tried.

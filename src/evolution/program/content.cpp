@@ -15,13 +15,13 @@ constexpr std::uint64_t seed = 1;
 // The first time shape with its extents halved, from the largest on, until the reference is cheap.
 Workload small_shape(const Task& task) {
   Workload small = task.time_shapes.front();
-  const auto dear = [&] {
+  const auto too_expensive = [&] {
     const auto flops = textbook_flops(task, small);
     const auto bytes = compulsory_bytes(task, small);
     return !flops || !bytes ||
            static_cast<double>(*flops) + static_cast<double>(*bytes) > affordable_flops;
   };
-  while (dear()) {
+  while (too_expensive()) {
     std::int64_t* largest = nullptr;
     for (const Axis& axis : task.axes) {
       const auto size = small.sizes.find(axis.name);

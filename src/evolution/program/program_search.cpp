@@ -26,7 +26,7 @@ namespace cupilot {
 namespace {
 
 constexpr std::int64_t least_slot = 4, most_slot = 64;  // evaluations
-// Where seconds are limited: each part of some partition needs a slot within them.
+// Limits slots where seconds are limited: each part of some partition needs a slot within them.
 constexpr std::int64_t most_slot_in_time = 8;
 constexpr double share_of_parts = 0.75;  // of the time
 constexpr std::size_t programs_tried = 6;

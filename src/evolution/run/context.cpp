@@ -105,7 +105,7 @@ Result<void> add_screen(RunContext& context, const EvolveOptions& options) {
   return {};
 }
 
-// Models beside whoever proposes and writes so far.
+// Adds models beside the strategist and the writer so far.
 void seat_models(RunContext& context, const EvolveOptions& options) {
   Host& host = options.host != nullptr ? *options.host : real_host();
   const double end = options.max_seconds > 0 ? host.monotonic_seconds() + options.max_seconds : 0;

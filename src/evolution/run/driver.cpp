@@ -236,7 +236,7 @@ Result<void> Driver::take(Evaluated done) {
   --in_flight_;
   stages_.erase(done.proposal.id);
   if (!done.candidate && cancelled())
-    return {};  // it may have been cut short, and stays open for whoever resumes
+    return {};  // it may have been cut short, and stays open for a resumed run
   if (done.given_up) {
     ++given_up_;
     return {};  // as above

@@ -89,7 +89,7 @@ class EvolutionPolicy final : public Policy {
     return surrogate_.promise(strategy, prior_of(strategy), population_.fittest(), mark);
   }
   Strategy local_search(const PolicyView& view, Strategy pick, double value, const Rng& rng) const;
-  // Briefs of a slot: whoever breeds from nobody is told of all there are.
+  // Builds the brief of a slot; without parents it lists the whole population.
   StrategyBrief brief_for(const PolicyView& view, bool of_parents) const;
   // Fills in kind and parents of a brief; returns the ids of the parents' strategies.
   std::vector<std::string> choose_parents(StrategyBrief& brief, BreedKind kind,

@@ -1,4 +1,4 @@
-// Why a request gave no reply, and what follows from it: one table for transport, codecs and
+// Reasons for a request without reply, and their consequences: one table for transport, codecs and
 // documentation.
 #pragma once
 
@@ -45,11 +45,11 @@ struct FaultRow {
 std::span<const FaultRow> fault_rows();
 const FaultRow& row_of(EndpointFault fault);
 
-// Whether the request may have been answered, and so billed: the status of an error and a failed
+// True if the request may have been answered, and so billed: the status of an error and a failed
 // connection say it was not.
 bool may_be_billed(EndpointFault fault, int status);
 
-// What a reader may see of text that came from outside: one line of printable characters, at most
+// Makes text that came from outside fit to be shown: one line of printable characters, at most
 // `limit` bytes.
 std::string excerpt(std::string_view text, std::size_t limit = 300);
 

@@ -19,7 +19,7 @@ namespace cupilot {
 // Names the prompts that begin alike, so that a provider can send them to one place.
 std::string prefix_key(const ChatRequest& ask);
 
-// What an endpoint was found to refuse in a request; left out from then on.
+// Parts of a request that an endpoint was found to refuse; left out from then on.
 struct Unwanted {
   bool sampling = false, schema = false, usage_in_stream = false, long_limit_name = false,
        thinking = false, cache = false;
@@ -69,9 +69,9 @@ const Codec* find_codec(std::string_view name);
 
 // The error object that a body of any format holds; its own fields are empty where it has none.
 ErrorText error_text(std::string_view body);
-// What a status other than 200 means.
+// Classifies a status other than 200.
 EndpointFault fault_of_status(int status, const ErrorText& error);
-// What to leave out after a 400 that names it; false when nothing new is named.
+// Adds the parts that a 400 names; false when nothing new is named.
 bool learn_unwanted(const ErrorText& error, Unwanted& unwanted);
 
 // The schema without limits of lengths and counts, which some hosts refuse; answers are checked

@@ -215,8 +215,9 @@ std::string ContractionText::place_struct(const char* type, const char* function
       type, members, hook, function, text);
 }
 
-// Where factors are elements at affine indices, a term is how far it moves each of them, with bits
-// for what it asks of a place. Bits 30 and 31 belong to all terms and to those that are none.
+// Writes a term as the step by which it moves each factor, where these are elements at affine
+// indices, with bits for the conditions on its place. Bits 30 and 31 belong to all terms and to
+// those that are none.
 std::string ContractionText::term_struct() const {
   const std::string text = taken(k_);
   const std::string members = members_of(k_);

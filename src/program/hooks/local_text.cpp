@@ -43,8 +43,8 @@ bool LocalText::find_rows() {
   });
 }
 
-// A fold that reads no other one counts rows by its first axis; whoever reads a stage of rows does
-// so by a coordinate of its own.
+// A fold that reads no other one counts rows by its first axis; a fold that reads a stage of rows
+// does so by a coordinate of its own.
 bool LocalText::find_row(std::size_t number) {
   const ReferenceStage& what = task_.reference.stages[number];
   std::string axis;

@@ -46,7 +46,7 @@ bool is_video(Opcode opcode) {
   }
 }
 
-// Why a form is never allowed; "" when it may stand.
+// Returns the reason to refuse a form always; "" when it may stand.
 std::string forbidden(const Form& form, Whose whose) {
   if (is_video(form.opcode))
     return "video instructions are emulated by these chips, written by no compiler and only "
@@ -87,7 +87,7 @@ std::string forbidden(const Form& form, Whose whose) {
   return {};
 }
 
-// Where an operand leads that no plan can offer; "" when it may stand.
+// Names the target of an operand that no plan can offer; "" when it may stand.
 std::string_view forbidden(const Function& function, const Form& form, const Operand& operand,
                            Whose whose) {
   const std::uint32_t first =
