@@ -87,7 +87,7 @@ deb: all
 	cpack -G DEB --config build/release/CPackConfig.cmake -B build/packages
 
 format: bootstrap
-	git ls-files '*.hpp' '*.cpp' | xargs clang-format-14 -i
+	git ls-files '*.hpp' '*.cpp' 'include/*.h' | xargs clang-format-14 -i
 	scripts/format-kernels
 
 clean:
