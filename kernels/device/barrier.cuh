@@ -25,13 +25,13 @@ __device__ __forceinline__ void arrive_expecting(unsigned barrier, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
                : "memory");
 }
-// The same place in the shared memory of another block of the cluster.
+// Returns the address of the same place in the shared memory of another block of the cluster.
 __device__ __forceinline__ unsigned address_in(unsigned shared, int rank) {
   unsigned there;
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(shared), "r"(rank));
   return there;
 }
-// Of default scope on purpose: a release at cluster scope costs a memory barrier in the main loop,
+// Has default scope on purpose: a release at cluster scope costs a memory barrier in the main loop,
 // and what a consumer releases was only read.
 __device__ __forceinline__ void arrive_remote(unsigned there) {
   asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(there) : "memory");

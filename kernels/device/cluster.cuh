@@ -4,7 +4,7 @@
 constexpr int CLUSTER = CLUSTER_M * CLUSTER_N;
 static_assert(CLUSTER_M <= 2 && CLUSTER_N <= 2, "the masks below");
 
-// Where this block stands in its cluster.
+// Position of this block in its cluster.
 struct Place {
   int m = 0, n = 0;
   __device__ __forceinline__ Place() {

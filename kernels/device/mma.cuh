@@ -55,7 +55,7 @@ __device__ __forceinline__ void load_matrices(unsigned (&to)[4], unsigned addres
                : "r"(address)
                : "memory");
 }
-// The same with each matrix of 16-bit elements transposed: lane (g, t) receives rows 2t, 2t + 1 of
+// Loads four matrices of 16-bit elements, each transposed: lane (g, t) receives rows 2t, 2t + 1 of
 // column g.
 __device__ __forceinline__ void load_matrices_transposed(unsigned (&to)[4], unsigned address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"

@@ -21,7 +21,7 @@ __device__ __forceinline__ void load_tile(unsigned to, const TensorMap& map, uns
       "l"(&map), "r"(x), "r"(y), "r"(z), "r"(barrier)
       : "memory");
 }
-// The same tile to the same place in every block of the cluster whose bit is set, counted on the
+// Copies a tile to the same place in every block of the cluster whose bit is set, counted on the
 // barrier of each.
 __device__ __forceinline__ void load_tile_multicast(unsigned to, const TensorMap& map,
                                                     unsigned barrier, int x, int y, int z,
@@ -74,7 +74,7 @@ __device__ __forceinline__ void wait_stores_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(NEWEST) : "memory");
 }
 
-// Where a 16-byte unit of a row of 128 bytes lies in a tile with 128-byte swizzle: the unit's
+// Offset of a 16-byte unit of a row of 128 bytes in a tile with 128-byte swizzle: the unit's
 // number exclusive-or the row's, so that neither 8 rows of one unit nor the 8 units of a row share
 // banks. Tiles start at multiples of 1024 bytes.
 __device__ __forceinline__ unsigned swizzled(int row, int unit) {

@@ -8,7 +8,7 @@
 //   multiply_wait<0>();          // until then neither sums nor tiles in shared memory may be
 //   touched
 //
-// Of a warpgroup's thread in warp w with lane l, sum[4 j + r] belongs to row 16 w + l / 4 + 8 (r /
+// In a warpgroup's thread of warp w and lane l, sum[4 j + r] belongs to row 16 w + l / 4 + 8 (r /
 // 2) and to column 8 j + 2 (l % 4) + r % 2.
 
 __device__ __forceinline__ void multiply_fence() {
@@ -40,7 +40,7 @@ __device__ __forceinline__ void settle(float (&sum)[COUNT]) {
   for (int i = 0; i < COUNT; ++i) asm volatile("" : "+f"(sum[i])::"memory");
 }
 
-// What the unit is told of a tile in shared memory with 128-byte swizzle: its address, the bytes
+// Describes to the unit a tile in shared memory with 128-byte swizzle: its address, the bytes
 // from one block of 64 rows or columns to the next, and those from one group of 8 lines to the
 // next, all in units of 16 bytes. A tile whose lines run along K ignores the first.
 __device__ __forceinline__ unsigned long long tile_descriptor(unsigned address,

@@ -1,4 +1,4 @@
-// Whether one output element is right: error against the bound from the tracked reference. One text
+// Judges one output element: error against the bound from the tracked reference. One text
 // for host C++ and CUDA. The formula and its constants: docs/formats/numerics.md.
 #ifndef CUPILOT_TRUSTED_BOUND_CUH
 #define CUPILOT_TRUSTED_BOUND_CUH
@@ -37,14 +37,14 @@ CUPILOT_HD Judged judged_equal(bool equal, double error) {
   return Judged{equal, equal ? 0.0 : error, 0.0, equal ? 0.0 : double_of(0x7FF0000000000000ull)};
 }
 
-// Where the reference is not finite the element must be of the same class (payload and NaN sign
-// ignored).
+// Judges by a reference that is not finite: the element must be of the same class (payload and NaN
+// sign ignored).
 CUPILOT_HD Judged judge_class(const BoundParams& p, double got, double want) {
   if (p.splits != 0 && is_nan(got)) return judged_equal(true, 0.0);
   return judged_equal(is_nan(want) ? is_nan(got) : got == want, double_of(0x7FF0000000000000ull));
 }
 
-// Whether the value is an integer that additions of integers below 2^24 or so make in any order;
+// True if the value is an integer that additions of integers below 2^24 or so make in any order;
 // sums carry a trace above them.
 CUPILOT_HD bool is_exact_integer(const BoundParams& p, double want, double sum, bool exact) {
   const double trace = sum - static_cast<double>(static_cast<long long>(sum < 0x1p62 ? sum : 0.0));
@@ -95,7 +95,7 @@ CUPILOT_HD Judged judge_element(const BoundParams& p, unsigned long long got_bit
   return Judged{ok, error, bound, ok || ratio > 1.0 ? ratio : double_of(0x7FF0000000000000ull)};
 }
 
-// Whether the reference is one unrounded term: nothing was added to it and the output's type holds
+// True if the reference is one unrounded term: nothing was added to it and the output's type holds
 // it. Arithmetic of the strict class leaves exactly its bits; what a lower class loses shows.
 CUPILOT_HD bool is_one_term(const BoundParams& p, double want, double kept) {
   return p.check == check_within && -kept == magnitude(want) && magnitude(want) >= 0x1p-100 &&

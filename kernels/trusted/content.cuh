@@ -74,7 +74,7 @@ struct FillParams {
   long long swap_stride, swap_extent;  // dense numbering
 };
 
-// Where linear (dense) element `index` lies in storage, in elements.
+// Offset of linear (dense) element `index` in storage, in elements.
 CUPILOT_HD long long storage_offset(const FillParams& p, long long index) {
   long long offset = 0;
   for (int d = p.rank - 1; d >= 0; --d) {
@@ -162,7 +162,7 @@ CUPILOT_HD double ordinary_float(const FillParams& p, long long index) {
   }
 }
 
-// Where an element stands on its line, and the line's first element.
+// Position of an element on its line, and the line's first element.
 struct OnLine {
   long long at;
   unsigned long long line;

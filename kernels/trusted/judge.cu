@@ -15,7 +15,7 @@ __device__ constexpr u64 poison_word = 0xDE5A7F437FC0DE5Aull;
 __device__ constexpr u64 large_word = 0x7149F2CA7149F2CAull;
 __device__ constexpr u64 guard_word = 0x5BADC0DE5BADC0DEull;
 
-// What a region is dressed in.
+// Contents that a region is initialised with.
 enum Inside : int { inside_kept, inside_poison, inside_zeros, inside_large };
 
 __device__ inline u64 inside_word(int inside) {
@@ -91,14 +91,14 @@ extern "C" __global__ void count_nonzero(const unsigned char* memory, i64 bytes,
   }
 }
 
-// Whether an honest kernel stores these bits of a word by chance only: in fp16 the NaNs that no
+// True if an honest kernel stores these bits of a word by chance only: in fp16 the NaNs that no
 // conversion makes.
 __device__ inline bool tells(u64 bits, int type) {
   return type != storage_f16 ||
          ((bits & 0x7c00) == 0x7c00 && (bits & 0x3ff) != 0 && (bits & 0x3ff) != 0x3ff);
 }
 
-// Elements that still hold what the region was dressed in.
+// Counts elements that still hold the initial content of the region.
 extern "C" __global__ void count_poison(const void* memory, FillParams p, int inside, u64* found) {
   const int size = storage_bytes(p.type);
   const u64 width = size == 8 ? ~0ull : (1ull << size * 8) - 1;
@@ -130,8 +130,8 @@ extern "C" __global__ void count_padding(const void* memory, FillParams p, int i
   }
 }
 
-// What is compared: element j of the draw stands for element `index` of the output and place `at`
-// of the oracle's arrays.
+// Elements to compare: element j of the draw stands for element `index` of the output and place
+// `at` of the oracle's arrays.
 struct Draw {
   const i64* begins;  // of the oracle's slices
   i64 slice;          // elements a slice

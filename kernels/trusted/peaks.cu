@@ -1,4 +1,4 @@
-// What `cupilot peaks` runs: each kernel keeps one part of the chip busy and nothing else. The text
+// Kernels of `cupilot peaks`: each keeps one part of the chip busy and nothing else. The text
 // of types.cuh and wgmma.cuh stands before it. All take scratch memory of random bits, its bytes,
 // and how often to repeat; how much work a launch is stands beside their names in
 // src/backend/cuda/peaks.cpp. Nothing is ever found equal to `never`: it keeps results from being

@@ -11,7 +11,7 @@
 
 #include "storage.cuh"
 
-// How much of a product of two errors counts: 1 where a class grants large ones, 2^-13 where
+// Share of a product of two errors that counts: 1 where a class grants large ones, 2^-13 where
 // roundoff alone makes them.
 #if !defined(CUPILOT_SECOND_ORDER)
 #define CUPILOT_SECOND_ORDER 1.0
@@ -54,7 +54,7 @@ CUPILOT_HD tracked operator*(tracked_term a, tracked_term b) {
   const double value = a.value * b.value;
   return tracked(value, fabs(value));
 }
-// What a sum holds beyond the operand's own rounding; NaN stays.
+// Part of a sum beyond the operand's own rounding; NaN stays.
 CUPILOT_HD double beyond_own(tracked x) {
   return x.sum < fabs(x.value) ? 0.0 : x.sum - fabs(x.value);
 }

@@ -6,7 +6,7 @@
 
 #include "tracked.cuh"
 
-// How many terms are combined one after the other.
+// Number of terms that are combined one after the other.
 #if !defined(CUPILOT_TREE_BLOCK)
 #define CUPILOT_TREE_BLOCK 512
 #endif

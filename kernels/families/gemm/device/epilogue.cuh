@@ -18,7 +18,7 @@ struct Epilogue {
   __device__ __forceinline__ Epilogue(const Graph& all, int rows, int columns)
       : graph(all), m(rows), n(columns), aligned(rows_aligned(all.output(), n, STORE_VECTOR)) {}
 
-  // That of the matrix `batch` matrices further on.
+  // Returns the epilogue of the matrix `batch` matrices further on.
   __device__ __forceinline__ Epilogue of_batch(int batch) const {
     Epilogue other = *this;
     if constexpr (BATCHED != 0) {

@@ -16,8 +16,8 @@ struct OperandCopy {
   struct Place {
     int o, k;
   };
-  // Where a copy starts within a slab. Copies are dealt to threads in turn: thread t makes t, t +
-  // THREADS, ...; its later ones lie a constant step from its first.
+  // Place within a slab at which a copy starts. Copies are dealt to threads in turn: thread t makes
+  // t, t + THREADS, ...; its later ones lie a constant step from its first.
   static __device__ constexpr Place place(int copy) {
     const int line = copy / PER_LINE;
     const int along = copy % PER_LINE * WIDTH;

@@ -78,7 +78,7 @@ __device__ __forceinline__ void fill_ring(const Memory& memory, const Place& pla
     Order::walk(route.list, work, [&](int slab) {
       wait_barrier(memory.empty(ring.stage), ring.parity ^ 1);
       const unsigned full = memory.full(ring.stage);
-      arrive_expecting(full, STAGE_BYTES);  // what all blocks of the cluster copy here
+      arrive_expecting(full, STAGE_BYTES);  // copied here by all blocks of the cluster
       RowSlab::fill(memory.rows(ring.stage), map_rows, full, row, slab, work.batch, place.n,
                     place.sharers_of_a());
       ColumnSlab::fill(memory.columns(ring.stage), map_columns, full, column, slab, work.batch,
@@ -136,7 +136,7 @@ __device__ __forceinline__ void produce(const Memory& memory, const Place& place
   __syncwarp();
 }
 
-// What a consumer does before its first tile and after its last.
+// A consumer calls these before its first tile and after its last.
 __device__ __forceinline__ void begin_consuming() {
   if constexpr (REALLOCATE) take_registers<CONSUMER_REGISTERS, true>();
 }

@@ -1,4 +1,4 @@
-// Who does what next, for blocks that stay and take one tile after another.
+// Deals work to blocks that stay and take one tile after another.
 #include "cupilot/span.cuh"
 
 // Place in a ring of STAGES stages in shared memory, and the parity of its barriers' phase there:
@@ -75,7 +75,7 @@ struct WorkList {
     return static_cast<int>(static_cast<long long>(work.number) * work.slabs / tiles());
   }
 
-  // Where in the output a tile lies.
+  // Sets the place of a tile in the output.
   template <bool CURVED>
   __device__ __forceinline__ void locate(Work& work, int group) const {
     work.batch = work.number / (tiles_m * tiles_n);
@@ -106,7 +106,8 @@ struct WorkList {
       item = (2 * turn + 1) * clusters - 1 - item;
     return span.grows() ? count() - 1 - item : item;
   }
-  // What of the streamed slabs from `slab` to `end`, the share of `cluster`, belongs to one tile.
+  // Returns the part of the streamed slabs from `slab` to `end`, the share of `cluster`, that
+  // belongs to one tile.
   template <bool CURVED>
   __device__ __forceinline__ Work streamed_at(int slab, int end, int cluster, int group) const {
     Work work;
@@ -151,8 +152,8 @@ struct Walk {
   }
 };
 
-// Turns of two warpgroups, by a named barrier each: whoever is through lets the other pass. Both
-// must take turns equally often, and nobody pass on a turn that is not taken.
+// Turns of two warpgroups, by a named barrier each: the one that is through lets the other pass.
+// Both must take turns equally often, and nobody pass on a turn that is not taken.
 template <int THREADS>
 struct Turns {
   static constexpr int FIRST_NAME = 1;

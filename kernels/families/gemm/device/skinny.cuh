@@ -8,7 +8,7 @@
 // the columns are the 16 rows of the product's long side, two to a lane, and the rows of A are its
 // 8 columns. Wants: PER, RUN, ROWS, PITCH, TRANS_B, T_A; mma.cuh.
 
-// What a lane loads for one step.
+// Operands that a lane loads for one step.
 struct Step {
   unsigned b[PER * 4];  // B as stored: [RUN][PER] elements, transposed: [PER][RUN]
   unsigned a[ROWS][4];  // A: [RUN] elements of each row

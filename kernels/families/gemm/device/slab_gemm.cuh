@@ -8,7 +8,7 @@
 //
 // Wants: T_A; wgmma.cuh, along_k.cuh, result_strips.cuh, ring_gemm.cuh.
 
-// What a slab's sums are multiplied by before they join the others: here nothing.
+// Factors of a slab's sums before they join the others: here none.
 struct NoFactors {
   static constexpr bool ANY = false;
   __device__ __forceinline__ void take(int) {}

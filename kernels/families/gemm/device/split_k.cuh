@@ -43,7 +43,7 @@ __device__ __forceinline__ bool reduce_split(float (&sum)[COUNT], float* parts, 
   return true;
 }
 
-// The same where a whole block shares the tile.
+// Reduces a tile that a whole block shares.
 template <int THREADS, int COUNT>
 __device__ __forceinline__ bool reduce_split(float (&sum)[COUNT], float* parts, unsigned* arrived,
                                              int slot, int split) {

@@ -46,7 +46,7 @@ struct RawSlab {
     }
   }
 
-  // What a lane's fragments of the 64 rows from `top` on hold; neither layout makes lanes wait for
+  // Loads a lane's fragments of the 64 rows from `top` on; neither layout makes lanes wait for
   // each other's banks but in pairs.
   static __device__ __forceinline__ void load(float (&raw)[STEPS][4], unsigned slab, int top,
                                               int warp, int lane) {
@@ -64,8 +64,8 @@ struct RawSlab {
   }
 };
 
-// What a slab's products take from registers of 64 rows: for each plane and step four words, in the
-// layout of mma.cuh's A with 16 rows to each warp. `raw` is what memory held.
+// Operands of a slab's products in registers, of 64 rows: for each plane and step four words, in
+// the layout of mma.cuh's A with 16 rows to each warp. `raw` is what memory held.
 template <int STEPS>
 struct Fragments {
   unsigned plane[PLANES][STEPS][4];

@@ -1,7 +1,7 @@
 // A tile that several blocks sum (split-K and stream-K): who of them is last adds the parts.
 // Wants: TILE_M, TILE_N, CONSUMERS; ring_gemm.cuh, split_k.cuh.
 
-// Where the parts of all tiles meet, and what a block has of its own for it.
+// Memory in which the parts of all tiles meet, and the share of one block.
 struct Meeting {
   const WorkList& list;
   const Place& place;

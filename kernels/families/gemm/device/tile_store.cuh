@@ -48,7 +48,7 @@ __device__ __forceinline__ void store_shared_pair(unsigned to, float first, floa
   asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(first), "f"(second) : "memory");
 }
 
-// The same of two such matrices.
+// Stores two such matrices.
 __device__ __forceinline__ void store_matrices(unsigned to, const unsigned (&words)[2]) {
   asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(to), "r"(words[0]),
                "r"(words[1])

@@ -227,7 +227,7 @@ struct Operand : Copy {
   using Copy::EACH, Copy::TAIL_UNROLL, Copy::PER_LINE;
   using Copy::from, Copy::mine, Copy::present, Copy::place, Copy::load_chunk;
   using Copy::o, Copy::k, Copy::aligned, Copy::all_outer, Copy::matrix_start;
-  // Whether fragments are read as 8 x 16-byte matrices; tf32 cannot be transposed on the way.
+  // True if fragments are read as 8 x 16-byte matrices; tf32 cannot be transposed on the way.
   static constexpr bool BY_MATRIX = LDMATRIX != 0 && (K_FAST || ELEMENT == 2);
 
   // Place of an element in the slab, in bytes. Swizzled, the 16-byte units of a line are permuted

@@ -117,7 +117,7 @@ constexpr int PITCH =
 constexpr int THREADS = WARPS * 32;
 #include "cupilot/skinny.cuh"
 
-// What a lane loads: its elements of B, and of the rows of A that belong to them.
+// Operands of a lane: its elements of B, and of the rows of A that belong to them.
 struct Lane {
   const T_A* a;  // the matrices
   const T_B* b;

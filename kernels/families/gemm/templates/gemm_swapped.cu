@@ -92,7 +92,7 @@
 //                       released  by an arrival of each consumer warp at `empty`, once its products
 //                       were waited for
 //
-// Where columns are too few for all SMs, the blocks of a cluster split K. Each leaves its sums in
+// If columns are too few for all SMs, the blocks of a cluster split K. Each leaves its sums in
 // its own shared memory; then each adds up its share of the tile from all of them, in the order of
 // their ranks.
 #include "cupilot/vector.cuh"
@@ -130,7 +130,7 @@ struct Memory {
   __device__ __forceinline__ unsigned empty(int stage) const { return full(stage) + 8; }
 };
 
-// What this block computes: slabs first_slab, ... of the tile that starts at (row, column).
+// Work of this block: slabs first_slab, ... of the tile that starts at (row, column).
 struct Part {
   int matrix, row, column, first_slab, slabs;
 };
@@ -266,7 +266,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   const Part part = part_of(static_cast<int>(blockIdx.x) / split, m, n, rank * chunk,
                             min(chunk, slabs - rank * chunk));
 
-  // The same for all lanes, and known to be: descriptors then live in uniform registers.
+  // Equal in all lanes, and known to be: descriptors then live in uniform registers.
   const int warpgroup = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / GROUP, 0);
   float* sums = reinterpret_cast<float*>(shared);
   if (warpgroup == CONSUMERS) {

@@ -164,7 +164,7 @@
 #include "cupilot/schedule.cuh"
 #include "cupilot/split_k.cuh"
 
-constexpr int STORE_VECTOR = 2;  // what neighbours a thread holds
+constexpr int STORE_VECTOR = 2;  // neighbours that a thread holds
 #include "cupilot/epilogue.cuh"
 #include "cupilot/tile_store.cuh"
 #include "cupilot/warpgroups.cuh"

@@ -114,7 +114,7 @@
 #include "cupilot/raster.cuh"
 #include "cupilot/schedule.cuh"
 
-constexpr int STORE_VECTOR = 2;  // what neighbours a thread holds
+constexpr int STORE_VECTOR = 2;  // neighbours that a thread holds
 constexpr int STREAM_STORE = 0;
 #include "cupilot/epilogue.cuh"
 #include "cupilot/tile_store.cuh"

@@ -179,7 +179,7 @@
 #include "cupilot/split_slab.cuh"
 
 constexpr bool SWAPPED = FUSED == 2;
-constexpr int STORE_VECTOR = SWAPPED ? 1 : 2;  // what neighbours a thread holds
+constexpr int STORE_VECTOR = SWAPPED ? 1 : 2;  // neighbours that a thread holds
 constexpr int STREAM_STORE = 0;
 #include "cupilot/epilogue.cuh"
 #include "cupilot/tile_store.cuh"

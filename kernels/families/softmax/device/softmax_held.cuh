@@ -118,7 +118,7 @@ struct Held {
     }
   }
 
-  // The same from the elements.
+  // Finishes a row from the elements.
   __device__ __forceinline__ void finish(const Row& row, const Ending& ending) const {
     const int column = row.column(start);
     T_y* to = row.y + column;

@@ -84,7 +84,7 @@ struct Share {
   float largest, sum;
 };
 __device__ __forceinline__ Share empty_share() { return {minus_infinity(), 0.0f}; }
-// Where all elements are minus infinity, 0 stands in for the maximum: their exponentials are 0, and
+// If all elements are minus infinity, 0 stands in for the maximum: their exponentials are 0, and
 // a row of them alone ends as 0 / 0, which is NaN as it should be.
 __device__ __forceinline__ float base_of(float largest) {
   return largest == minus_infinity() ? 0.0f : largest;
