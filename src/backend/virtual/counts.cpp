@@ -87,18 +87,21 @@ Attempt<std::optional<VirtualMemory>> memory_to_count_in(
   return std::optional<VirtualMemory>(std::move(*memory));
 }
 
-}  // namespace
+// The plan that launches are counted in.
+struct CountingPlan {
+  Workload at;
+  std::optional<ResolvedPlan> smaller;  // at that workload; nothing: it is the plan's own
+  std::vector<bool> alike;              // of launches: blocks there are as those of the plan
+};
 
-Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, const TaskRef& task,
-                                                const CompiledKernel& kernel,
-                                                KernelPrograms& programs, const PlanAt& plan_at,
-                                                const ResolvedPlan& plan, const Workload& workload,
-                                                const Content& content) {
+CountingPlan counting_plan(const TaskRef& task, const CompiledKernel& kernel, const PlanAt& plan_at,
+                           const ResolvedPlan& plan, const Workload& workload) {
+  const CountingPlan whole{workload, {}, std::vector<bool>(plan.launches.size(), true)};
   const Workload smaller =
       counting_workload(task, plan_at, workload, residue_step(kernel.source.constants));
   const Attempt<Resolution> resolution = plan_at(smaller);
   const ResolvedPlan* small = resolution ? std::get_if<ResolvedPlan>(&*resolution) : nullptr;
-  if (small == nullptr || small->launches.size() != plan.launches.size()) small = &plan;
+  if (small == nullptr || small->launches.size() != plan.launches.size()) return whole;
   // A grid that has its most blocks, or nearly, grows no more beyond the workload.
   const Workload more = beyond(smaller, workload);
   const Attempt<Resolution> larger = plan_at(more);
@@ -110,84 +113,128 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, c
             grows_with_work(plan.launches[l], workload, large->launches[l], more));
   };
   // Blocks that stay tell of the whole only at full size.
-  if (small != &plan && !all_grow(plan, grows) &&
+  if (!all_grow(plan, grows) &&
       host_bytes(task, plan_at, workload) <= persistent_blocks * counting_bytes)
-    small = &plan;
-  const Workload& at = small == &plan ? workload : smaller;
-  std::vector<ModelInput> inputs;
-  std::vector<bool> counted, apart;  // apart: sampled, but the samples do not stand for the grid
+    return whole;
+  CountingPlan out{smaller, *small, {}};
+  for (std::size_t l = 0; l < plan.launches.size(); ++l) out.alike.push_back(grows(l));
+  return out;
+}
+
+// A launch with its input of the time model.
+struct ModelledLaunch {
+  ModelInput input;
+  bool counted = false;
+  bool apart = false;  // sampled, but the samples do not stand for the grid
+};
+
+// Counts launches of a plan by sampled blocks.
+struct LaunchCounter {
+  const VirtualContext& context;
+  const TaskRef& task;
+  const CompiledKernel& kernel;
+  KernelPrograms& programs;
+  const Workload& at;  // that the memory was made for
+  const Content& content;
+  VirtualMemory& memory;
+  bool only;  // the plan runs one launch
+
+  // `small`: the launch at that workload.
+  Attempt<ModelledLaunch> count(const ResolvedLaunch& small, const ResolvedLaunch& launch,
+                                const EntryFacts& facts, const Dependence& seen, bool columns,
+                                ModelInput input) const {
+    ModelledLaunch into{std::move(input)};
+    // True if each element of an output is written by one block of this launch.
+    const bool by_one = only && !in_place(task) && !seen.sums;
+    Result<Coverage> coverage = Coverage::of(task, at, memory);
+    if (!coverage) return coverage.error();
+    Attempt<Sampled> sampled =
+        sample(context, kernel, programs, memory, small, launch.grid, columns,
+               by_one && !columns && coverage->any() ? &*coverage : nullptr);
+    if (!sampled) return sampled.failure();
+    if (only && sampled->silent)
+      return reject("measure.timed_launch",
+                    "no block that was counted wrote anything, nor did others drawn at random",
+                    launch.name);
+    if (sampled->bare)
+      return reject("measure.timed_launch",
+                    "its blocks leave a part of the outputs unwritten, as those drawn at random do",
+                    launch.name);
+    into.counted = !sampled->too_long && !sampled->unlike && !(only && sampled->idle);
+    if (into.counted && by_one) {
+      auto wrong = wrong_part(context, task, memory, at, content, Rng::of(2, kernel.ptx));
+      if (!wrong) return wrong.error();
+      if (*wrong && !columns) return std::move(**wrong);
+      // Blocks of several columns may share an element after all: whole runs tell.
+      into.counted = !*wrong;
+    }
+    into.apart = !into.counted && !sampled->too_long;
+    if (!into.counted) return into;
+    into.input.counts = std::move(sampled->counts);
+    into.input.last_block_requests = sampled->last_block_requests;
+    price_as_busiest(into.input, context.device, sampled->uneven);
+    put_chain(into.input, sampled->chain);
+    add_spills(into.input, facts.spill_store_bytes + facts.spill_load_bytes);
+    put_ring(into.input, sampled->chain, 1);
+    return into;
+  }
+};
+
+// Takes the counts of a launch that was not counted from runs of smaller ones.
+void put_fitted(const ExtrapolatedLaunch& fitted, ModelledLaunch& into) {
+  into.input.counts = fitted.counts;
+  ptx::Chain chain = fitted.chain;
+  chain.waits *= fitted.waits_times / (into.apart ? 1 : moved_up);
+  put_chain(into.input, chain);
+  // Blocks that wait for others go round as long as they wait.
+  put_ring(into.input, fitted.chain, fitted.chain_times);
+}
+
+}  // namespace
+
+Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, const TaskRef& task,
+                                                const CompiledKernel& kernel,
+                                                KernelPrograms& programs, const PlanAt& plan_at,
+                                                const ResolvedPlan& plan, const Workload& workload,
+                                                const Content& content) {
+  const CountingPlan counting = counting_plan(task, kernel, plan_at, plan, workload);
+  const ResolvedPlan& small = counting.smaller ? *counting.smaller : plan;
   Attempt<std::optional<VirtualMemory>> memory = memory_to_count_in(
-      context, task, kernel, programs, *small, {.workload = at, .content = content});
+      context, task, kernel, programs, small, {.workload = counting.at, .content = content});
   if (!memory) return memory.failure();
-  const bool fits = memory->has_value();
+  std::vector<ModelledLaunch> launches;
   bool missing = false;
   for (std::size_t l = 0; l < plan.launches.size(); ++l) {
     const ResolvedLaunch& launch = plan.launches[l];
     if (launch.when != When::run) continue;
-    inputs.push_back(geometry(kernel, programs, launch));
-    counted.push_back(false);
-    apart.push_back(false);
+    launches.push_back({geometry(kernel, programs, launch)});
     const EntryFacts* facts = find_entry(kernel, launch.entry);
     const ptx::Function* entry = facts == nullptr ? nullptr : programs.module().entry(facts->name);
     if (entry == nullptr)
       return reject("gate.missing_entry", "the compiled kernel has no entry " + launch.entry);
     const Dependence seen = dependence_of(programs.module(), *entry);
     const bool columns = seen.tickets && (launch.grid[1] > 1 || launch.grid[2] > 1);
-    const bool alike = small == &plan || grows(l);
-    if (fits && alike && !launch.cooperative && !seen.waits && (!seen.tickets || columns)) {
-      const bool only = runs_one_launch(plan);
-      // True if each element of an output is written by one block of this launch.
-      const bool by_one = only && !in_place(task) && !seen.sums;
-      Result<Coverage> coverage = Coverage::of(task, at, **memory);
-      if (!coverage) return coverage.error();
-      Attempt<Sampled> sampled =
-          sample(context, kernel, programs, **memory, small->launches[l], launch.grid, columns,
-                 by_one && !columns && coverage->any() ? &*coverage : nullptr);
-      if (!sampled) return sampled.failure();
-      if (only && sampled->silent)
-        return reject("measure.timed_launch",
-                      "no block that was counted wrote anything, nor did others drawn at random",
-                      launch.name);
-      if (sampled->bare)
-        return reject(
-            "measure.timed_launch",
-            "its blocks leave a part of the outputs unwritten, as those drawn at random do",
-            launch.name);
-      counted.back() = !sampled->too_long && !sampled->unlike && !(only && sampled->idle);
-      if (counted.back() && by_one) {
-        auto wrong = wrong_part(context, task, **memory, at, content, Rng::of(2, kernel.ptx));
-        if (!wrong) return wrong.error();
-        if (*wrong && !columns) return std::move(**wrong);
-        // Blocks of several columns may share an element after all: whole runs tell.
-        counted.back() = !*wrong;
-      }
-      apart.back() = !counted.back() && !sampled->too_long;
-      if (counted.back()) {
-        inputs.back().counts = std::move(sampled->counts);
-        inputs.back().last_block_requests = sampled->last_block_requests;
-        price_as_busiest(inputs.back(), context.device, sampled->uneven);
-        put_chain(inputs.back(), sampled->chain);
-        add_spills(inputs.back(), facts->spill_store_bytes + facts->spill_load_bytes);
-        put_ring(inputs.back(), sampled->chain, 1);
-      }
+    if (memory->has_value() && counting.alike[l] && !launch.cooperative && !seen.waits &&
+        (!seen.tickets || columns)) {
+      const LaunchCounter counter{context,     task,    kernel,   programs,
+                                  counting.at, content, **memory, runs_one_launch(plan)};
+      Attempt<ModelledLaunch> done = counter.count(small.launches[l], launch, *facts, seen, columns,
+                                                   std::move(launches.back().input));
+      if (!done) return done.failure();
+      launches.back() = std::move(*done);
     }
-    missing = missing || !counted.back();
+    missing = missing || !launches.back().counted;
   }
   if (missing) {
     Attempt<std::vector<ExtrapolatedLaunch>> fitted =
         extrapolate(context, task, kernel, programs, plan_at, plan, workload, content);
     if (!fitted) return fitted.failure();
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (counted[i]) continue;
-      ExtrapolatedLaunch& launch = (*fitted)[i];
-      inputs[i].counts = launch.counts;
-      ptx::Chain chain = launch.chain;
-      chain.waits *= launch.waits_times / (apart[i] ? 1 : moved_up);
-      put_chain(inputs[i], chain);
-      put_ring(inputs[i], launch.chain,
-               launch.chain_times);  // blocks that wait for others go round as long as they wait
+    for (std::size_t i = 0; i < launches.size(); ++i) {
+      if (!launches[i].counted) put_fitted((*fitted)[i], launches[i]);
     }
   }
+  std::vector<ModelInput> inputs;
+  for (ModelledLaunch& launch : launches) inputs.push_back(std::move(launch.input));
   if (Result<void> estimated = estimate_traffic(context.device, task, workload, plan, inputs);
       !estimated) {
     return estimated.error();

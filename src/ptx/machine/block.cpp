@@ -65,6 +65,21 @@ std::uint64_t slot_of(const Block& block, std::uint32_t warp) {
   return (warp * (2 * (drawn >> 32) + 1) + drawn) % warp_slots;
 }
 
+std::uint64_t lanes_beside(Special special, std::uint32_t lane) {
+  switch (special) {
+    case Special::lanemask_eq:
+      return 1u << lane;
+    case Special::lanemask_le:
+      return lane == 31 ? full_mask : (2u << lane) - 1;
+    case Special::lanemask_lt:
+      return (1u << lane) - 1;
+    case Special::lanemask_ge:
+      return full_mask << lane;
+    default:  // lanemask_gt
+      return lane == 31 ? 0 : full_mask << (lane + 1);
+  }
+}
+
 std::uint64_t special_value(const Block& block, const Warp& warp, Special special,
                             std::uint32_t lane) {
   const Launch& launch = *block.launch->launch;
@@ -105,15 +120,11 @@ std::uint64_t special_value(const Block& block, const Warp& warp, Special specia
     case Special::nsmid:
       return block.launch->options->sm_count;
     case Special::lanemask_eq:
-      return 1u << lane;
     case Special::lanemask_le:
-      return lane == 31 ? full_mask : (2u << lane) - 1;
     case Special::lanemask_lt:
-      return (1u << lane) - 1;
     case Special::lanemask_ge:
-      return full_mask << lane;
     case Special::lanemask_gt:
-      return lane == 31 ? 0 : full_mask << (lane + 1);
+      return lanes_beside(special, lane);
     case Special::total_smem_size:
       return block.launch->device_shared;
     case Special::aggr_smem_size:

@@ -231,6 +231,17 @@ void point_into(const Buffer& buffer, const LaneAddresses& addresses, LanePointe
     out.at[i] = reinterpret_cast<std::uint8_t*>(from + addresses.at[i]);
 }
 
+void count_global(Warp& warp, Intent intent, std::uint32_t sectors) {
+  if (intent == Intent::atomic) {
+    count_up(warp, Counter::atomic_requests, 1);
+    count_up(warp, Counter::atomic_sectors, sectors);
+    return;
+  }
+  const bool load = intent == Intent::load;
+  count_up(warp, load ? Counter::global_load_requests : Counter::global_store_requests, 1);
+  count_up(warp, load ? Counter::global_load_sectors : Counter::global_store_sectors, sectors);
+}
+
 bool resolve_global(Warp& warp, const Step& step, std::uint32_t mask,
                     const LaneAddresses& addresses, std::uint32_t bytes, Intent intent,
                     LanePointers& out, CountBy tally) {
@@ -240,17 +251,7 @@ bool resolve_global(Warp& warp, const Step& step, std::uint32_t mask,
                                ? PatternKind::atomic_sectors
                                : PatternKind::sectors;
   PatternMemo& memo = pattern_of(warp, step, mask, addresses, bytes, kind);
-  if (tally == CountBy::none) {
-    // the caller's
-  } else if (intent == Intent::atomic) {
-    count_up(warp, Counter::atomic_requests, 1);
-    count_up(warp, Counter::atomic_sectors, memo.passes);
-  } else {
-    const bool load = intent == Intent::load;
-    count_up(warp, load ? Counter::global_load_requests : Counter::global_store_requests, 1);
-    count_up(warp, load ? Counter::global_load_sectors : Counter::global_store_sectors,
-             memo.passes);
-  }
+  if (tally != CountBy::none) count_global(warp, intent, memo.passes);
   const auto [least, most] = extent_of(mask, addresses, memo);
   Buffer* common = memo.buffer;
   if (common == nullptr || !inside(*common, least, most, bytes)) {
