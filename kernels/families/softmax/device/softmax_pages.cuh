@@ -90,7 +90,7 @@ struct Exchange {
 // all pages for the sum, in order; then all for the results, those that stayed first. A page that
 // stays is brought once, one that does not for each visit.
 struct Slice {
-  int from, count;   // first chunk, number of chunks
+  int from, count;  // first chunk, number of chunks
   int pages, again;
 
   __device__ __forceinline__ int begin(int page) const { return from + page * PAGE_CHUNKS; }
@@ -98,9 +98,7 @@ struct Slice {
     return min(begin(page) + PAGE_CHUNKS, from + count);
   }
   __device__ __forceinline__ int fills() const { return pages + again; }
-  __device__ __forceinline__ int page(int fill) const {
-    return fill < pages ? fill : fill - pages;
-  }
+  __device__ __forceinline__ int page(int fill) const { return fill < pages ? fill : fill - pages; }
 };
 
 // One role's place in the ring.

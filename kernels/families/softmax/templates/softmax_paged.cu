@@ -119,16 +119,19 @@ __device__ __forceinline__ void bring(const Rows& rows, const Slice& slice, Page
   });
 }
 
-// ROLE threads: send each warp's maximum and sum of its part of the slice.
+// ROLE threads: send each warp's maximum and sum of its part of the slice. `landed`: told once a
+// row that its last page has come. Without it a slot could still wait for one that only the storing
+// warps look at, and its parity would say that the one after it is there.
 __device__ __forceinline__ void add_up(const Rows& rows, const Slice& slice, PageRing ring,
-                                       Exchange exchange, int rank, int thread) {
+                                       Exchange exchange, unsigned landed, int rank, int thread) {
   const int lane = thread % 32;
+  unsigned parity = 1;
   rows.each([&](const Row& row) {
+    if (slice.again > 0) wait_barrier(landed, parity);
+    parity ^= 1;
     Share own = empty_share();
 #pragma unroll 1
     for (int page = 0; page < slice.pages; ++page) {
-      // A slot may still wait for a page that only the storing warps look at.
-      if (slice.again > 0) ring.wait_empty();
       ring.wait_full();
       Held<EACH, ROLE> held;
       ring.read(held, row, slice.begin(page), slice.end(page), thread);
@@ -149,7 +152,7 @@ __device__ __forceinline__ void add_up(const Rows& rows, const Slice& slice, Pag
 
 // ROLE threads: store the results.
 __device__ __forceinline__ void finish(const Rows& rows, const Slice& slice, PageRing ring,
-                                       Exchange exchange, int thread) {
+                                       Exchange exchange, unsigned landed, int thread) {
   const int lane = thread % 32;
   rows.each([&](const Row& row) {
     const Ending ending(exchange.receive(thread < 32, lane));
@@ -158,6 +161,7 @@ __device__ __forceinline__ void finish(const Rows& rows, const Slice& slice, Pag
     for (int fill = slice.again; fill < slice.fills(); ++fill) {
       const int page = slice.page(fill);
       ring.wait_full();
+      if (fill + 1 == slice.fills() && lane == 0) arrive(landed);
       Held<EACH, ROLE> held;
       ring.read(held, row, slice.begin(page), slice.end(page), thread);
       ring.release(lane);
@@ -172,7 +176,7 @@ extern "C" __global__ void __launch_bounds__(2 * ROLE + 32, MIN_BLOCKS)
                   int again) {
   extern __shared__ __align__(128) Chunk pages[];
   __shared__ Share boxes[2][SHARES];
-  __shared__ Barrier full[MOST_SLOTS], empty[MOST_SLOTS], filled[2], freed[2];
+  __shared__ Barrier full[MOST_SLOTS], empty[MOST_SLOTS], filled[2], freed[2], last;
   const int rank = CLUSTER > 1 ? cluster_rank() : 0;
   const int thread = static_cast<int>(threadIdx.x);
   const Rows rows{x, y, count, blockIdx.x / CLUSTER, gridDim.x / CLUSTER, cols};
@@ -181,7 +185,9 @@ extern "C" __global__ void __launch_bounds__(2 * ROLE + 32, MIN_BLOCKS)
                       slots};
   const Exchange exchange{shared_address(boxes), shared_address(filled), shared_address(freed),
                           boxes};
+  const unsigned landed = shared_address(&last);
   if (thread == 0) {
+    init_barrier(landed, ROLE_WARPS);
     for (int s = 0; s < slots; ++s) {
       init_barrier(ring.full + s * 8, 1);
       init_barrier(ring.empty + s * 8, ROLE_WARPS);
@@ -195,9 +201,9 @@ extern "C" __global__ void __launch_bounds__(2 * ROLE + 32, MIN_BLOCKS)
     __syncthreads();
   }
   if (thread < ROLE) {
-    finish(rows, slice, ring, exchange, thread);
+    finish(rows, slice, ring, exchange, landed, thread);
   } else if (thread < 2 * ROLE) {
-    add_up(rows, slice, ring, exchange, rank, thread - ROLE);
+    add_up(rows, slice, ring, exchange, landed, rank, thread - ROLE);
   } else if (thread == 2 * ROLE) {
     bring(rows, slice, ring);
   }
