@@ -36,6 +36,13 @@ std::vector<Use> by_cluster(std::int64_t cluster, std::int64_t threads,
   return with({use("cluster_rows", {{"cluster", cluster}, {"slice_threads", threads}})}, more);
 }
 
+std::vector<Use> by_pages(std::int64_t cluster, std::int64_t bytes, std::int64_t threads,
+                          const std::vector<Use>& more) {
+  return with({use("paged_rows",
+                   {{"page_cluster", cluster}, {"page_bytes", bytes}, {"role_threads", threads}})},
+              more);
+}
+
 Task softmax(std::vector<std::string> words) {
   words.insert(words.begin(), "softmax");
   auto task = task_from_words(words);
@@ -155,10 +162,58 @@ TEST_CASE("softmax by clusters is accepted with and without rows on their way", 
   check_accepted(row.words, row.uses, "softmax_cluster");
 }
 
+TEST_CASE("softmax by pages is accepted where rows stay in shared memory", "[templates]") {
+  const auto turns = [](std::int64_t count) { return use("row_turns", {{"turns", count}}); };
+  const auto blocks = [](std::int64_t count) {
+    return use("launch_bounds", {{"min_blocks", count}});
+  };
+  const auto row = GENERATE_COPY(values<Row>({
+      // Most blocks of the cluster have no chunk.
+      {{"rows=5", "cols=1", "dtype=fp32"}, by_pages(8, 8192, 256, {})},
+      // More rows than pages, whose barriers change parity; rows of an odd length start anywhere.
+      {{"rows=60", "cols=1031", "dtype=fp32"},
+       by_pages(2, 4096, 128, {turns(64), use("fast_exponential"), use("cache_hint")})},
+      {{"rows=300", "cols=40", "dtype=bf16", "log=1"},
+       by_pages(4, 2048, 128, {turns(0), blocks(3), use("evict_first_store")})},
+      // Each block has several pages, the last of them a part.
+      {{"rows=5", "cols=20003", "dtype=fp16"}, by_pages(2, 4096, 256, {turns(2), blocks(2)})},
+  }));
+  check_accepted(row.words, row.uses, "softmax_paged");
+}
+
+// Slices of twelve pages in a ring of six, and of 25 in one of 13: more than a round of the ring is
+// for storing warps alone. A search would take larger clusters, as there are few rows.
+TEST_CASE("softmax by pages is accepted where pages are read again", "[templates]") {
+  struct Long {
+    std::vector<std::string> words;
+    Values values;
+  };
+  const auto row = GENERATE(values<Long>({
+      {{"rows=5", "cols=23003", "dtype=fp32"},
+       {{"CLUSTER", 1},
+        {"PAGE", 8192},
+        {"ROLE", 128},
+        {"TURNS", 4},
+        {"MIN_BLOCKS", 4},
+        {"FAST_EXP", 1},
+        {"LOAD_HINT", 1}}},
+      {{"rows=5", "cols=101003", "dtype=bf16"},
+       {{"CLUSTER", 2}, {"PAGE", 4096}, {"ROLE", 128}, {"TURNS", 4}, {"MIN_BLOCKS", 4}}},
+      {{"rows=3", "cols=62021", "dtype=fp32", "log=1"},
+       {{"CLUSTER", 2},
+        {"PAGE", 4096},
+        {"ROLE", 256},
+        {"TURNS", 2},
+        {"MIN_BLOCKS", 2},
+        {"STORE_HINT", 1}}},
+  }));
+  check_accepted(softmax(row.words), "softmax_paged", row.values);
+}
+
 TEST_CASE("starting points of softmax come out of its space as they stand", "[templates]") {
   const Family* family = find_family(builtin_families(), "softmax");
   REQUIRE(family != nullptr);
-  CHECK(family->templates.size() == 4);
+  CHECK(family->templates.size() == 5);
   const std::map<std::string, std::string> cols = {
       {"tiny", "64"}, {"small", "512"}, {"medium", "2048"}, {"large", "16384"}, {"huge", "131072"}};
   const std::map<std::string, std::string> types = {

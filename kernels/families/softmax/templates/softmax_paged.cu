@@ -48,7 +48,7 @@
       "cut": "cols % chunk != 0",
       "per_element": "(FAST_EXP ? 11 : 25) + (elem.x == 2 ? 4 : 0)",
       "instructions": "2 * ROLE / 32 * (each * (chunk * per_element / 2 + 12 + cut * 4 * chunk) + 60)",
-      "turns": "TURNS > 0 ? TURNS : cdiv(rows * CLUSTER, model.resident * dev.sms)",
+      "turns": "TURNS > 0 ? TURNS : cdiv(rows, min(rows, max(model.resident * dev.sms / CLUSTER, 1)))",
       "whole": "rows * cols * elem.x",
       "reread": "rows * again * CLUSTER * PAGE"
     },
