@@ -27,7 +27,7 @@ def parse(template):
 
 
 LEVELS = [["||"], ["&&"], ["==", "!="], ["<=", ">=", "<", ">"], ["+", "-"], ["*", "/", "%"]]
-FUNCTIONS = {"min": min, "max": max, "cdiv": lambda a, b: -(-a // b), "up": lambda a, b: -(-a // b) * b}
+FUNCTIONS = {"min": min, "max": max, "cdiv": lambda a, b: -(-a // b) if b else 0, "up": lambda a, b: -(-a // b) * b}
 
 
 class Expression:

@@ -64,6 +64,7 @@
     "latency": "256 * 900",
     "ahead": "max(slots - pages + again, 1)",
     "chain": "256 * (80 + ((slots - pages + again) * PAGE >= 16384 ? 300 : 2500) / pages)",
+    "ends": "256 * cdiv(cdiv(rows, turns) * CLUSTER, dev.sms) * (min(pages, slots) * PAGE / 32 + 3000) / model.resident",
     "start": "256 * (2000 + (CLUSTER > 1 ? 1000 : 0))",
     "l2": "2 * whole + reread",
     "dram": "2 * whole + (model.resident * dev.sms / CLUSTER * cols * elem.x > dev.l2 / 2 ? reread : 0)",
