@@ -20,6 +20,7 @@
     "chunk": "16 / elem.x",
     "each": "PAGE / 16 / ROLE",
     "needed": "16 * (233472 / (MIN_BLOCKS * PAGE)) + CLUSTER * ROLE / 2 + 256",
+    "places": "CLUSTER > 2 ? dev.sms / 16 * 16 : dev.sms",
     "slots": "((dev.shared + 1024) / MIN_BLOCKS - 1024 - needed) / PAGE"
   },
   "restrict": [
@@ -36,7 +37,7 @@
       "pages": "cdiv(slice * 16, PAGE)",
       "spare": "min(max(32768 / PAGE, 1), slots / 2)",
       "again": "pages <= slots ? 0 : pages - slots + spare",
-      "clusters": "TURNS > 0 ? cdiv(rows, TURNS) : min(rows, max(resident.main / CLUSTER, 1))"
+      "clusters": "TURNS > 0 ? cdiv(rows, TURNS) : min(rows, max(resident.main / dev.sms * places / CLUSTER, 1))"
     },
     "launches": [
       {"name": "main", "entry": "softmax_paged", "grid": ["clusters * CLUSTER"], "block": ["2 * ROLE + 32"], "cluster": ["CLUSTER"],
@@ -48,7 +49,7 @@
       "cut": "cols % chunk != 0",
       "per_element": "(FAST_EXP ? 11 : 25) + (elem.x == 2 ? 4 : 0)",
       "instructions": "2 * ROLE / 32 * (each * (chunk * per_element / 2 + 12 + cut * 4 * chunk) + 60)",
-      "turns": "TURNS > 0 ? TURNS : cdiv(rows, min(rows, max(model.resident * dev.sms / CLUSTER, 1)))",
+      "turns": "TURNS > 0 ? TURNS : cdiv(rows, min(rows, max(model.resident * places / CLUSTER, 1)))",
       "whole": "rows * cols * elem.x",
       "reread": "rows * again * CLUSTER * PAGE"
     },
@@ -75,7 +76,8 @@
 // A cluster takes a row, each of its blocks a slice of neighbouring chunks, which passes through
 // shared memory in pages. One warp asks the copy engine for pages, ROLE threads add up exponentials
 // as pages land, and as many store results once the cluster's shares have met. A page that was
-// stored is filled with what comes next, so that rows are brought while earlier ones leave.
+// stored is filled with what comes next, so that rows are brought while earlier ones leave. With
+// TURNS 0 there are as many clusters as find places where SMs come in groups of 16 or a few more.
 constexpr int VECTOR = 16 / static_cast<int>(sizeof(T_x));
 #include "cupilot/vector.cuh"
 #include "cupilot/async_copy.cuh"
