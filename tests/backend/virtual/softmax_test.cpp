@@ -37,9 +37,11 @@ std::vector<Use> by_cluster(std::int64_t cluster, std::int64_t threads,
 }
 
 std::vector<Use> by_pages(std::int64_t cluster, std::int64_t bytes, std::int64_t threads,
-                          const std::vector<Use>& more) {
-  return with({use("paged_rows",
-                   {{"page_cluster", cluster}, {"page_bytes", bytes}, {"role_threads", threads}})},
+                          std::int64_t batch, const std::vector<Use>& more) {
+  return with({use("paged_rows", {{"page_cluster", cluster},
+                                  {"page_bytes", bytes},
+                                  {"role_threads", threads},
+                                  {"batch_pages", batch}})},
               more);
 }
 
@@ -169,43 +171,50 @@ TEST_CASE("softmax by pages is accepted where rows stay in shared memory", "[tem
   };
   const auto row = GENERATE_COPY(values<Row>({
       // Most blocks of the cluster have no chunk.
-      {{"rows=5", "cols=1", "dtype=fp32"}, by_pages(8, 8192, 256, {})},
+      {{"rows=5", "cols=1", "dtype=fp32"}, by_pages(8, 8192, 256, 4, {})},
       // More rows than pages, whose barriers change parity; rows of an odd length start anywhere.
       {{"rows=60", "cols=1031", "dtype=fp32"},
-       by_pages(2, 4096, 128, {turns(64), use("fast_exponential"), use("cache_hint")})},
+       by_pages(2, 4096, 128, 8, {turns(64), use("fast_exponential"), use("cache_hint")})},
       {{"rows=300", "cols=40", "dtype=bf16", "log=1"},
-       by_pages(4, 2048, 128, {turns(0), blocks(3), use("evict_first_store")})},
+       by_pages(4, 2048, 128, 2, {turns(0), blocks(3), use("evict_first_store")})},
       // Each block has several pages, the last of them a part.
-      {{"rows=5", "cols=20003", "dtype=fp16"}, by_pages(2, 4096, 256, {turns(2), blocks(2)})},
+      {{"rows=5", "cols=20003", "dtype=fp16"}, by_pages(2, 8192, 256, 2, {turns(2)})},
   }));
   check_accepted(row.words, row.uses, "softmax_paged");
 }
 
-// Slices of twelve pages in a ring of six, and of 25 in one of 13: more than a round of the ring is
-// for storing warps alone. A search would take larger clusters, as there are few rows.
+// Slices of 28 pages in a ring of 14, and of 64 in one of 28: more than a round of the ring is for
+// storing warps alone. A search would take larger clusters, as there are few rows.
 TEST_CASE("softmax by pages is accepted where pages are read again", "[templates]") {
   struct Long {
     std::vector<std::string> words;
     Values values;
   };
   const auto row = GENERATE(values<Long>({
-      {{"rows=5", "cols=23003", "dtype=fp32"},
+      {{"rows=3", "cols=56003", "dtype=fp32"},
        {{"CLUSTER", 1},
         {"PAGE", 8192},
         {"ROLE", 128},
+        {"BATCH", 2},
         {"TURNS", 4},
-        {"MIN_BLOCKS", 4},
+        {"MIN_BLOCKS", 2},
         {"FAST_EXP", 1},
         {"LOAD_HINT", 1}}},
-      {{"rows=5", "cols=101003", "dtype=bf16"},
-       {{"CLUSTER", 2}, {"PAGE", 4096}, {"ROLE", 128}, {"TURNS", 4}, {"MIN_BLOCKS", 4}}},
-      {{"rows=3", "cols=62021", "dtype=fp32", "log=1"},
-       {{"CLUSTER", 2},
+      {{"rows=3", "cols=130003", "dtype=bf16", "log=1"},
+       {{"CLUSTER", 1},
         {"PAGE", 4096},
-        {"ROLE", 256},
+        {"ROLE", 128},
+        {"BATCH", 4},
         {"TURNS", 2},
         {"MIN_BLOCKS", 2},
         {"STORE_HINT", 1}}},
+      {{"rows=3", "cols=62021", "dtype=fp32"},
+       {{"CLUSTER", 2},
+        {"PAGE", 4096},
+        {"ROLE", 256},
+        {"BATCH", 1},
+        {"TURNS", 2},
+        {"MIN_BLOCKS", 2}}},
   }));
   check_accepted(softmax(row.words), "softmax_paged", row.values);
 }

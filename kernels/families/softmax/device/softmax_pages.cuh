@@ -34,6 +34,11 @@ __device__ __forceinline__ void wait_for_posts(unsigned barrier, unsigned parity
       : "memory");
 }
 
+__device__ __forceinline__ void arrive_for(unsigned barrier, int arrivals) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(arrivals)
+               : "memory");
+}
+
 // Shares of all summing warps of the cluster in the shared memory of each block: two halves, which
 // rows take in turn. All storing warps of the cluster free a half before anyone sends to it again.
 struct Exchange {
@@ -48,21 +53,17 @@ struct Exchange {
   }
   __device__ __forceinline__ void prepare() const {
     for (int which = 0; which < 2; ++which) {
-      init_barrier(filled + which * 8, 1 + ROLE_WARPS);
+      init_barrier(filled + which * 8, 1);
       init_barrier(freed + which * 8, SHARES);
       expect(which);
     }
   }
-  // A summing warp; `warp` counts those of the cluster. A post orders nothing that was read before,
-  // so the warp arrives too, for those who let copies go over the pages that it has read.
+  // A summing warp; `warp` counts those of the cluster.
   __device__ __forceinline__ void send(const Share& own, int warp, int lane) {
     wait_barrier(freed + half * 8, parity ^ 1);
     const int place = (half * SHARES + warp) * static_cast<int>(sizeof(Share));
     if (lane < CLUSTER)
       post_share(in_block(box + place, lane), own, in_block(filled + half * 8, lane));
-    fence_for_copies();
-    __syncwarp();
-    if (lane == 0) arrive(filled + half * 8);
     advance();
   }
   // A storing warp; one of the block's is the first.
@@ -136,10 +137,10 @@ struct PageRing {
     held.load(row, begin + thread, min(end, row.chunks()),
               [&](int i) { return load_vector<unsigned, WORDS>(mine[i * ROLE].at); });
   }
-  // The warp has read its chunks.
-  __device__ __forceinline__ void release(int lane) const {
+  // The warp has read its chunks, for `roles` roles: both look at a page that stays, else one.
+  __device__ __forceinline__ void release(int lane, int roles) const {
     fence_for_copies();
     __syncwarp();
-    if (lane == 0) arrive(empty + slot * 8);
+    if (lane == 0) arrive_for(empty + slot * 8, roles);
   }
 };

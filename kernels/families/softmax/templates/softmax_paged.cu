@@ -10,8 +10,9 @@
     "CLUSTER": {"name": "page_cluster", "technique": "paged_rows", "domain": [1, 2, 4, 8], "plain": 8},
     "PAGE": {"name": "page_bytes", "technique": "paged_rows", "domain": [2048, 4096, 8192, 16384], "plain": 8192},
     "ROLE": {"name": "role_threads", "technique": "paged_rows", "domain": [128, 256], "plain": 256},
+    "BATCH": {"name": "batch_pages", "technique": "paged_rows", "domain": [1, 2, 4, 8], "plain": 4},
     "TURNS": {"name": "turns", "technique": "row_turns", "domain": [0, 1, 2, 4, 8, 16, 32, 64], "plain": 1},
-    "MIN_BLOCKS": {"name": "min_blocks", "technique": "launch_bounds", "domain": [1, 2, 3, 4], "plain": 1},
+    "MIN_BLOCKS": {"name": "min_blocks", "technique": "launch_bounds", "domain": [1, 2, 3], "plain": 1},
     "FAST_EXP": {"name": "fast_exponential", "technique": "fast_exponential", "domain": [0, 1], "plain": 0},
     "LOAD_HINT": {"name": "cache_hint", "technique": "cache_hint", "domain": [0, 1], "plain": 0},
     "STORE_HINT": {"name": "evict_first_store", "technique": "evict_first_store", "domain": [0, 1], "plain": 0}
@@ -19,6 +20,7 @@
   "let": {
     "chunk": "16 / elem.x",
     "each": "PAGE / 16 / ROLE",
+    "held": "each * max(4 * BATCH, chunk)",
     "needed": "16 * (233472 / (MIN_BLOCKS * PAGE)) + CLUSTER * ROLE / 2 + 256",
     "places": "CLUSTER > 2 ? dev.sms / 16 * 16 : dev.sms",
     "slots": "((dev.shared + 1024) / MIN_BLOCKS - 1024 - needed) / PAGE"
@@ -27,10 +29,11 @@
     "dev.cc >= 90",
     "PAGE >= 16 * ROLE",
     "MIN_BLOCKS * (2 * ROLE + 32) <= 2048",
-    "(each * chunk + 40) * MIN_BLOCKS * (2 * ROLE + 32) <= dev.registers",
+    "held <= 128",
+    "(held + 44) * MIN_BLOCKS * up(2 * ROLE + 32, 128) <= dev.registers",
     "slots >= 4"
   ],
-  "registers": "min(each * chunk * 5 / 4 + 48, 65536 / ((2 * ROLE + 32) * MIN_BLOCKS))",
+  "registers": "min(held * 9 / 8 + 44, 65536 / (up(2 * ROLE + 32, 128) * MIN_BLOCKS))",
   "plan": {
     "let": {
       "slice": "up(cdiv(cdiv(cols, chunk) + (cols % chunk != 0), CLUSTER), 8)",
@@ -50,12 +53,13 @@
       "per_element": "(FAST_EXP ? 11 : 25) + (elem.x == 2 ? 4 : 0)",
       "instructions": "2 * ROLE / 32 * (each * (chunk * per_element / 2 + 12 + cut * 4 * chunk) + 60)",
       "turns": "TURNS > 0 ? TURNS : cdiv(rows, min(rows, max(model.resident * places / CLUSTER, 1)))",
+      "spares": "slots - pages + (again > 0 ? again : BATCH)",
       "whole": "rows * cols * elem.x",
       "reread": "rows * again * CLUSTER * PAGE"
     },
     "blocks": "cdiv(rows, turns) * CLUSTER",
     "threads": "2 * ROLE + 32",
-    "registers": "min(each * chunk * 5 / 4 + 48, 65536 / ((2 * ROLE + 32) * MIN_BLOCKS))",
+    "registers": "min(held * 9 / 8 + 44, 65536 / (up(2 * ROLE + 32, 128) * MIN_BLOCKS))",
     "shared_bytes": "slots * PAGE + needed",
     "rounds": "256 * turns * (pages + again)",
     "issue": "256 * instructions / 4",
@@ -63,8 +67,8 @@
     "shared": "256 * PAGE * 3 / 128",
     "fill": "256 * PAGE / 64",
     "latency": "256 * 900",
-    "ahead": "max(slots - pages + again, 1)",
-    "chain": "256 * (80 + ((slots - pages + again) * PAGE >= 16384 ? 300 : 2500) / pages)",
+    "ahead": "max(spares, 1)",
+    "chain": "256 * (80 + (spares * PAGE >= 49152 ? 300 : spares * PAGE >= 16384 ? 1000 : 2500) / pages)",
     "ends": "256 * cdiv(cdiv(rows, turns) * CLUSTER, dev.sms) * (min(pages, slots) * PAGE / 32 + 3000) / model.resident",
     "start": "256 * (2000 + (CLUSTER > 1 ? 1000 : 0))",
     "l2": "2 * whole + reread",
@@ -138,7 +142,7 @@ __device__ __forceinline__ void add_up(const Rows& rows, const Slice& slice, Pag
       ring.wait_full();
       Held<EACH, ROLE> held;
       ring.read(held, row, slice.begin(page), slice.end(page), thread);
-      if (page < slice.again) ring.release(lane);
+      ring.release(lane, page < slice.again ? 2 : 1);
       const float largest = fmaxf(own.largest, held.largest());
       own.sum *= exponential(own.largest - base_of(largest));
       own.sum += held.exponentials(base_of(largest));
@@ -153,23 +157,35 @@ __device__ __forceinline__ void add_up(const Rows& rows, const Slice& slice, Pag
   });
 }
 
-// ROLE threads: store the results.
+// ROLE threads: store the results. BATCH pages leave shared memory before the first of them is
+// stored. The first ones of a row do so before its shares have met, unless pages are read again:
+// then what a slot waits for is known only when all summing warps have passed.
 __device__ __forceinline__ void finish(const Rows& rows, const Slice& slice, PageRing ring,
                                        Exchange exchange, unsigned landed, int thread) {
   const int lane = thread % 32;
   rows.each([&](const Row& row) {
-    const Ending ending(exchange.receive(thread < 32, lane));
+    Ending ending(empty_share());
+    if (slice.again > 0) ending = Ending(exchange.receive(thread < 32, lane));
     ring.skip(slice.again);
 #pragma unroll 1
-    for (int fill = slice.again; fill < slice.fills(); ++fill) {
-      const int page = slice.page(fill);
-      ring.wait_full();
-      if (fill + 1 == slice.fills() && lane == 0) arrive(landed);
-      Held<EACH, ROLE> held;
-      ring.read(held, row, slice.begin(page), slice.end(page), thread);
-      ring.release(lane);
-      held.finish(row, ending);
-      ring.skip(1);
+    for (int from = slice.again; from < slice.fills(); from += BATCH) {
+      Held<EACH, ROLE> held[BATCH];
+#pragma unroll
+      for (int i = 0; i < BATCH; ++i) {
+        const int fill = from + i;
+        if (fill >= slice.fills()) break;
+        const int page = slice.page(fill);
+        ring.wait_full();
+        if (fill + 1 == slice.fills() && lane == 0) arrive(landed);
+        ring.read(held[i], row, slice.begin(page), slice.end(page), thread);
+        ring.release(lane, fill < slice.pages ? 1 : 2);
+        ring.skip(1);
+      }
+      if (from == 0) ending = Ending(exchange.receive(thread < 32, lane));
+#pragma unroll
+      for (int i = 0; i < BATCH; ++i) {
+        if (from + i < slice.fills()) held[i].finish(row, ending);
+      }
     }
   });
 }
@@ -193,7 +209,7 @@ extern "C" __global__ void __launch_bounds__(2 * ROLE + 32, MIN_BLOCKS)
     init_barrier(landed, ROLE_WARPS);
     for (int s = 0; s < slots; ++s) {
       init_barrier(ring.full + s * 8, 1);
-      init_barrier(ring.empty + s * 8, ROLE_WARPS);
+      init_barrier(ring.empty + s * 8, 2 * ROLE_WARPS);
     }
     exchange.prepare();
     publish_barriers();
