@@ -102,6 +102,11 @@ struct Slice {
   __device__ __forceinline__ int page(int fill) const { return fill < pages ? fill : fill - pages; }
 };
 
+// A chunk of the page is some lane's of this warp.
+__device__ __forceinline__ bool holds_any(const Held<EACH, ROLE>& held) {
+  return held.start - static_cast<int>(threadIdx.x) % 32 < held.end;
+}
+
 // One role's place in the ring.
 struct PageRing {
   unsigned base, full, empty;  // the first page, the first barrier of each kind
@@ -133,8 +138,11 @@ struct PageRing {
   // This thread's chunks of a page.
   __device__ __forceinline__ void read(Held<EACH, ROLE>& held, const Row& row, int begin, int end,
                                        int thread) const {
+    held.start = begin + thread;
+    held.end = min(end, row.chunks());
+    if (!holds_any(held)) return;
     const Chunk* mine = chunks + slot * PAGE_CHUNKS + thread;
-    held.load(row, begin + thread, min(end, row.chunks()),
+    held.load(row, held.start, held.end,
               [&](int i) { return load_vector<unsigned, WORDS>(mine[i * ROLE].at); });
   }
   // The warp has read its chunks, for `roles` roles: both look at a page that stays, else one.

@@ -143,11 +143,12 @@ __device__ __forceinline__ void add_up(const Rows& rows, const Slice& slice, Pag
       Held<EACH, ROLE> held;
       ring.read(held, row, slice.begin(page), slice.end(page), thread);
       ring.release(lane, page < slice.again ? 2 : 1);
+      ring.skip(1);
+      if (!holds_any(held)) continue;
       const float largest = fmaxf(own.largest, held.largest());
       own.sum *= exponential(own.largest - base_of(largest));
       own.sum += held.exponentials(base_of(largest));
       own.largest = largest;
-      ring.skip(1);
     }
     ring.skip(slice.again);
     const float largest = largest_of<32>(own.largest);
@@ -184,7 +185,7 @@ __device__ __forceinline__ void finish(const Rows& rows, const Slice& slice, Pag
       if (from == 0) ending = Ending(exchange.receive(thread < 32, lane));
 #pragma unroll
       for (int i = 0; i < BATCH; ++i) {
-        if (from + i < slice.fills()) held[i].finish(row, ending);
+        if (from + i < slice.fills() && holds_any(held[i])) held[i].finish(row, ending);
       }
     }
   });
