@@ -1,0 +1,440 @@
+/* cupilot tunable 2
+{
+  "name": "window_stream",
+  "family": "windowed",
+  "anchor": "window",
+  "summary": "a convolution of single taps as a stream, for sm_90a: weights stay in registers while x comes by bulk copies and is read from DRAM once",
+  "provides": ["window_stream"],
+  "requires": ["window_stream"],
+  "when": ["class.tf32 || class.fp32_emulated || class.bf16x3 || class.bf16 || class.fp16"],
+  "parameters": {
+    "PLACES": {"name": "places", "technique": "window_stream", "domain": [32, 64, 128, 256, 512], "plain": 128},
+    "BLOCK_N": {"name": "tile_n", "technique": "window_stream", "domain": [8, 16, 32, 64, 128, 256], "plain": 128},
+    "CHANNELS": {"name": "channels", "technique": "window_stream", "domain": [8, 16, 32, 64, 96, 128, 192, 256], "plain": 64},
+    "WARP_M": {"name": "warp_m", "technique": "window_stream", "domain": [16, 32, 64], "plain": 32},
+    "WARP_N": {"name": "warp_n", "technique": "window_stream", "domain": [8, 16, 32, 64], "plain": 32},
+    "SIDES": {"name": "sides", "technique": "window_stream", "domain": [1, 2, 4], "plain": 2},
+    "STAGES": {"name": "ring", "technique": "window_stream", "domain": [2, 3, 4, 6, 8], "plain": 4},
+    "COPIERS": {"name": "copiers", "technique": "window_stream", "domain": [1, 2, 4], "plain": 1},
+    "LAY": {"name": "lay", "technique": "window_stream", "domain": [0, 1], "plain": 1},
+    "EVICT": {"name": "evict", "technique": "window_stream", "domain": [0, 1], "plain": 1},
+    "MIN_BLOCKS": {"name": "min_blocks", "technique": "launch_bounds", "domain": [1, 2, 3, 4], "plain": 1}
+  },
+  "let": {
+    "warps": "BLOCK_N / WARP_N * SIDES",
+    "threads": "32 * (warps + COPIERS)",
+    "stage_bytes": "CHANNELS * (PLACES + 8) * 4",
+    "laid_bytes": "LAY * min(WARP_N, 16) * (WARP_M + 4) * 4",
+    "shared_all": "STAGES * stage_bytes + warps * laid_bytes",
+    "sums": "WARP_M * WARP_N / 32",
+    "held": "WARP_N * CHANNELS / 32 * graph_planes + sums + WARP_M / 4 * graph_planes + 40"
+  },
+  "restrict": [
+    "dev.cc == 90",
+    "graph_taps * graph_outer_taps == 1",
+    "BLOCK_N % WARP_N == 0",
+    "PLACES % (WARP_M * SIDES) == 0",
+    "LAY == 0 || WARP_M >= 32",
+    "warps >= 2 && threads <= 1024",
+    "held <= 255",
+    "held * up(threads, 128) * MIN_BLOCKS <= dev.registers",
+    "(shared_all + 2048) * MIN_BLOCKS <= dev.shared"
+  ],
+  "registers": "held",
+  "plan": {
+    "require": ["graph_largest <= 2147483648", "graph_phases == 1", "graph_k <= CHANNELS"],
+    "let": {
+      "own": "cdiv(graph_n, BLOCK_N) * graph_batch",
+      "tiles": "graph_outer * cdiv(graph_down * graph_across, PLACES)"
+    },
+    "launches": [
+      {"name": "main", "entry": "window_stream", "grid": ["own * max(1, min(tiles, dev.sms * MIN_BLOCKS / own))"], "block": ["threads"], "shared": "shared_all + 128", "args": ["graph"]}
+    ]
+  },
+  "model": {
+    "let": {
+      "pieces": "PLACES / WARP_M * (BLOCK_N / WARP_N)",
+      "products": "WARP_M * WARP_N * CHANNELS / 1024 * (graph_planes == 2 ? 3 : 1)",
+      "reads": "WARP_M * CHANNELS / 32",
+      "near": "sums * (graph_operations / 2 + 4 + LAY) + (LAY ? WARP_M / 32 : WARP_M / 8) * 60",
+      "copied": "graph_down * graph_across % 4 == 0",
+      "rate": "dev.ops.tf32 > 0 ? dev.ops.tf32 : 1024"
+    },
+    "blocks": "tiles * own",
+    "threads": "threads",
+    "registers": "min(held, dev.registers / (up(threads, 128) * MIN_BLOCKS))",
+    "shared_bytes": "shared_all + 2048",
+    "math": "256 * pieces * products * 2048 * 8 / (rate * 5)",
+    "issue": "256 * (pieces * (products + reads * (LAY ? 5 : 8) / 4 * graph_planes + near + 20) + (copied ? 12 * CHANNELS / 32 : PLACES * CHANNELS / 4)) / 4",
+    "shared": "256 * (PLACES * CHANNELS / 32 + pieces * (reads + sums * (LAY ? 3 : 4)))",
+    "fill": "256 * PLACES * CHANNELS * 4 / 64",
+    "chain": "256 * (120 + PLACES / (WARP_M * SIDES) * (max(products * 4, CHANNELS / 8 * 40) + near + 60))",
+    "latency": "256 * 1500",
+    "ahead": "STAGES - 1",
+    "pace": "256 * (copied ? 100 + cdiv(CHANNELS, 32 * COPIERS) * 40 : PLACES * CHANNELS / (128 * COPIERS) * 120)",
+    "ends": "256 * (2500 + WARP_N * CHANNELS / 8)",
+    "start": "256 * 1500",
+    "l2": "graph_bytes + (cdiv(graph_n, BLOCK_N) - 1) * graph_batch * graph_m * graph_k * 4",
+    "dram": "graph_bytes",
+    "traits": {"tile": "256 * PLACES", "warp": "256 * sums", "stages": "256 * STAGES", "lay": "256 + 256 * LAY"}
+  }
+}
+*/
+// A block keeps the weights of BLOCK_N channels in the registers of its warps, each those of
+// WARP_N, and stays. Copying warps bring tiles of PLACES neighbouring places of all channels of x
+// to a ring in shared memory: by a bulk copy a channel where places are neighbours in memory, else
+// element by element. Every SIDES-th warp along the places multiplies WARP_M of them at once and
+// stores the results, laid out in shared memory before so that lanes have neighbouring places.
+#include "cupilot/barrier.cuh"
+#include "cupilot/mma.cuh"
+#include "cupilot/tma.cuh"
+#include "cupilot/vector.cuh"
+
+constexpr int PLANES = Graph::PLANES;
+constexpr int WARPS_N = BLOCK_N / WARP_N, WARPS = WARPS_N * SIDES;
+constexpr int THREADS = 32 * (WARPS + COPIERS);
+constexpr int PARTS_M = WARP_M / 16, PARTS_N = WARP_N / 8, STEPS = CHANNELS / 8;
+// Lanes of a load meet no bank twice: those of four channels lie eight words apart.
+constexpr int PITCH = PLACES + 8, STAGE = CHANNELS * PITCH;
+constexpr int TURN = WARP_N < 16 ? WARP_N : 16, LAID = WARP_M + 4;
+
+template <class... Any>
+using Void = void;
+template <class T>
+constexpr bool is_float_pointer = false;
+template <>
+constexpr bool is_float_pointer<const float*> = true;
+// True where the left factor is an element of a tensor of floats.
+template <class Left, class = void>
+constexpr bool is_direct = false;
+template <class Left>
+constexpr bool is_direct<Left, Void<decltype(Left::from)>> = is_float_pointer<decltype(Left::from)>;
+
+// Copies `bytes`, a multiple of 16, counted on `barrier` as they land.
+__device__ __forceinline__ void copy_bytes(unsigned to, const void* from, int bytes,
+                                           unsigned barrier, unsigned long long policy) {
+  if constexpr (EVICT != 0) {
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], "
+        "[%1], %2, [%3], %4;" ::"r"(to),
+        "l"(from), "r"(bytes), "r"(barrier), "l"(policy)
+        : "memory");
+  } else {
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+            "r"(to),
+        "l"(from), "r"(bytes), "r"(barrier)
+        : "memory");
+  }
+}
+
+// Splits a value into what the tensor core keeps and the rest. It cuts off bits; three eighths of
+// the last one that it keeps are added before, up to three quarters by the value's size.
+__device__ __forceinline__ unsigned plane_of(float& value) {
+  const unsigned out = __float_as_uint(value * (1.0f + 0x3p-13f));
+  if constexpr (PLANES > 1) value -= __uint_as_float(out & 0xffffe000u);
+  return out;
+}
+
+// The ring's place and parity.
+struct Turn {
+  int at = 0;
+  unsigned parity = 0;
+  __device__ __forceinline__ void next() {
+    at = at + 1 == STAGES ? 0 : at + 1;
+    if (at == 0) parity ^= 1;
+  }
+};
+
+struct Ring {
+  float* memory;
+  unsigned full, empty;  // barriers
+};
+
+// A block's work: its batch and channels, and tiles that lie `apart`.
+struct Work {
+  Graph::Batch batch;
+  int channel;             // the first
+  int count, outer, tile;  // places of an image, images, the first tile
+  int across, tiles, apart;
+
+  __device__ __forceinline__ explicit Work(const Graph& graph) {
+    const int batches = graph.batches(), over = (graph.n_count() + BLOCK_N - 1) / BLOCK_N;
+    const int block = static_cast<int>(blockIdx.x), own = over * batches, number = block % own;
+    batch = graph.batch_place(number % batches);
+    channel = number / batches * BLOCK_N;
+    count = graph.window_rows() * graph.window_columns();
+    across = (count + PLACES - 1) / PLACES;
+    tiles = graph.window_outer() * across;
+    tile = block / own;
+    apart = static_cast<int>(gridDim.x) / own;
+  }
+  __device__ __forceinline__ int image(int of_tile) const { return of_tile / across; }
+  __device__ __forceinline__ int first(int of_tile) const { return of_tile % across * PLACES; }
+  __device__ __forceinline__ int valid(int first_place) const {
+    return min(PLACES, count - first_place);
+  }
+};
+
+// Orders copies of a tile where its places are neighbours in memory; false: they are not.
+template <class G>
+__device__ __forceinline__ bool copy_tile(const G& graph, const Work& work, int image, int first,
+                                          unsigned to, unsigned full, int copier,
+                                          unsigned long long policy) {
+  if constexpr (is_direct<typename G::Left>) {
+    const typename G::Left begin = graph.left_place(work.batch, image * work.count);
+    const typename G::Left end = graph.left_place(work.batch, (image + 1) * work.count - 1);
+    const typename G::Term term = graph.term_place(work.batch, 0);
+    const typename G::Term next = graph.term_place(work.batch, work.batch.terms > 1 ? 1 : 0);
+    if (work.count % 4 != 0 || end.from - begin.from != work.count - 1 ||
+        (term.taps & (begin.outside | end.outside)) != 0 || (next.left - term.left) % 4 != 0 ||
+        reinterpret_cast<unsigned long long>(begin.from + term.left) % 16 != 0)
+      return false;
+    const int bytes = work.valid(first) * 4, lane = static_cast<int>(threadIdx.x) % 32;
+    int channels = 0;
+    for (int channel = copier * 32; channel < work.batch.terms; channel += COPIERS * 32)
+      channels += min(32, work.batch.terms - channel);
+    if (lane == 0) arrive_expecting(full, channels * bytes);
+    __syncwarp();
+#pragma unroll 1
+    for (int channel = copier * 32 + lane; channel < work.batch.terms; channel += COPIERS * 32)
+      copy_bytes(to + channel * (PITCH * 4),
+                 begin.from + graph.term_place(work.batch, channel).left + first, bytes, full,
+                 policy);
+    return true;
+  }
+  return false;
+}
+
+// Fills a tile element by element.
+__device__ __forceinline__ void fill_tile(const Graph& graph, const Work& work, int image,
+                                          int first, float* to, int copier) {
+  const Graph::Slice slice = graph.window_slice(work.batch, image, 0);
+  const int quads = (work.batch.terms + 3) / 4, valid = work.valid(first);
+  const int columns = graph.window_columns(), lane = static_cast<int>(threadIdx.x) % 32;
+#pragma unroll 1
+  for (int item = copier * 32 + lane; item < quads * PLACES; item += COPIERS * 32) {
+    const int place = item % PLACES, quad = item / PLACES, at = first + place;
+    if (place >= valid) continue;
+    float values[4];
+    graph.window_values(work.batch, slice, quad * 4, graph.window_row(work.batch, at / columns, 0),
+                        graph.window_column(work.batch, at % columns, 0), values);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) to[(quad * 4 + i) * PITCH + place] = values[i];
+  }
+}
+
+__device__ __forceinline__ void bring(const Graph& graph, const Work& work, const Ring& ring,
+                                      int copier) {
+  unsigned long long policy = 0;
+  if constexpr (EVICT != 0)
+    asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  const unsigned memory = static_cast<unsigned>(__cvta_generic_to_shared(ring.memory));
+  Turn turn;
+#pragma unroll 1
+  for (int tile = work.tile; tile < work.tiles; tile += work.apart, turn.next()) {
+    const int image = work.image(tile), first = work.first(tile);
+    const unsigned full = ring.full + turn.at * 8;
+    wait_barrier(ring.empty + turn.at * 8, turn.parity ^ 1);
+    if (copy_tile(graph, work, image, first, memory + turn.at * (STAGE * 4), full, copier, policy))
+      continue;
+    fill_tile(graph, work, image, first, ring.memory + turn.at * STAGE, copier);
+    fence_for_copies();
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) arrive(full);
+  }
+}
+
+// Weights of WARP_N channels as the tensor core takes them: lane (g, t) has channel g of each eight
+// and terms t and t + 4 of each step.
+struct Weights {
+  unsigned at[PLANES][STEPS][PARTS_N][2];
+
+  __device__ __forceinline__ Weights(const Graph& graph, const Work& work, int channel) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+#pragma unroll
+    for (int part = 0; part < PARTS_N; ++part) {
+      const Graph::Right right = graph.right_place(work.batch, channel + part * 8 + lane / 4);
+#pragma unroll
+      for (int i = 0; i < 2 * STEPS; ++i) {
+        float value = graph.right_factor(right, graph.term_place(work.batch, i * 4 + lane % 4));
+#pragma unroll
+        for (int plane = 0; plane < PLANES; ++plane)
+          at[plane][i / 2][part][i % 2] = plane_of(value);
+      }
+    }
+  }
+};
+
+// A warp's sums of WARP_M places by WARP_N channels. Of each 32 places that are laid out lane
+// (g, t) multiplies 4g to 4g + 3, as rows g and g + 8 of two parts; else rows are places.
+struct Sums {
+  float at[PARTS_M][PARTS_N][4];
+
+  __device__ __forceinline__ Sums() {
+#pragma unroll
+    for (int i = 0; i < PARTS_M; ++i) {
+#pragma unroll
+      for (int j = 0; j < PARTS_N; ++j) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) at[i][j][e] = 0.0f;
+      }
+    }
+  }
+  // Elements of one step: of each part rows g and g + 8 of term t, then of term t + 4.
+  static __device__ __forceinline__ void load(const float* from, float (&to)[PARTS_M][4]) {
+    const int lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const float* const row = from + (half * 4 + lane % 4) * PITCH;
+#pragma unroll
+      for (int i = 0; i < PARTS_M; ++i) {
+        if constexpr (LAY != 0) {
+          if (i % 2 != 0) continue;
+          const auto four = load_vector<float, 4>(row + i * 16 + g * 4);
+#pragma unroll
+          for (int e = 0; e < 4; ++e) to[i + e / 2][half * 2 + e % 2] = four.at[e];
+        } else {
+          to[i][half * 2] = row[i * 16 + g];
+          to[i][half * 2 + 1] = row[i * 16 + g + 8];
+        }
+      }
+    }
+  }
+  __device__ __forceinline__ void add(const float* from, const Weights& weights) {
+#pragma unroll
+    for (int step = 0; step < STEPS; ++step) {
+      float values[PARTS_M][4];
+      unsigned left[PLANES][PARTS_M][4];
+      load(from + step * 8 * PITCH, values);
+#pragma unroll
+      for (int plane = 0; plane < PLANES; ++plane) {
+#pragma unroll
+        for (int i = 0; i < 4 * PARTS_M; ++i)
+          left[plane][i / 4][i % 4] = plane_of(values[i / 4][i % 4]);
+      }
+#pragma unroll
+      for (int product = PLANES > 1 ? 0 : 2; product < 3; ++product) {
+        const int of_a = product == 0, of_b = product == 1;
+#pragma unroll
+        for (int i = 0; i < PARTS_M; ++i) {
+#pragma unroll
+          for (int j = 0; j < PARTS_N; ++j)
+            multiply_add<float>(at[i][j], left[of_a][i], weights.at[of_b][step][j]);
+        }
+      }
+    }
+  }
+  // Stores results of `valid` places, the first of which has this number.
+  __device__ __forceinline__ void store(const Graph& graph, const Work& work, int number, int valid,
+                                        int channel) const {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+#pragma unroll
+    for (int i = 0; i < 2 * PARTS_M; ++i) {
+      const int place = i * 8 + lane / 4;
+      if (place >= valid) continue;
+      const Graph::Left left = graph.left_place(work.batch, number + place);
+#pragma unroll
+      for (int j = 0; j < 2 * PARTS_N; ++j) {
+        const Graph::Right right =
+            graph.right_place(work.batch, channel + j / 2 * 8 + lane % 4 * 2 + j % 2);
+        if (right.present) graph.store(left, right, at[i / 2][j / 2][i % 2 * 2 + j % 2]);
+      }
+    }
+  }
+  // The same by way of shared memory, TURN channels at once: lanes store neighbouring places.
+  __device__ __forceinline__ void store_laid(const Graph& graph, const Work& work, float* laid,
+                                             int number, int valid, int channel) const {
+    const int lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4;
+    Graph::Left left[(WARP_M + 31) / 32];
+#pragma unroll
+    for (int i = 0; i < WARP_M / 32; ++i)
+      left[i] = graph.left_place(work.batch, number + i * 32 + lane);
+#pragma unroll
+    for (int first = 0; first < WARP_N; first += TURN) {
+#pragma unroll
+      for (int j = 0; j < TURN / 4; ++j) {
+        const int part = first / 8 + j / 2, e = j % 2;
+#pragma unroll
+        for (int i = 0; i + 1 < PARTS_M; i += 2) {
+          Vector<float, 4> four;
+#pragma unroll
+          for (int f = 0; f < 4; ++f) four.at[f] = at[i + f / 2][part][f % 2 * 2 + e];
+          store_vector<float, 4>(laid + (j / 2 * 8 + t * 2 + e) * LAID + i * 16 + g * 4, four);
+        }
+      }
+      __syncwarp();
+#pragma unroll
+      for (int j = 0; j < TURN; ++j) {
+        const Graph::Right right = graph.right_place(work.batch, channel + first + j);
+#pragma unroll
+        for (int i = 0; i < WARP_M / 32; ++i) {
+          if (right.present && i * 32 + lane < valid)
+            graph.store(left[i], right, laid[j * LAID + i * 32 + lane]);
+        }
+      }
+      __syncwarp();
+    }
+  }
+};
+
+__device__ __forceinline__ void consume(const Graph& graph, const Work& work, const Ring& ring,
+                                        float* laid) {
+  const int warp = static_cast<int>(threadIdx.x) / 32, side = warp / WARPS_N;
+  const int channel = work.channel + warp % WARPS_N * WARP_N;
+  const Weights weights(graph, work, channel);
+  Turn turn;
+#pragma unroll 1
+  for (int tile = work.tile; tile < work.tiles; tile += work.apart, turn.next()) {
+    const int image = work.image(tile), first = work.first(tile), valid = work.valid(first);
+    const float* const stage = ring.memory + turn.at * STAGE;
+    wait_barrier(ring.full + turn.at * 8, turn.parity);
+#pragma unroll 1
+    for (int place = side * WARP_M; place < PLACES; place += SIDES * WARP_M) {
+      Sums sums;
+      sums.add(stage + place, weights);
+      if (place + SIDES * WARP_M >= PLACES) {
+        fence_for_copies();
+        __syncwarp();
+        if (threadIdx.x % 32 == 0) arrive(ring.empty + turn.at * 8);
+      }
+      if constexpr (LAY != 0) {
+        sums.store_laid(graph, work, laid, image * work.count + first + place, valid - place,
+                        channel);
+      } else {
+        sums.store(graph, work, image * work.count + first + place, valid - place, channel);
+      }
+    }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) window_stream(GRAPH_PARAMETERS) {
+  extern __shared__ __align__(128) unsigned char memory[];
+  __shared__ Barrier barriers[2 * STAGES];
+  const Graph graph{GRAPH_ARGUMENTS};
+  const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(barriers));
+  const Ring ring = {reinterpret_cast<float*>(memory), at, at + 8 * STAGES};
+  const int thread = static_cast<int>(threadIdx.x);
+  if (thread == 0) {
+#pragma unroll
+    for (int i = 0; i < STAGES; ++i) {
+      init_barrier(ring.full + i * 8, COPIERS);
+      init_barrier(ring.empty + i * 8, WARPS);
+    }
+    publish_barriers();
+  }
+  const Work work(graph);
+  // What no copy reaches is multiplied too.
+  if (work.batch.terms < CHANNELS || work.count % PLACES != 0) {
+#pragma unroll 1
+    for (int i = thread; i < STAGES * STAGE; i += THREADS) ring.memory[i] = 0.0f;
+    fence_for_copies();
+  }
+  __syncthreads();
+  const int warp = thread / 32;
+  if (warp < WARPS) {
+    consume(graph, work, ring, ring.memory + STAGES * STAGE + warp * (TURN * LAID));
+  } else {
+    bring(graph, work, ring, warp - WARPS);
+  }
+}
