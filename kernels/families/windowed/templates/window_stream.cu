@@ -301,17 +301,20 @@ struct Sums {
       }
     }
   }
-  __device__ __forceinline__ void add(const float* from, const Weights& weights) {
+  // Adds the products of `terms`; elements of the next step are under way.
+  __device__ __forceinline__ void add(const float* from, const Weights& weights, int terms) {
+    float values[2][PARTS_M][4];
+    load(from, values[0]);
 #pragma unroll
     for (int step = 0; step < STEPS; ++step) {
-      float values[PARTS_M][4];
+      if (step > 0 && step * 8 >= terms) break;
+      if (step + 1 < STEPS) load(from + (step + 1) * 8 * PITCH, values[(step + 1) % 2]);
       unsigned left[PLANES][PARTS_M][4];
-      load(from + step * 8 * PITCH, values);
 #pragma unroll
       for (int plane = 0; plane < PLANES; ++plane) {
 #pragma unroll
         for (int i = 0; i < 4 * PARTS_M; ++i)
-          left[plane][i / 4][i % 4] = plane_of(values[i / 4][i % 4]);
+          left[plane][i / 4][i % 4] = plane_of(values[step % 2][i / 4][i % 4]);
       }
 #pragma unroll
       for (int product = PLANES > 1 ? 0 : 2; product < 3; ++product) {
@@ -326,51 +329,68 @@ struct Sums {
     }
   }
   // Stores results of `valid` places, the first of which has this number.
+  template <bool WHOLE>
   __device__ __forceinline__ void store(const Graph& graph, const Work& work, int number, int valid,
                                         int channel) const {
     const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
     for (int i = 0; i < 2 * PARTS_M; ++i) {
       const int place = i * 8 + lane / 4;
-      if (place >= valid) continue;
+      if (!WHOLE && place >= valid) continue;
       const Graph::Left left = graph.left_place(work.batch, number + place);
 #pragma unroll
       for (int j = 0; j < 2 * PARTS_N; ++j) {
         const Graph::Right right =
             graph.right_place(work.batch, channel + j / 2 * 8 + lane % 4 * 2 + j % 2);
-        if (right.present) graph.store(left, right, at[i / 2][j / 2][i % 2 * 2 + j % 2]);
+        if (WHOLE || right.present) graph.store(left, right, at[i / 2][j / 2][i % 2 * 2 + j % 2]);
       }
     }
   }
-  // The same by way of shared memory, TURN channels at once: lanes store neighbouring places.
+  // Lays out results of TURN channels.
+  __device__ __forceinline__ void lay(float* to, int first) const {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+#pragma unroll
+    for (int j = 0; j < TURN / 4; ++j) {
+      const int part = first / 8 + j / 2, e = j % 2;
+#pragma unroll
+      for (int i = 0; i + 1 < PARTS_M; i += 2) {
+        Vector<float, 4> four;
+#pragma unroll
+        for (int f = 0; f < 4; ++f) four.at[f] = at[i + f / 2][part][f % 2 * 2 + e];
+        store_vector<float, 4>(to + (j / 2 * 8 + lane % 4 * 2 + e) * LAID + i * 16 + lane / 4 * 4,
+                               four);
+      }
+    }
+  }
+  // Stores results by way of shared memory, where lanes have neighbouring places.
   __device__ __forceinline__ void store_laid(const Graph& graph, const Work& work, float* laid,
-                                             int number, int valid, int channel) const {
-    const int lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4;
+                                             int number, int valid, int channel, bool whole) const {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const float* const own = laid + lane;
     Graph::Left left[(WARP_M + 31) / 32];
 #pragma unroll
     for (int i = 0; i < WARP_M / 32; ++i)
       left[i] = graph.left_place(work.batch, number + i * 32 + lane);
 #pragma unroll
     for (int first = 0; first < WARP_N; first += TURN) {
-#pragma unroll
-      for (int j = 0; j < TURN / 4; ++j) {
-        const int part = first / 8 + j / 2, e = j % 2;
-#pragma unroll
-        for (int i = 0; i + 1 < PARTS_M; i += 2) {
-          Vector<float, 4> four;
-#pragma unroll
-          for (int f = 0; f < 4; ++f) four.at[f] = at[i + f / 2][part][f % 2 * 2 + e];
-          store_vector<float, 4>(laid + (j / 2 * 8 + t * 2 + e) * LAID + i * 16 + g * 4, four);
-        }
-      }
+      lay(laid, first);
       __syncwarp();
+      if (whole) {
 #pragma unroll
-      for (int j = 0; j < TURN; ++j) {
-        const Graph::Right right = graph.right_place(work.batch, channel + first + j);
+        for (int j = 0; j < TURN; ++j) {
+          const Graph::Right right = graph.right_place(work.batch, channel + first + j);
 #pragma unroll
-        for (int i = 0; i < WARP_M / 32; ++i) {
-          if (right.present && i * 32 + lane < valid)
-            graph.store(left[i], right, laid[j * LAID + i * 32 + lane]);
+          for (int i = 0; i < WARP_M / 32; ++i) graph.store(left[i], right, own[j * LAID + i * 32]);
+        }
+      } else {
+#pragma unroll 1
+        for (int j = 0; j < TURN; ++j) {
+          const Graph::Right right = graph.right_place(work.batch, channel + first + j);
+#pragma unroll
+          for (int i = 0; i < WARP_M / 32; ++i) {
+            if (right.present && i * 32 + lane < valid)
+              graph.store(left[i], right, own[j * LAID + i * 32]);
+          }
         }
       }
       __syncwarp();
@@ -392,17 +412,20 @@ __device__ __forceinline__ void consume(const Graph& graph, const Work& work, co
 #pragma unroll 1
     for (int place = side * WARP_M; place < PLACES; place += SIDES * WARP_M) {
       Sums sums;
-      sums.add(stage + place, weights);
+      sums.add(stage + place, weights, work.batch.terms);
       if (place + SIDES * WARP_M >= PLACES) {
         fence_for_copies();
         __syncwarp();
         if (threadIdx.x % 32 == 0) arrive(ring.empty + turn.at * 8);
       }
+      const int number = image * work.count + first + place, rest = valid - place;
+      const bool whole = rest >= WARP_M && channel + WARP_N <= graph.n_count();
       if constexpr (LAY != 0) {
-        sums.store_laid(graph, work, laid, image * work.count + first + place, valid - place,
-                        channel);
+        sums.store_laid(graph, work, laid, number, rest, channel, whole);
+      } else if (whole) {
+        sums.template store<true>(graph, work, number, rest, channel);
       } else {
-        sums.store(graph, work, image * work.count + first + place, valid - place, channel);
+        sums.template store<false>(graph, work, number, rest, channel);
       }
     }
   }
