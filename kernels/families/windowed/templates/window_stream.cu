@@ -151,74 +151,93 @@ struct Ring {
   unsigned full, empty;  // barriers
 };
 
-// A block's work: its batch and channels, and tiles that lie `apart`.
+// True where the places of an image lie side by side, row after row.
+template <class G>
+__device__ __forceinline__ bool joins_rows(const G& graph, const typename G::Batch& batch,
+                                           int count) {
+  if constexpr (is_direct<typename G::Left>)
+    return graph.left_place(batch, count - 1).from - graph.left_place(batch, 0).from == count - 1;
+  return true;
+}
+
+// A block's work: its batch and channels, and tiles that lie `apart`. Tiles are parts of lines:
+// of images, or of their rows.
 struct Work {
   Graph::Batch batch;
-  int channel;             // the first
-  int count, outer, tile;  // places of an image, images, the first tile
-  int across, tiles, apart;
+  int channel;  // the first
+  int rows, columns, line;
+  int tile, across, tiles, apart;
 
   __device__ __forceinline__ explicit Work(const Graph& graph) {
     const int batches = graph.batches(), over = (graph.n_count() + BLOCK_N - 1) / BLOCK_N;
     const int block = static_cast<int>(blockIdx.x), own = over * batches, number = block % own;
     batch = graph.batch_place(number % batches);
     channel = number / batches * BLOCK_N;
-    count = graph.window_rows() * graph.window_columns();
-    across = (count + PLACES - 1) / PLACES;
-    tiles = graph.window_outer() * across;
+    rows = graph.window_rows();
+    columns = graph.window_columns();
+    line = joins_rows(graph, batch, rows * columns) ? rows * columns : columns;
+    across = (line + PLACES - 1) / PLACES;
+    tiles = graph.window_outer() * (rows * columns / line) * across;
     tile = block / own;
     apart = static_cast<int>(gridDim.x) / own;
   }
-  __device__ __forceinline__ int image(int of_tile) const { return of_tile / across; }
-  __device__ __forceinline__ int first(int of_tile) const { return of_tile % across * PLACES; }
-  __device__ __forceinline__ int valid(int first_place) const {
-    return min(PLACES, count - first_place);
-  }
+};
+
+// A tile: its line's first place, its own place in the line, and how many it has.
+struct Tile {
+  int base, first, valid;
+
+  __device__ __forceinline__ Tile(const Work& work, int number)
+      : base(number / work.across * work.line),
+        first(number % work.across * PLACES),
+        valid(min(PLACES, work.line - first)) {}
 };
 
 // Orders copies of a tile where its places are neighbours in memory; false: they are not.
 template <class G>
-__device__ __forceinline__ bool copy_tile(const G& graph, const Work& work, int image, int first,
+__device__ __forceinline__ bool copy_tile(const G& graph, const Work& work, const Tile& tile,
                                           unsigned to, unsigned full, int copier,
                                           unsigned long long policy) {
   if constexpr (is_direct<typename G::Left>) {
-    const typename G::Left begin = graph.left_place(work.batch, image * work.count);
-    const typename G::Left end = graph.left_place(work.batch, (image + 1) * work.count - 1);
+    const typename G::Left begin = graph.left_place(work.batch, tile.base);
+    const typename G::Left end = graph.left_place(work.batch, tile.base + work.line - 1);
     const typename G::Term term = graph.term_place(work.batch, 0);
     const typename G::Term next = graph.term_place(work.batch, work.batch.terms > 1 ? 1 : 0);
-    if (work.count % 4 != 0 || end.from - begin.from != work.count - 1 ||
+    if (work.line % 4 != 0 || end.from - begin.from != work.line - 1 ||
         (term.taps & (begin.outside | end.outside)) != 0 || (next.left - term.left) % 4 != 0 ||
-        reinterpret_cast<unsigned long long>(begin.from + term.left) % 16 != 0)
+        reinterpret_cast<unsigned long long>(begin.from) % 16 != 0)
       return false;
-    const int bytes = work.valid(first) * 4, lane = static_cast<int>(threadIdx.x) % 32;
+    const int lane = static_cast<int>(threadIdx.x) % 32;
     int channels = 0;
     for (int channel = copier * 32; channel < work.batch.terms; channel += COPIERS * 32)
       channels += min(32, work.batch.terms - channel);
-    if (lane == 0) arrive_expecting(full, channels * bytes);
+    if (lane == 0) arrive_expecting(full, channels * tile.valid * 4);
     __syncwarp();
 #pragma unroll 1
     for (int channel = copier * 32 + lane; channel < work.batch.terms; channel += COPIERS * 32)
       copy_bytes(to + channel * (PITCH * 4),
-                 begin.from + graph.term_place(work.batch, channel).left + first, bytes, full,
-                 policy);
+                 begin.from + graph.term_place(work.batch, channel).left + tile.first,
+                 tile.valid * 4, full, policy);
     return true;
   }
   return false;
 }
 
 // Fills a tile element by element.
-__device__ __forceinline__ void fill_tile(const Graph& graph, const Work& work, int image,
-                                          int first, float* to, int copier) {
-  const Graph::Slice slice = graph.window_slice(work.batch, image, 0);
-  const int quads = (work.batch.terms + 3) / 4, valid = work.valid(first);
-  const int columns = graph.window_columns(), lane = static_cast<int>(threadIdx.x) % 32;
+__device__ __forceinline__ void fill_tile(const Graph& graph, const Work& work, const Tile& tile,
+                                          float* to, int copier) {
+  const int image = work.rows * work.columns, lane = static_cast<int>(threadIdx.x) % 32;
+  const Graph::Slice slice = graph.window_slice(work.batch, tile.base / image, 0);
+  const int quads = (work.batch.terms + 3) / 4;
 #pragma unroll 1
   for (int item = copier * 32 + lane; item < quads * PLACES; item += COPIERS * 32) {
-    const int place = item % PLACES, quad = item / PLACES, at = first + place;
-    if (place >= valid) continue;
+    const int place = item % PLACES, quad = item / PLACES;
+    const int at = tile.base % image + tile.first + place;
+    if (place >= tile.valid) continue;
     float values[4];
-    graph.window_values(work.batch, slice, quad * 4, graph.window_row(work.batch, at / columns, 0),
-                        graph.window_column(work.batch, at % columns, 0), values);
+    graph.window_values(work.batch, slice, quad * 4,
+                        graph.window_row(work.batch, at / work.columns, 0),
+                        graph.window_column(work.batch, at % work.columns, 0), values);
 #pragma unroll
     for (int i = 0; i < 4; ++i) to[(quad * 4 + i) * PITCH + place] = values[i];
   }
@@ -232,13 +251,13 @@ __device__ __forceinline__ void bring(const Graph& graph, const Work& work, cons
   const unsigned memory = static_cast<unsigned>(__cvta_generic_to_shared(ring.memory));
   Turn turn;
 #pragma unroll 1
-  for (int tile = work.tile; tile < work.tiles; tile += work.apart, turn.next()) {
-    const int image = work.image(tile), first = work.first(tile);
+  for (int number = work.tile; number < work.tiles; number += work.apart, turn.next()) {
+    const Tile tile(work, number);
     const unsigned full = ring.full + turn.at * 8;
     wait_barrier(ring.empty + turn.at * 8, turn.parity ^ 1);
-    if (copy_tile(graph, work, image, first, memory + turn.at * (STAGE * 4), full, copier, policy))
+    if (copy_tile(graph, work, tile, memory + turn.at * (STAGE * 4), full, copier, policy))
       continue;
-    fill_tile(graph, work, image, first, ring.memory + turn.at * STAGE, copier);
+    fill_tile(graph, work, tile, ring.memory + turn.at * STAGE, copier);
     fence_for_copies();
     __syncwarp();
     if (threadIdx.x % 32 == 0) arrive(full);
@@ -405,8 +424,8 @@ __device__ __forceinline__ void consume(const Graph& graph, const Work& work, co
   const Weights weights(graph, work, channel);
   Turn turn;
 #pragma unroll 1
-  for (int tile = work.tile; tile < work.tiles; tile += work.apart, turn.next()) {
-    const int image = work.image(tile), first = work.first(tile), valid = work.valid(first);
+  for (int number = work.tile; number < work.tiles; number += work.apart, turn.next()) {
+    const Tile tile(work, number);
     const float* const stage = ring.memory + turn.at * STAGE;
     wait_barrier(ring.full + turn.at * 8, turn.parity);
 #pragma unroll 1
@@ -418,14 +437,14 @@ __device__ __forceinline__ void consume(const Graph& graph, const Work& work, co
         __syncwarp();
         if (threadIdx.x % 32 == 0) arrive(ring.empty + turn.at * 8);
       }
-      const int number = image * work.count + first + place, rest = valid - place;
+      const int own = tile.base + tile.first + place, rest = tile.valid - place;
       const bool whole = rest >= WARP_M && channel + WARP_N <= graph.n_count();
       if constexpr (LAY != 0) {
-        sums.store_laid(graph, work, laid, number, rest, channel, whole);
+        sums.store_laid(graph, work, laid, own, rest, channel, whole);
       } else if (whole) {
-        sums.template store<true>(graph, work, number, rest, channel);
+        sums.template store<true>(graph, work, own, rest, channel);
       } else {
-        sums.template store<false>(graph, work, number, rest, channel);
+        sums.template store<false>(graph, work, own, rest, channel);
       }
     }
   }
@@ -448,7 +467,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) window_stream(
   }
   const Work work(graph);
   // What no copy reaches is multiplied too.
-  if (work.batch.terms < CHANNELS || work.count % PLACES != 0) {
+  if (work.batch.terms < CHANNELS || work.line % PLACES != 0) {
 #pragma unroll 1
     for (int i = thread; i < STAGES * STAGE; i += THREADS) ring.memory[i] = 0.0f;
     fence_for_copies();

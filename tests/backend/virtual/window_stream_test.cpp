@@ -1,0 +1,105 @@
+// Convolutions of single taps as streams: every form of one is right by its reference.
+#include <cupilot/family.hpp>
+
+#include "support/graph.hpp"
+#include "tests/backend/template_kernels.hpp"
+
+namespace cupilot {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+using support::graph_task;
+using support::input;
+using support::output;
+
+struct Window {
+  const char* kind;
+  std::vector<Expr> x, weight, result;
+  std::map<std::string, Attribute> attributes{};
+};
+
+const Sizes odd = {{"n", 2}, {"ch", 10}, {"o", 20}, {"d", 3}, {"h", 7}, {"w", 9}};
+const Sizes even = {{"n", 2}, {"ch", 20}, {"o", 24}, {"d", 3}, {"h", 8}, {"w", 12}};
+
+// A convolution with a bias and an operator behind it; `before`: one in front of it too.
+Task window_task(const Window& window, const Sizes& sizes, Precision precision, bool before) {
+  std::vector<Operation> operations;
+  if (before) operations.push_back({"before", "relu", {"x"}, {"r"}});
+  operations.push_back(
+      {"conv", window.kind, {before ? "r" : "x", "k", "b"}, {"c"}, window.attributes});
+  operations.push_back({"act", "tanh", {"c"}, {"y"}});
+  auto task = graph_task({input("x", window.x), input("k", window.weight),
+                          input("b", {window.result[1]}), output("y", window.result)},
+                         std::move(operations), sizes, precision);
+  REQUIRE(task);
+  return *task;
+}
+
+const std::vector<Expr> plane = {"n", "ch", "h", "w"};
+const Window plain = {"conv2d", plane, {"o", "ch", 1, 1}, {"n", "o", "h", "w"}};
+const Values laid = {{"PLACES", 64}, {"BLOCK_N", 16}, {"CHANNELS", 32}, {"WARP_M", 32},
+                     {"WARP_N", 8},  {"SIDES", 2},    {"STAGES", 2},    {"COPIERS", 1},
+                     {"LAY", 1},     {"EVICT", 1}};
+const Values direct = {{"PLACES", 32}, {"BLOCK_N", 32}, {"CHANNELS", 64}, {"WARP_M", 16},
+                       {"WARP_N", 16}, {"SIDES", 1},    {"STAGES", 3},    {"COPIERS", 2},
+                       {"LAY", 0},     {"EVICT", 0}};
+
+TEST_CASE("streams copy whole places and fill others", "[hooks][threads]") {
+  for (const Sizes& sizes : {odd, even}) {
+    for (const bool before : {false, true}) {
+      check_accepted(window_task(plain, sizes, Precision::tf32, before), "window_stream", laid);
+      check_accepted(window_task(plain, sizes, Precision::fp32_emulated, before), "window_stream",
+                     direct);
+    }
+  }
+  Values deep = laid;
+  deep["WARP_M"] = 64;
+  deep["SIDES"] = 1;
+  deep["WARP_N"] = 16;
+  deep["BLOCK_N"] = 32;
+  check_accepted(window_task(plain, even, Precision::fp32_emulated, false), "window_stream", deep);
+}
+
+TEST_CASE("streams serve lines, spaces, groups, steps and padding", "[hooks][threads]") {
+  const std::vector<Window> windows = {
+      {"conv1d", {"n", "ch", "w"}, {"o", "ch", 1}, {"n", "o", "w"}},
+      {"conv3d", {"n", "ch", "d", "h", "w"}, {"o", "ch", 1, 1, 1}, {"n", "o", "d", "h", "w"}},
+      {"conv_transpose2d", plane, {"ch", "o", 1, 1}, {"n", "o", "h", "w"}},
+      {"conv2d", plane, {"o", "ch/2", 1, 1}, {"n", "o", "h", "w"}, {{"groups", std::int64_t{2}}}},
+      // Elements that lie apart, and places outside of x.
+      {"conv2d",
+       plane,
+       {"o", "ch", 1, 1},
+       {"n", "o", "(h-1)/2+1", "(w-1)/2+1"},
+       {{"stride", Integers{2, 2}}}},
+      {"conv2d", plane, {"o", "ch", 1, 1}, {"n", "o", "h+2", "w+2"}, {{"padding", Integers{1, 1}}}},
+      {"conv1d", {"n", "ch", "w"}, {"o", "ch", 1}, {"n", "o", "w+8"}, {{"padding", Integers{4}}}}};
+  for (const Window& window : windows) {
+    check_accepted(window_task(window, even, Precision::tf32, false), "window_stream", laid);
+    check_accepted(window_task(window, odd, Precision::tf32, false), "window_stream", direct);
+  }
+}
+
+TEST_CASE("streams go on: more tiles than blocks", "[hooks][threads]") {
+  // Two groups of channels by 67 tiles or more, of which one is not whole, for each image.
+  const Sizes sizes = {{"n", 3}, {"ch", 8}, {"o", 40}, {"h", 47}, {"w", 92}};
+  check_accepted(window_task(plain, sizes, Precision::tf32, false), "window_stream", direct);
+  Values two = laid;
+  two["STAGES"] = 3;
+  check_accepted(window_task(plain, sizes, Precision::tf32, false), "window_stream", two);
+}
+
+TEST_CASE("streams refuse what does not stay in registers", "[hooks]") {
+  const auto refuses = [](const Task& task) {
+    const auto templates = templates_of(builtin_families(), task);
+    const Tunable* tunable = named(templates, task, "window_stream");
+    return tunable == nullptr || !instantiate(*tunable, task, virtual_h200().device(), laid);
+  };
+  const Window taps{"conv2d", plane, {"o", "ch", 1, 2}, {"n", "o", "h", "w-1"}};
+  CHECK(refuses(window_task(taps, even, Precision::tf32, false)));
+  CHECK(refuses(window_task(plain, even, Precision::fp32_strict, false)));
+  CHECK_FALSE(refuses(window_task(plain, even, Precision::tf32, false)));
+}
+
+}  // namespace
+}  // namespace cupilot
