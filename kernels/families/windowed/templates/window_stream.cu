@@ -466,7 +466,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) window_stream(
     publish_barriers();
   }
   const Work work(graph);
-  // What no copy reaches is multiplied too.
+  // Elements that no copy reaches are multiplied too.
   if (work.batch.terms < CHANNELS || work.line % PLACES != 0) {
 #pragma unroll 1
     for (int i = thread; i < STAGES * STAGE; i += THREADS) ring.memory[i] = 0.0f;
