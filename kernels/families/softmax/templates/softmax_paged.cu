@@ -22,7 +22,7 @@
     "each": "PAGE / 16 / ROLE",
     "held": "each * max(4 * BATCH, chunk)",
     "needed": "16 * (233472 / (MIN_BLOCKS * PAGE)) + CLUSTER * ROLE / 2 + 256",
-    "places": "CLUSTER > 2 ? dev.sms / 16 * 16 : dev.sms",
+    "places": "CLUSTER > 2 ? dev.sms / 16 * 16 - 8 : dev.sms",
     "slots": "((dev.shared + 1024) / MIN_BLOCKS - 1024 - needed) / PAGE"
   },
   "restrict": [
@@ -81,7 +81,8 @@
 // shared memory in pages. One warp asks the copy engine for pages, ROLE threads add up exponentials
 // as pages land, and as many store results once the cluster's shares have met. A page that was
 // stored is filled with what comes next, so that rows are brought while earlier ones leave. With
-// TURNS 0 there are as many clusters as find places where SMs come in groups of 16 or a few more.
+// TURNS 0 there are as many clusters as find places where all groups of SMs but one have 16 or a few
+// more: 15 clusters of eight blocks are resident on an H200.
 constexpr int VECTOR = 16 / static_cast<int>(sizeof(T_x));
 #include "cupilot/vector.cuh"
 #include "cupilot/async_copy.cuh"
