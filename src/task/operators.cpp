@@ -70,6 +70,63 @@ void read_attributes(JsonObject& object, OperatorRow& row) {
   }
 }
 
+// Checks that a body makes each output of its row once, of inputs of the row and of what stands
+// before.
+void check_body(JsonObject& object, const OperatorRow& row) {
+  std::set<std::string> names, known, made;
+  for (const std::string& input : row.inputs) known.insert(plain_role(input));
+  const auto refused = [&](const Operation& operation, const std::string& reason) {
+    object.fail("operations", fmt::format("'{}': {}", operation.name, reason));
+  };
+  for (const Operation& operation : row.body->operations) {
+    if (!names.insert(operation.name).second) refused(operation, "two operations have this name");
+    for (const std::string& name : operation.inputs) {
+      if (!name.empty() && !known.contains(name))
+        refused(operation, fmt::format("'{}' is no input of {} and no output of an earlier "
+                                       "operation",
+                                       name, row.name));
+    }
+    for (const std::string& name : operation.outputs) {
+      if (!known.insert(name).second)
+        refused(operation, fmt::format("'{}' is there already", name));
+      made.insert(name);
+    }
+    for (const auto& [name, value] : operation.attributes) {
+      const auto* word = std::get_if<std::string>(&value);
+      if (word == nullptr || !word->starts_with('$')) continue;
+      const std::string own = word->substr(1);
+      const auto& required = row.required;
+      if (!row.defaults.contains(own) &&
+          std::find(required.begin(), required.end(), own) == required.end())
+        refused(operation, fmt::format("{} has no attribute '{}'", row.name, own));
+    }
+  }
+  for (const std::string& output : row.outputs) {
+    if (!made.contains(output))
+      object.fail("operations", fmt::format("none of them makes '{}'", output),
+                  "let the body give each output of its row");
+  }
+}
+
+void read_body(JsonObject& object, OperatorRow& row) {
+  const Json* body = object.find_object("body");
+  if (body == nullptr) return;
+  JsonObject of_body(object.faults(), *body, object.where("body"));
+  row.body.emplace();
+  row.body->when = of_body.expr("when", false, 1);
+  for (const Json* item : of_body.items("operations", true)) {
+    const std::string where =
+        fmt::format("{}[{}]", of_body.where("operations"), row.body->operations.size());
+    row.body->operations.push_back(operation_from(object.faults(), *item, where));
+  }
+  of_body.done();
+  if (row.rule.empty()) object.fail("body", "needs a rule, whose coordinates `when` names");
+  const bool any = std::any_of(row.inputs.begin(), row.inputs.end(),
+                               [](const std::string& role) { return role.ends_with("..."); });
+  if (any) object.fail("body", "a row of any number of inputs has none");
+  check_body(of_body, row);
+}
+
 OperatorRow operator_from(JsonFaults& faults, const Json& json, const std::string& where) {
   JsonObject object(faults, json, where);
   OperatorRow row;
@@ -95,6 +152,7 @@ OperatorRow operator_from(JsonFaults& faults, const Json& json, const std::strin
       row.shapes[name] = of_outputs.texts(name.c_str(), true);
     of_outputs.done();
   }
+  read_body(object, row);
   if (const Json* work = object.find_object("work", true)) {
     JsonObject of_work(faults, *work, object.where("work"));
     row.work = {.flops = of_work.expr("flops", true),
@@ -164,6 +222,10 @@ Result<std::vector<OperatorRow>> operators_from(std::string_view json, const std
   object.done();
   if (faults.first()) return *faults.first();
   return rows;
+}
+
+std::string plain_role(const std::string& role) {
+  return role.ends_with('?') ? role.substr(0, role.size() - 1) : role;
 }
 
 const std::vector<OperatorRow>& all_operators() {

@@ -26,6 +26,15 @@ struct OperatorStage {
   bool reduction = false;
 };
 
+// The row as a graph of other operators: the same mathematics in several steps.
+struct OperatorBody {
+  // Over the rule's coordinates: sizes at which it stands beside a kernel of the whole operator.
+  Expr when = 1;
+  // In names of the row's inputs and outputs and of edges between; an attribute "$NAME" is the
+  // row's own.
+  std::vector<Operation> operations{};
+};
+
 struct OperatorRow {
   std::string name{};   // Operation::kind
   std::string group{};  // folder of kernels/reference
@@ -43,7 +52,11 @@ struct OperatorRow {
   std::vector<OperatorStage> stages{};                        // none: the rule's own term
   // Coordinates of outputs whose shape is not the rule's.
   std::map<std::string, std::vector<std::string>> shapes{};
+  std::optional<OperatorBody> body{};
 };
+
+// The row's input or output of a name without its "?".
+std::string plain_role(const std::string& role);
 
 // Error names the file and the field.
 Result<std::vector<OperatorRow>> operators_from(std::string_view json, const std::string& origin,

@@ -95,26 +95,6 @@ Scalar scalar_from(JsonFaults& faults, const Json& json, const std::string& wher
   return scalar;
 }
 
-// Version 1 names kind, inputs and outputs; version 2 op, in, out and attrs.
-Operation operation_from(JsonFaults& faults, const Json& json, const std::string& where) {
-  JsonObject object(faults, json, where);
-  const bool first = json.is_object() && json.contains("kind");
-  Operation operation{.name = object.text("name", true),
-                      .kind = object.text(first ? "kind" : "op", true)};
-  operation.inputs = object.texts(first ? "inputs" : "in");
-  operation.outputs = object.texts(first ? "outputs" : "out");
-  if (const Json* attributes = first ? nullptr : object.find_object("attrs")) {
-    for (const auto& [name, value] : attributes->items()) {
-      if (const auto attribute = attribute_from(value))
-        operation.attributes[name] = *attribute;
-      else
-        object.fail("attrs", "'" + name + "' is no number, word or list of whole numbers");
-    }
-  }
-  object.done();
-  return operation;
-}
-
 Carried carried_from(JsonFaults& faults, const Json& json, const std::string& where) {
   JsonObject object(faults, json, where);
   Carried carried{.name = object.text("name", true), .from = object.text("from", true)};
@@ -325,6 +305,25 @@ Result<std::string> read_file(const std::filesystem::path& path, const std::stri
 
 std::string_view name_of(Structure structure) {
   return structures[static_cast<std::size_t>(structure)];
+}
+
+Operation operation_from(JsonFaults& faults, const Json& json, const std::string& where) {
+  JsonObject object(faults, json, where);
+  const bool first = json.is_object() && json.contains("kind");
+  Operation operation{.name = object.text("name", true),
+                      .kind = object.text(first ? "kind" : "op", true)};
+  operation.inputs = object.texts(first ? "inputs" : "in");
+  operation.outputs = object.texts(first ? "outputs" : "out");
+  if (const Json* attributes = first ? nullptr : object.find_object("attrs")) {
+    for (const auto& [name, value] : attributes->items()) {
+      if (const auto attribute = attribute_from(value))
+        operation.attributes[name] = *attribute;
+      else
+        object.fail("attrs", "'" + name + "' is no number, word or list of whole numbers");
+    }
+  }
+  object.done();
+  return operation;
 }
 
 std::optional<Attribute> attribute_from(const Json& json) {

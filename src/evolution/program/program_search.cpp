@@ -17,6 +17,7 @@
 #include "evolution/program/writer.hpp"
 #include "evolution/run/kept_families.hpp"
 #include "evolution/run/kernel_run.hpp"
+#include "program/composites.hpp"
 #include "program/library_part.hpp"
 #include "program/step_values.hpp"
 #include "task/prepared.hpp"
@@ -77,12 +78,13 @@ class PartObserver final : public SearchObserver {
 class ProgramSearch {
  public:
   ProgramSearch(const Task& task, Backend& backend, const EvolveOptions& options)
-      : task_(task),
-        backend_(backend),
+      : backend_(backend),
         options_(options),
         host_(host_of(options)),
         families_(known_families(options)),
-        prepared_(prepared_operations(task)),
+        program_(compose_bodies(task, families_)),
+        task_(program_.task),
+        prepared_(prepared_operations(task_)),
         began_(host_.monotonic_seconds()) {}
 
   // Cuts the graph. Error usage: no partition is legal; it names the operations without a template.
@@ -223,7 +225,7 @@ class ProgramSearch {
   const PartTask* form_of(const Part& part) {
     const auto known = forms_.find(part);
     if (known != forms_.end()) return known->second ? &*known->second : nullptr;
-    auto form = served_part(task_, part, families_, fills_);
+    auto form = served_part(program_, part, families_, fills_);
     auto& place = forms_[part];
     if (form) {
       place = std::move(*form);
@@ -275,13 +277,11 @@ class ProgramSearch {
 
   void add_part(const Part& part) {
     const PartTask& form = *form_of(part);
-    ProgramPartRecord record{.on = {},
+    ProgramPartRecord record{.on = names_of(program_, part),
                              .task_id = task_id(form.task),
                              .floor_us = floor_of(part),
                              .prepared = is_prepared(part),
                              .times = times_of(part)};
-    for (const int i : part)
-      record.on.push_back(task_.operations[static_cast<std::size_t>(i)].name);
     record_.parts.push_back(std::move(record));
     forms_in_order_.push_back(&form);
     parts_.push_back(part);
@@ -420,11 +420,12 @@ class ProgramSearch {
     return host_.write_file_atomically(program_path(options_.run_dir), to_json(record_), true);
   }
 
-  const Task& task_;
   Backend& backend_;
   const EvolveOptions& options_;
   Host& host_;
   Families families_;
+  ComposedTask program_;
+  const Task& task_;            // of program_
   std::vector<bool> prepared_;  // an operation: it depends on constants alone
   double began_;
   EdgeFills fills_;
@@ -494,7 +495,8 @@ bool needs_program(const Task& task, const Backend& backend, const EvolveOptions
   const std::vector<bool> prepared = prepared_operations(task);
   // One kernel would compute each time what can be prepared.
   const bool prepares = std::find(prepared.begin(), prepared.end(), true) != prepared.end();
-  return prepares || !is_served(known_families(options), task);
+  const Families families = known_families(options);
+  return prepares || !is_served(families, task) || compose_bodies(task, families).has_body();
 }
 
 Result<EvolveReport> evolve_program(const Task& task, Backend& backend,

@@ -1,6 +1,7 @@
 #include "evolution/program/writer.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -18,39 +19,46 @@ Error no_partition(const Task& task, const std::string& reason) {
       "let its parts hold each operation of the task once (docs/formats/strategy.md, Programs)"};
 }
 
-// The operations of a part by number. Error names what is no operation, or stands elsewhere too.
-Result<Part> numbered(const Task& task, const std::vector<std::string>& on,
+// The operations of a part by number; a composite's name stands for its body. Error names what is
+// no operation, or stands elsewhere too.
+Result<Part> numbered(const ComposedTask& program, const std::vector<std::string>& on,
                       std::vector<bool>& placed) {
+  const Task& task = program.task;
   Part part;
+  std::set<std::string> known;
   for (std::size_t i = 0; i < task.operations.size(); ++i) {
-    const auto found = std::find(on.begin(), on.end(), task.operations[i].name);
+    const std::string& own = task.operations[i].name;
+    const std::string& given =
+        program.given.operations[static_cast<std::size_t>(program.origin[i])].name;
+    known.insert({own, given});
+    const auto found = std::find_if(on.begin(), on.end(), [&](const std::string& name) {
+      return name == own || name == given;
+    });
     if (found == on.end() && !on.empty()) continue;
-    if (placed[i])
-      return no_partition(task, "operation " + task.operations[i].name + " stands in two parts");
+    if (placed[i]) return no_partition(task, "operation " + own + " stands in two parts");
     placed[i] = true;
     part.push_back(static_cast<int>(i));
   }
   for (const std::string& name : on) {
-    if (std::none_of(task.operations.begin(), task.operations.end(),
-                     [&](const Operation& one) { return one.name == name; }))
-      return no_partition(task, "it has no operation " + name);
+    if (!known.contains(name)) return no_partition(task, "it has no operation " + name);
   }
   return part;
 }
 
 }  // namespace
 
-ProgramWriter::ProgramWriter(Task task, Families families)
-    : task_(std::move(task)), families_(std::move(families)), graph_(operation_graph(task_)) {
-  if (families_.empty()) families_ = builtin_families();
-}
+ProgramWriter::ProgramWriter(const Task& task, Families families)
+    : families_(families.empty() ? builtin_families() : std::move(families)),
+      program_(compose_bodies(task, families_)),
+      task_(program_.task),
+      graph_(operation_graph(task_)) {}
 
 Result<Partition> ProgramWriter::partition_of(const Strategy& strategy,
                                               std::map<Part, Strategy>& strategies) const {
   Partition partition;
   std::vector<bool> placed(task_.operations.size(), false);
   for (const PartStrategy& one : parts_of(strategy).parts) {
-    auto part = numbered(task_, one.on, placed);
+    auto part = numbered(program_, one.on, placed);
     if (!part) return part.error();
     strategies[*part] = one.strategy;
     partition.push_back(std::move(*part));
@@ -68,7 +76,7 @@ Result<ProgramWriter::KnownPart*> ProgramWriter::known_part(const Part& part) {
   const std::lock_guard lock(mutex_);
   const auto known = known_.find(part);
   if (known != known_.end()) return &known->second;
-  auto form = served_part(task_, part, families_);
+  auto form = served_part(program_, part, families_);
   std::unique_ptr<KernelWriter> writer;
   if (form) {
     writer = template_writer(templates_of(families_, form->task));
@@ -125,7 +133,7 @@ Attempt<KernelSource> ProgramWriter::write(const WriterBrief& brief) {
 }
 
 std::unique_ptr<KernelWriter> program_writer(Task task, const Families& families) {
-  return std::make_unique<ProgramWriter>(std::move(task), families);
+  return std::make_unique<ProgramWriter>(task, families);
 }
 
 }  // namespace cupilot

@@ -11,6 +11,7 @@
 #include <cupilot/parts/agents.hpp>
 
 #include "evolution/evaluate/part_prover.hpp"
+#include "program/composites.hpp"
 #include "program/join.hpp"
 
 namespace cupilot {
@@ -18,7 +19,7 @@ namespace cupilot {
 // Realises strategies that name parts (parts_of) of one task. Any thread.
 class ProgramWriter final : public KernelWriter, public PartProver {
  public:
-  ProgramWriter(Task task, Families families);
+  ProgramWriter(const Task& task, Families families);
   std::optional<std::string> lacks(const Task& task, const Strategy& strategy) const override;
   Attempt<KernelSource> write(const WriterBrief& brief) override;
 
@@ -40,8 +41,9 @@ class ProgramWriter final : public KernelWriter, public PartProver {
                                  std::map<Part, Strategy>& strategies) const;
   Result<KnownPart*> known_part(const Part& part);
 
-  Task task_;
   Families families_;
+  ComposedTask program_;
+  const Task& task_;  // of program_
   OperationGraph graph_;
   std::mutex mutex_;  // guards known_
   std::map<Part, KnownPart> known_;

@@ -100,6 +100,9 @@ Result<RuleResult> matmul(const RuleCall& call) {
       place(b, column ? 2 : 1, column ? Names{"k", "n"} : Names{"k"}, turned_b);
   for (std::size_t i = 2; i < call.inputs.size(); ++i)
     out.valued[call.inputs[i].name] = broadcast_at(call.inputs[i].shape, out.free);
+  out.sizes = {{"size_k", k}};
+  if (!row) out.constants.emplace_back("m", "0ll");
+  if (!column) out.constants.emplace_back("n", "0ll");
   return out;
 }
 
