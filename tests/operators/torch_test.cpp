@@ -205,7 +205,9 @@ TEST_CASE("all recorded cases of every operator give PyTorch's values", "[.opera
   if (testing::sampled_percent() < 100) return;
   for (const OperatorRow& row : all_operators()) {
     INFO(row.name);
-    if (!row.rule.empty()) CHECK(count[row.name] >= 20);
+    // Steps of a body have no name elsewhere: the row with the body is compared.
+    const bool known = !row.aten.empty() || !row.onnx.empty();
+    if (!row.rule.empty() && known) CHECK(count[row.name] >= 20);
   }
   for (const Difference& one : testing::recorded_differences()) {
     INFO(one.op << ", " << one.kind << ": no case shows it any more");

@@ -45,6 +45,51 @@ TEST_CASE("an operator that cannot be is refused by name", "[operators]") {
   CHECK_THAT(rows.error().message, Catch::Contains(row.message));
 }
 
+const std::string body_text =
+    R"({"cupilot_operators": 1, "operators": [{"name": "two", "inputs": ["a", "b?"], "outputs": ["y"],
+ "rule": "elementwise", "attrs": {"low": 0.5}, "work": {"flops": "2*output"}, "body": {"when": "c0 > 4",
+ "operations": [{"name": "sum", "op": "add", "in": ["a", "b"], "out": ["s"]},
+  {"name": "cut", "op": "clamp", "in": ["s"], "out": ["y"], "attrs": {"low": "$low", "high": 2}}]}}]})";
+
+TEST_CASE("an operator's body is read", "[operators]") {
+  const auto rows = operators_from(body_text, "here", "group");
+  if (!rows) FAIL(rows.error().message);
+  REQUIRE(rows->front().body);
+  const OperatorBody& body = *rows->front().body;
+  CHECK(body.when.text == "c0 > 4");
+  REQUIRE(body.operations.size() == 2);
+  CHECK(body.operations[0].kind == "add");
+  CHECK(body.operations[0].inputs == std::vector<std::string>{"a", "b"});
+  CHECK(body.operations[1].outputs == std::vector<std::string>{"y"});
+  CHECK(body.operations[1].attributes.at("low") == Attribute(std::string("$low")));
+  CHECK(body.operations[1].attributes.at("high") == Attribute(std::int64_t{2}));
+  CHECK(find_operator("softmax")->body == std::nullopt);
+}
+
+TEST_CASE("a body that does not make its row's outputs is refused", "[operators]") {
+  struct Row {
+    const char *what, *with, *message;
+  };
+  const Row row = GENERATE(from_range(std::vector<Row>{
+      {"\"in\": [\"s\"]", "\"in\": [\"t\"]",
+       "operators[0].body.operations: 'cut': 't' is no input of two and no output of an earlier"},
+      {"\"out\": [\"y\"]", "\"out\": [\"z\"]", "none of them makes 'y'"},
+      {"\"out\": [\"y\"]", "\"out\": [\"s\"]", "'cut': 's' is there already"},
+      {"\"out\": [\"s\"]", "\"out\": [\"a\"]", "'sum': 'a' is there already"},
+      {"\"$low\"", "\"$lo\"", "'cut': two has no attribute 'lo'"},
+      {"\"name\": \"cut\"", "\"name\": \"sum\"", "two operations have this name"},
+      {"c0 > 4", "c0 >", "operators[0].body.when"},
+      {"\"when\"", "\"whence\"", "whence"},
+      {"\"op\": \"add\", ", "", "operators[0].body.operations[0].op"},
+      {"\"b?\"", "\"b...\"", "a row of any number of inputs has none"},
+  }));
+  std::string text = body_text;
+  text.replace(text.find(row.what), std::string(row.what).size(), row.with);
+  const auto rows = operators_from(text, "here", "group");
+  REQUIRE_FALSE(rows);
+  CHECK_THAT(rows.error().message, Catch::Contains(row.message));
+}
+
 TEST_CASE("built-in operators have their references", "[operators]") {
   for (const char* kind : {"gemm", "softmax", "log_softmax"}) {
     INFO(kind);
