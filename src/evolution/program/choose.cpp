@@ -46,6 +46,19 @@ const std::vector<std::size_t>* partition_to_search(const ProgramRecord& record,
   return best;
 }
 
+// Fewest parts that a program still needs, of partitions that hold this part or do not; at least 1.
+std::int64_t parts_to_a_program(const ProgramRecord& record, std::size_t part, bool holds) {
+  const std::vector<PartStanding> parts = standings(record);
+  std::optional<std::size_t> least;
+  for (const auto& partition : record.partitions) {
+    const bool here = std::find(partition.begin(), partition.end(), part) != partition.end();
+    if (here != holds || !std::isfinite(expected_us(partition, parts))) continue;
+    const std::size_t unsearched = unsearched_of(partition, parts);
+    least = std::min(least.value_or(unsearched), unsearched);
+  }
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(least.value_or(1)));
+}
+
 }  // namespace
 
 std::optional<std::size_t> next_part(const ProgramRecord& record) {
@@ -66,6 +79,12 @@ std::optional<std::size_t> next_part(const ProgramRecord& record) {
     promising = part;
   }
   return unsearched ? unsearched : promising;
+}
+
+std::int64_t time_shares(const ProgramRecord& record, std::size_t part, bool has_body) {
+  const std::int64_t own = parts_to_a_program(record, part, true);
+  if (!ready_partitions(record).empty()) return own;
+  return own + 1 + (has_body ? parts_to_a_program(record, part, false) : 0);
 }
 
 std::vector<std::vector<std::size_t>> ready_partitions(const ProgramRecord& record) {

@@ -311,29 +311,6 @@ class ProgramSearch {
            (host_.monotonic_seconds() - began_);
   }
 
-  // Fewest parts that a program still needs, of partitions that hold this part or do not; at least 1.
-  std::int64_t parts_to_a_program(std::size_t part, bool holds) const {
-    const auto parts = standings(record_);
-    std::optional<std::int64_t> least;
-    for (const auto& partition : record_.partitions) {
-      const bool here = std::find(partition.begin(), partition.end(), part) != partition.end();
-      if (here != holds) continue;
-      const std::int64_t unsearched =
-          std::count_if(partition.begin(), partition.end(),
-                        [&](std::size_t one) { return parts[one].best_us() <= 0; });
-      least = std::min(least.value_or(unsearched), unsearched);
-    }
-    return std::max<std::int64_t>(1, least.value_or(1));
-  }
-
-  // Parts that share the time that is left with this one, and the program's own proof, which takes
-  // what a further one would. A composite leaves its body as much time a part.
-  std::int64_t shares_of(std::size_t part) const {
-    const std::int64_t own = parts_to_a_program(part, true);
-    if (!ready_partitions(record_).empty()) return own;
-    return own + 1 + (program_.has_body() ? parts_to_a_program(part, false) : 0);
-  }
-
   // False where the budget or the time is spent; every partition needs one slot of each part first.
   bool is_affordable() const {
     if (options_.max_seconds > 0 && seconds_left() <= 0) return false;
@@ -370,7 +347,7 @@ class ProgramSearch {
     one.pool_tags = options_.pool_tags;
     one.device_name = options_.device_name;
     one.host = options_.host;
-    const auto shares = static_cast<double>(shares_of(part));
+    const auto shares = static_cast<double>(time_shares(record_, part, program_.has_body()));
     if (options_.max_seconds > 0) one.max_seconds = std::max(1.0, seconds_left() / shares);
     return one;
   }

@@ -76,6 +76,31 @@ TEST_CASE("the next part follows from completed slots alone") {
   }
 }
 
+TEST_CASE("the time that is left is cut into shares of the parts that a program needs") {
+  struct Row {
+    const char* name;
+    ProgramRecord record;
+    std::size_t part;
+    bool has_body;
+    std::int64_t shares;
+  };
+  const Row rows[] = {
+      {"two parts and the proof", record_of({}), 1, false, 3},
+      {"one part and the proof", record_of({}), 2, false, 2},
+      {"a composite, the proof and the two parts of its body", record_of({}), 2, true, 4},
+      {"the last part and the proof", record_of({found(1, 10, 8)}), 0, false, 2},
+      {"parts of the body once the composite has a kernel", record_of({found(2, 10, 40)}), 1, true,
+       2},
+      {"the last of them", record_of({found(2, 10, 40), found(1, 10, 8)}), 0, true, 1},
+      {"a part that has a kernel", record_of({found(2, 10, 40)}), 2, true, 1},
+      {"what is given up needs no time", record_of({nothing(1, 10), nothing(1, 20)}), 2, true, 3},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    CHECK(time_shares(row.record, row.part, row.has_body) == row.shares);
+  }
+}
+
 TEST_CASE("a part as the library's step counts with the faster time") {
   const ProgramRecord record = record_of(
       {by_library(nothing(1, 10), 6), by_library(found(0, 10, 4.5), 2.5), found(2, 10, 9)});
