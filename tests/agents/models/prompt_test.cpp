@@ -351,6 +351,31 @@ TEST_CASE("in 50 calls for a GEMM prompts stay short and mostly the same", "[age
   CHECK(kept * 10 >= bytes * 7);
 }
 
+TEST_CASE("without a base too, writers' prompts are mostly the same", "[agents][prompt]") {
+  const DeviceSpec device = *chip("h200");
+  for (const char* file : {"examples/model_tape/task.json", "examples/graph/lstm.json"}) {
+    const Task task = *load_task(file);
+    const auto space = *free_space(TaskRef(task));
+    ScriptedChat model{[](const ChatRequest&) -> Result<ChatReply> { return silence(); }};
+    std::size_t bytes = 0, kept = 0;
+    std::vector<std::string> before;
+    for (std::uint64_t call = 0; call < 25; ++call) {
+      Strategy strategy = drawn(*space, 300 + call);
+      if (call % 5 != 0) strategy.uses.push_back({"free", {}, "copies in bulk by hardware", {}});
+      WriterBrief brief;
+      brief.task = TaskRef(task);
+      brief.device = &device;
+      brief.strategy = &strategy;
+      static_cast<void>(ask_generator(model, writer_head(task, device), brief, ""));
+      before.push_back(whole_of(model.asked.back()));
+      bytes += before.back().size();
+      kept += same_prefix(before.back(), {before.begin(), before.end() - 1});
+    }
+    INFO(file << ": " << 100 * kept / bytes << " % the same");
+    CHECK(kept * 10 >= bytes * 7);
+  }
+}
+
 TEST_CASE("a writer with a base on tensor cores is asked in 14000 tokens on average",
           "[agents][prompt]") {
   GemmSeat room({"m=4096", "n=4096", "k=4096", "dtype=bf16"});
