@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include <cupilot/parts/device_headers.hpp>
 #include <cupilot/parts/host.hpp>
 
 namespace cupilot::cli {
@@ -121,6 +122,7 @@ class Expander {
  private:
   struct Header {
     std::string path, text;
+    bool shipped = false;
   };
 
   // nullopt: it is none of ours.
@@ -132,11 +134,16 @@ class Expander {
           std::filesystem::path(folder + "/" + include.name).lexically_normal().string();
       if (auto text = real_host().read_file(path)) return Header{std::move(path), std::move(*text)};
     }
-    return std::nullopt;
+    constexpr std::string_view shipped = "cupilot/";
+    if (!include.quoted || !include.name.starts_with(shipped)) return std::nullopt;
+    const std::string_view text = device_header(include.name.substr(shipped.size()));
+    if (text.empty()) return std::nullopt;
+    return Header{include.name, std::string(text), true};
   }
 
   Result<void> add_header(const Header& header, const std::string& name, int depth) {
     if (once_.contains(header.path)) return {};
+    if (header.shipped) once_.insert(header.path);
     Comments comments;
     for (std::string_view rest = header.text; !rest.empty();) {
       const std::string_view line = rest.substr(0, rest.find('\n'));

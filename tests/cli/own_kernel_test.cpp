@@ -128,3 +128,20 @@ TEST_CASE("a kernel's own headers are found, and places name them", "[cli]") {
            row.says);
   }
 }
+
+TEST_CASE("a kernel may include the device headers that ship", "[cli]") {
+  const Scratch scratch;
+  scratch.file("plan.json", R"({"buffers": [{"name": "x", "bytes": 256}],
+ "launches": [{"entry": "k", "grid": [1], "block": [64], "args": ["x"]}]})");
+  const std::string kernel =
+      "extern \"C\" __global__ void k(float* x) {\n  bf16 one{16256};\n"
+      "  x[threadIdx.x] = to_float(one);\n}\n";
+  scratch.file("good.cu",
+               "#include \"cupilot/types.cuh\"\n#include \"cupilot/vector.cuh\"\n"
+               "#include \"cupilot/types.cuh\"\n" +
+                   kernel);
+  scratch.file("none.cu", "#include \"cupilot/typos.cuh\"\n" + kernel);
+  expect(run("verify good.cu --launch plan.json --device virtual:h200", scratch), 0, "SAFE");
+  expect(run("verify none.cu --launch plan.json --device virtual:h200", scratch), 8,
+         "gate.include");
+}

@@ -5,6 +5,8 @@
 
 #include <fmt/core.h>
 
+#include <cupilot/parts/device_headers.hpp>
+
 #include "base/embedded.hpp"
 #include "task/identifiers.hpp"
 
@@ -74,10 +76,7 @@ std::string_view header_text(const std::string& name, const DeviceHeaders* own) 
     const auto found = own->find(name);
     return found == own->end() ? std::string_view() : found->second;
   }
-  for (const auto& [known, text] : embedded_headers()) {
-    if (known == name) return text;
-  }
-  return {};
+  return device_header(name);
 }
 
 // Calls `told(word, next)` for each identifier outside comments; `next`: what follows it but
@@ -161,6 +160,14 @@ Error no_header(const std::string& file, const std::string& name, const DeviceHe
 }
 
 }  // namespace
+
+std::string_view device_header(std::string_view name) {
+  // Shared ones come first.
+  for (const auto& [known, text] : embedded_headers()) {
+    if (known == name) return text;
+  }
+  return {};
+}
 
 Result<void> inline_device_headers(std::string_view text, const std::string& file,
                                    std::set<std::string>& seen, std::string& out,
