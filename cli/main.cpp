@@ -337,6 +337,12 @@ void add_model_verbs(CLI::App& app, Verbs& verbs) {
       ->capture_default_str();
   plan->add_option("--model-share", verbs.plan.share, "of the slots that models propose for")
       ->check(CLI::Range(0.0, 1.0));
+  plan->add_option("--strategies", verbs.plan.later, "as evolve takes them")
+      ->capture_default_str()
+      ->transform(whole(1, 16));
+  plan->add_option("--repairs", verbs.plan.repairs, "as evolve takes them")
+      ->capture_default_str()
+      ->transform(whole<int>(0));
   verbs.plan.common.device = "virtual:h200";
   add_common(*plan, verbs.plan.common, true);
   add_families(*plan, verbs.plan.common);

@@ -10,7 +10,7 @@ namespace cupilot::cli {
 namespace {
 
 // Proposals are expensive and see more: small generations, the next one soon.
-constexpr int initial = 12, children = 8, lookahead = 4;
+constexpr int children = 8;
 
 // Candidates whose questions are to be open at once; 0: as many as without models.
 int questions_at_once(const SeatFlags& flags) {
@@ -74,16 +74,16 @@ Result<void> seat_models(const SeatFlags& flags, ChatClient* client, bool measur
   options.seats.share = flags.share;
   options.seats.later = flags.later;
   // The first question fills the slots of generation 0 that are the model's.
-  if (flags.share >= 1) options.seats.initial = initial;
+  if (flags.share >= 1) options.seats.initial = initial_slots;
   options.seats.prose = flags.prose;
-  options.search.initial = initial;
+  options.search.initial = initial_slots;
   options.search.children = children;
   options.search.repairs = flags.repairs;
   options.search.steering.alignment = flags.alignment;
   options.search.steering.code_crossover = flags.code_crossover;
-  if (!measures) options.search.lookahead = lookahead;
+  if (!measures) options.search.lookahead = usual_lookahead;
   if (const int at_once = questions_at_once(flags); at_once > 0) {
-    if (!measures) options.search.lookahead = std::max(lookahead, at_once);
+    if (!measures) options.search.lookahead = std::max(usual_lookahead, at_once);
     options.search.parallel = std::max(options.search.parallel, at_once);
   }
   options.model_patience = flags.patience;

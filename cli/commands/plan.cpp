@@ -22,6 +22,7 @@ namespace cupilot::cli {
 namespace {
 
 constexpr double bytes_a_token = 3.5;
+constexpr std::int64_t strategy_answer = 800, kernel_answer = 4000, sentence_answer = 100;
 constexpr double tokens_a_second = 50;  // of an answer; endpoints differ widely
 
 // Answers nothing and remembers how long the questions were.
@@ -45,10 +46,11 @@ class Measure : public ChatClient {
   std::map<std::string, Prompt> prompts;
 };
 
-// One agent's share of a run: between `least` and `most` questions.
+// One agent's share of a run: between `least` and `most` questions. `with_others`: most of them
+// when the other agents ask their most.
 struct Row {
   std::string agent;
-  std::int64_t least = 0, most = 0;
+  std::int64_t least = 0, most = 0, with_others = 0;
   Measure::Prompt prompt;
   std::int64_t answer = 0;  // tokens
   const ModelSpec* model = nullptr;
@@ -76,11 +78,43 @@ const ModelSpec* model_of(const ModelsConfig& config, const std::string& agent) 
   return nullptr;
 }
 
-// The first question of the strategist, one that crosses two strategies, and one to the writer.
-Result<void> measure_prompts(const TaskRef& task, const DeviceSpec& device,
-                             const Families& families, Measure& measure) {
+// A kernel as long as an answer.
+KernelSource usual_kernel() {
+  const std::string line = "  y[i] = x[i];\n";
+  KernelSource source;
+  while (static_cast<double>(source.text.size()) < kernel_answer * bytes_a_token)
+    source.text += line;
+  source.plan.launches.resize(1);
+  return source;
+}
+
+// The questions on a kernel: its writing, its repair, and what alignment changed.
+void measure_writing(const ModelSeat& seat, KernelWriter& templates, const Strategy& strategy) {
+  const auto writer = model_writer(seat, templates);
+  WriterBrief writing{seat.task, &strategy, seat.device};
+  writing.key = "plan";
+  // None of them can be written: nobody answers.
+  static_cast<void>(writer->write(writing));
+  writing.failed = {usual_kernel(), {Stage::run, "run.race", "two threads write it", ""}, 1};
+  static_cast<void>(writer->write(writing));
+  Strategy claimed = strategy;
+  claimed.uses = {{"async_copy", {}, "", {}}};
+  claimed.rationale = "copies run beside the sums of the step before";
+  writing.strategy = &claimed;
+  CompiledKernel kernel;
+  kernel.source = usual_kernel();
+  static_cast<void>(writer->realised(writing, kernel, {}));
+}
+
+// The first question of the strategist, one that crosses two strategies, and those on a kernel.
+// Returns the share of the slots that the model has.
+Result<double> measure_prompts(const TaskRef& task, const DeviceSpec& device,
+                               const Families& families, double share, Measure& measure) {
   auto space = make_space(task, device, templates_of(families, task));
-  if (!space) space = free_space(task);
+  if (!space) {
+    space = free_space(task);
+    share = 1;
+  }
   if (!space) return space.error();
   ModelSeat seat{&measure, task, &device};
   seat.options.share = 1;
@@ -105,13 +139,10 @@ Result<void> measure_prompts(const TaskRef& task, const DeviceSpec& device,
     if (!crossed) return crossed.error();
   }
   const auto templates = template_writer(templates_of(families, task));
-  const auto writer = model_writer(seat, *templates);
   Strategy strategy = parents.empty() ? Strategy{} : parents[0].strategy;
   strategy.uses.push_back({"free", {}, "an idea beyond the templates", {}});
-  WriterBrief writing{task, &strategy, &device};
-  writing.key = "plan";
-  static_cast<void>(writer->write(writing));  // it cannot be written: nobody answers
-  return {};
+  measure_writing(seat, *templates, strategy);
+  return share;
 }
 
 // Tokens of thinking that an answer holds beside what is wanted of it.
@@ -121,20 +152,42 @@ std::int64_t thinking_tokens(const ModelSpec& model) {
   return model.effort.empty() || model.effort == "none" ? 0 : usual;
 }
 
-std::vector<Row> rows_of(const PlanFlags& flags, const Measure& measure,
+// Tokens of an agent's answer without thinking.
+std::int64_t answer_of(const std::string& agent) {
+  return agent == "strategist" ? strategy_answer
+         : agent == "aligner"  ? sentence_answer
+                               : kernel_answer;
+}
+
+// Sets an agent's questions in a run whose models have this share of its slots. A repair takes a
+// slot of its own, so that kernels written and repaired are no more than the evaluations.
+void count_questions(const PlanFlags& flags, double share, Row& row) {
+  const auto evaluations = static_cast<double>(flags.evaluations);
+  const double kernels = std::ceil(share * evaluations), first = std::round(share * initial_slots);
+  const double written = share * evaluations / (1 + share * flags.repairs),
+               repaired = written * flags.repairs;
+  double most = kernels, with_others = kernels;
+  if (row.agent == "strategist") {
+    row.least = 1;
+    most = with_others = 1 + std::ceil(std::max(0.0, kernels - first) / std::max(1, flags.later));
+  } else if (row.agent == "reviser") {
+    most = std::ceil(repaired);
+    with_others = std::max(0.0, std::ceil(written + repaired) - kernels);
+  }
+  row.most = static_cast<std::int64_t>(most);
+  row.with_others = static_cast<std::int64_t>(with_others);
+}
+
+std::vector<Row> rows_of(const PlanFlags& flags, double share, const Measure& measure,
                          const ModelsConfig& config) {
-  constexpr std::int64_t strategy_answer = 800, kernel_answer = 4000;
-  const auto proposals =
-      static_cast<std::int64_t>(std::ceil(flags.share * static_cast<double>(flags.evaluations)));
   std::vector<Row> rows;
   for (const auto& [agent, prompt] : measure.prompts) {
-    const bool strategies = agent == "strategist";
-    Row row{agent,
-            strategies ? 1 : 0,
-            strategies ? 1 + proposals : proposals,
-            prompt,
-            strategies ? strategy_answer : kernel_answer,
-            model_of(config, agent)};
+    Row row;
+    row.agent = agent;
+    row.prompt = prompt;
+    row.answer = answer_of(agent);
+    row.model = model_of(config, agent);
+    count_questions(flags, share, row);
     if (row.model != nullptr)
       row.answer = std::min(row.answer + thinking_tokens(*row.model), row.model->output_tokens);
     rows.push_back(row);
@@ -142,8 +195,17 @@ std::vector<Row> rows_of(const PlanFlags& flags, const Measure& measure,
   return rows;
 }
 
-Sum sum_of(const std::vector<Row>& rows, std::int64_t Row::*calls) {
+// Questions on kernels that are open at once: as `parallel` or a handoff says, else as many slots
+// as are bred before the first of them is known.
+int questions_at_once(const PlanFlags& flags, const ModelsConfig& config) {
+  if (config.parallel > 0) return config.parallel;
+  return is_handoff(flags.models) ? handoff_parallel : usual_lookahead;
+}
+
+// The strategist is asked once at a time, and beside it `at_once` others.
+Sum sum_of(const std::vector<Row>& rows, std::int64_t Row::*calls, int at_once) {
   Sum sum;
+  double proposing = 0, writing = 0;
   for (const Row& row : rows) {
     const auto count = static_cast<double>(row.*calls);
     const auto prompt = static_cast<double>(row.prompt.tokens),
@@ -151,13 +213,14 @@ Sum sum_of(const std::vector<Row>& rows, std::int64_t Row::*calls) {
     const double kept = static_cast<double>(row.prompt.kept) * std::max(0.0, count - 1);
     sum.calls += row.*calls;
     sum.tokens += count * (prompt + answer);
-    sum.seconds += count * answer / tokens_a_second;
+    (row.agent == "strategist" ? proposing : writing) += count * answer / tokens_a_second;
     if (row.model == nullptr || !row.model->price) continue;
     const ModelPrice& price = *row.model->price;
     sum.cost += ((count * prompt - kept) * price.input + kept * price.cached +
                  count * answer * price.output) /
                 1e6;
   }
+  sum.seconds = std::max(proposing, writing / at_once);
   return sum;
 }
 
@@ -173,7 +236,7 @@ void say_thinking(const std::vector<Row>& rows) {
     if (row.model == nullptr || row.model->thinking_tokens > 0 || !row.model->effort.empty())
       continue;
     worst[row.model->name] +=
-        static_cast<double>(row.most) * static_cast<double>(row.model->output_tokens);
+        static_cast<double>(row.with_others) * static_cast<double>(row.model->output_tokens);
   }
   for (const auto& [name, tokens] : worst)
     say(
@@ -182,7 +245,7 @@ void say_thinking(const std::vector<Row>& rows) {
                     name, tokens));
 }
 
-void print(const std::vector<Row>& rows, const Sum& least, const Sum& most,
+void print(const std::vector<Row>& rows, const Sum& least, const Sum& most, int at_once,
            const ModelsConfig& config) {
   std::vector<std::vector<std::string>> cells = {
       {"agent", "model", "questions", "prompt tokens", "of them kept", "answer tokens"}};
@@ -200,10 +263,10 @@ void print(const std::vector<Row>& rows, const Sum& least, const Sum& most,
           : "cost unknown: a model has no price in the models file");
   say(
       fmt::format("prompts are measured at {} bytes a token; answers are taken to be so long, at "
-                  "{:.0f} tokens a second; the most is "
-                  "when every proposal of a model needs a kernel of its own; questions asked again "
-                  "are not in it",
-                  bytes_a_token, tokens_a_second));
+                  "{:.0f} tokens a second, {} kernels at once; the most is "
+                  "when every proposal of a model needs a kernel of its own, or repairs take as "
+                  "many slots as they may; questions asked again are not in it",
+                  bytes_a_token, tokens_a_second, at_once));
   for (const Row& row : rows) {
     if (row.model == nullptr || row.model->stream) continue;
     const double seconds = static_cast<double>(row.answer) / tokens_a_second;
@@ -242,13 +305,15 @@ int plan_command(const PlanFlags& flags) {
   const Result<std::unique_ptr<Backend>> backend = open_device(flags.common.device);
   if (!backend) return fail(backend.error(), flags.common.json);
   Measure measure;
-  if (auto measured = measure_prompts(TaskRef(*task), (*backend)->device(), *families, measure);
-      !measured)
-    return fail(measured.error(), flags.common.json);
-  const std::vector<Row> rows = rows_of(flags, measure, *config);
-  const Sum least = sum_of(rows, &Row::least), most = sum_of(rows, &Row::most);
+  const Result<double> share =
+      measure_prompts(TaskRef(*task), (*backend)->device(), *families, flags.share, measure);
+  if (!share) return fail(share.error(), flags.common.json);
+  const std::vector<Row> rows = rows_of(flags, *share, measure, *config);
+  const int at_once = questions_at_once(flags, *config);
+  const Sum least = sum_of(rows, &Row::least, at_once),
+            most = sum_of(rows, &Row::with_others, at_once);
   if (!flags.common.json) {
-    print(rows, least, most, *config);
+    print(rows, least, most, at_once, *config);
     return 0;
   }
   nlohmann::ordered_json json = {{"least", json_of(least)},

@@ -151,6 +151,8 @@ struct PlanFlags {
   std::string models;
   std::int64_t evaluations = 200;
   double share = 0.5;  // of slots that a model proposes for
+  int later = 2;       // as in SeatFlags
+  int repairs = 3;
 };
 
 struct ReplayFlags {

@@ -25,16 +25,61 @@ TEST_CASE("plan says what a run with models would ask, and asks nobody", "[cli]"
   const auto json = nlohmann::json::parse(plan.out);
   CHECK(json["priced"] == true);
   CHECK(json["least"]["calls"] == 1);
-  CHECK(json["most"]["calls"] == 41);
+  CHECK(json["most"]["calls"] == 8 + 20 + 12 + 20);  // a repair takes a slot of its own
   CHECK(json["most"]["cost"].get<double>() > json["least"]["cost"].get<double>());
   for (const auto& agent : json["agents"]) {
     INFO(agent.dump());
     CHECK(agent["prompt_tokens"].get<int>() > 500);
     CHECK(agent["prompt_tokens"].get<int>() <= 12000);
-    CHECK(agent["kept_tokens"].get<int>() > 0);
+    CHECK((agent["kept_tokens"].get<int>() > 0) == (agent["agent"] != "aligner"));
   }
   CHECK(run("plan gemm m=64 n=64 k=64 --models models.json", scratch)
             .out.find("the budget of tokens may end") != std::string::npos);
+}
+
+TEST_CASE("plan counts what models and flags say of a run", "[cli]") {
+  const support::Scratch scratch;
+  const auto file_of = [](const std::string& model, const std::string& more) {
+    return R"({"endpoints": [{"name": "e", "url": "http://127.0.0.1:1", "format": "messages"}],
+      "models": [{"name": "m", "endpoint": "e", "model": "large")" +
+           model + R"(}], "roles": {"*": "m"})" + more + "}";
+  };
+  scratch.file("plain.json", file_of("", ""));
+  scratch.file("effort.json", file_of(R"(, "effort": "high")", ""));
+  scratch.file("thinking.json", file_of(R"(, "thinking_tokens": 2000)", ""));
+  scratch.file("parallel.json", file_of("", R"(, "parallel": 16)"));
+  const std::string gemm = "gemm m=64 n=64 k=64";
+  const auto planned = [&](const std::string& task, const std::string& file,
+                           const std::string& flags = "") {
+    const auto ran =
+        run("plan " + task + " --evaluations 40 --json --models " + file + " " + flags, scratch);
+    INFO(ran.err);
+    REQUIRE(ran.exit == 0);
+    nlohmann::json json = nlohmann::json::parse(ran.out);
+    for (const auto& row : json["agents"]) json[row["agent"].get<std::string>()] = row;
+    return json;
+  };
+  const auto plain = planned(gemm, "plain.json"), effort = planned(gemm, "effort.json"),
+             thinking = planned(gemm, "thinking.json"), parallel = planned(gemm, "parallel.json"),
+             three = planned(gemm, "plain.json", "--strategies 7 --repairs 0");
+  CHECK(plain["translator"]["answer_tokens"] == 4000);
+  CHECK(effort["translator"]["answer_tokens"] == 12000);
+  CHECK(thinking["translator"]["answer_tokens"] == 6000);
+  CHECK(plain["translator"]["most"] == 20);
+  CHECK(plain["reviser"]["most"] == 24);
+  CHECK(plain["aligner"]["most"] == 20);
+  CHECK(plain["strategist"]["most"] == 8);
+  CHECK(three["strategist"]["most"] == 3);
+  CHECK(three["reviser"]["most"] == 0);
+  // Four kernels at once, or sixteen; all the while one question of the strategist.
+  CHECK(plain["most"]["seconds"] == (32 * 4000 + 20 * 100) / 50. / 4);
+  CHECK(parallel["most"]["seconds"] == (32 * 4000 + 20 * 100) / 50. / 16);
+  CHECK(plain["least"]["seconds"] == 800 / 50.);
+  // A task without template belongs to the model.
+  const auto alone =
+      planned(CUPILOT_SOURCE_DIR "/examples/gated_norm_tape/task.json", "plain.json");
+  CHECK(alone["generator"]["most"] == 40);
+  CHECK(alone["strategist"]["most"] == 15);
 }
 
 TEST_CASE("a handoff stops without an answer and goes on with it", "[cli][search]") {
