@@ -1,6 +1,7 @@
 #include "seats.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <cupilot/parts/models.hpp>
 
@@ -74,7 +75,8 @@ Result<void> seat_models(const SeatFlags& flags, ChatClient* client, bool measur
   options.seats.share = flags.share;
   options.seats.later = flags.later;
   // The first question fills the slots of generation 0 that are the model's.
-  if (flags.share >= 1) options.seats.initial = initial_slots;
+  options.seats.initial =
+      std::max(options.seats.initial, static_cast<int>(std::ceil(flags.share * initial_slots)));
   options.seats.prose = flags.prose;
   options.search.initial = initial_slots;
   options.search.children = children;

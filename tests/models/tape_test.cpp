@@ -120,6 +120,11 @@ TEST_CASE("a task that no template serves is the model's altogether", "[models]"
   REQUIRE(report);
   REQUIRE(report->best);
   CHECK(report->best->candidate.source.template_name.empty());
+  // The first question fills generation 0.
+  REQUIRE_FALSE(model.asked.empty());
+  const std::string first = model.asked.front().messages.back().text;
+  INFO(first);
+  CHECK(first.find("Propose 12 strategies") != std::string::npos);
   // Nobody else proposes: a silence ends the run, and is asked again when it is resumed.
   alive = false;
   const auto silent = evolve(*task, **backend, options);

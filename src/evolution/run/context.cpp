@@ -110,13 +110,19 @@ void seat_models(RunContext& context, const EvolveOptions& options) {
   Host& host = options.host != nullptr ? *options.host : real_host();
   const double end = options.max_seconds > 0 ? host.monotonic_seconds() + options.max_seconds : 0;
   context.chat = std::make_unique<TimelyChat>(*options.chat, host, options.cancel, end);
+  context.model_alone = !context.templates;
+  // Its first question fills generation 0, up to what one answer may hold; the header says so.
+  constexpr int most_initial = 16;
+  if (context.model_alone)
+    context.seats.initial =
+        std::max(context.seats.initial, std::min(most_initial, options.search.initial));
   ModelSeat seat;
   seat.client = context.chat.get();
   seat.task = context.task;
   seat.device = &context.backend->device();
   seat.options = context.seats;
-  if (!context.templates) seat.options.share = 1;
-  seat.alone = !context.templates;
+  if (context.model_alone) seat.options.share = 1;
+  seat.alone = context.model_alone;
   seat.alignment = options.search.steering.alignment;
   seat.code_crossover = options.search.steering.code_crossover;
   if (options.observer != nullptr) {

@@ -59,8 +59,9 @@ struct RunContext : SearchComponents {
   Backend* checker = nullptr;           // tries the task's own check; null: there is none to try
   std::string pool;                     // is read and told of the champion; "": there is none
   std::unique_ptr<ChatClient>
-      chat;           // the caller's, which hears of the end; before those who ask it
-  SeatOptions seats;  // the caller's, with the pool's example
+      chat;                  // the caller's, which hears of the end; before those who ask it
+  SeatOptions seats;         // the caller's, with the pool's example
+  bool model_alone = false;  // no template serves the task
   std::unique_ptr<Strategist> model_strategist;
   std::unique_ptr<KernelWriter> model_writer;
   // Sentences that the run says from the start: why nothing screens, what the task's own
