@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "catch.hpp"
+#include "evolution/support.hpp"
 #include "models/prompt_scan.hpp"
 #include "support/kept_images.hpp"
 #include "support/scripted_chat.hpp"
@@ -132,4 +133,29 @@ TEST_CASE("a task that no template serves is the model's altogether", "[models]"
   CHECK(silent.error().code == ErrorCode::endpoint);
   options.chat = nullptr;
   CHECK_FALSE(evolve(*task, **backend, options));
+}
+
+TEST_CASE("a search that a model serves alone looks back as far as questions are open",
+          "[models]") {
+  const auto task = load_task("examples/model_tape/task.json");
+  REQUIRE(task);
+  const auto backend = open_backend("virtual:h200", testing::kept_images());
+  REQUIRE(backend);
+  testing::ScriptedChat model(
+      [](const ChatRequest&) -> Result<ChatReply> { return testing::silence(); });
+  const testing::TempDir temp;
+  for (const int parallel : {0, 7}) {
+    Story story;
+    EvolveOptions options = options_of(model, story);
+    options.tunables.clear();
+    options.search.lookahead = 0;
+    options.search.parallel = parallel;
+    options.run_dir = temp / std::to_string(parallel);
+    REQUIRE_FALSE(evolve(*task, **backend, options));
+    const auto journal = real_host().read_file(options.run_dir + "/journal");
+    REQUIRE(journal);
+    INFO(journal->substr(0, 3000));
+    CHECK(journal->find(parallel == 0 ? "\"lookahead\":4" : "\"lookahead\":7") !=
+          std::string::npos);
+  }
 }

@@ -34,11 +34,18 @@ void size_to_budget(SearchOptions& options) {
   options.children = most(options.children, 6, 4);
 }
 
-SearchOptions resolved(SearchOptions options, const Backend& backend) {
+// Of a search whose every kernel a model writes: its answers are all that takes long, and a first
+// right kernel and refusals are to be seen before the next questions.
+constexpr int model_lookahead = 4;
+
+SearchOptions resolved(SearchOptions options, const RunContext& context) {
   if (options.lookahead != 0) return options;
+  const Backend& backend = *context.backend;
   const bool real = backend.provenance() == Provenance::measured;
   const int compiles = backend.traits().parallel_compiles;
-  options.lookahead = std::max(least_lookahead, real ? compiles + compiles / 2 : 0);
+  options.lookahead = context.model_alone
+                          ? std::max(model_lookahead, options.parallel)
+                          : std::max(least_lookahead, real ? compiles + compiles / 2 : 0);
   size_to_budget(options);
   return options;
 }
@@ -85,7 +92,7 @@ Driver::Driver(RunContext context, const EvolveOptions& options, std::optional<J
       places_(places_on(*context_.backend),
               [this] { return host_.monotonic_seconds() >= last_call_.load(); }) {
   part_seconds_["beginning"] = host_.monotonic_seconds() - began;
-  options_.search = resolved(options.search, *context_.backend);
+  options_.search = resolved(options.search, context_);
   width_ = width_of(options_, *context_.backend);
 }
 
