@@ -46,8 +46,9 @@ ChatRequest request_again(const Question& question, const ChatReply& reply,
                           const Unreadable& fault) {
   ChatRequest request = request_of(question);
   request.key = question.key + "/1";
+  // A turn of its own holds the answer: its fences stay, or it would seem to have had none.
   request.messages.push_back(
-      {ChatMessage::Role::assistant, tamed(reply.text, shown_of_unreadable)});
+      {ChatMessage::Role::assistant, tamed(reply.text, shown_of_unreadable, 3)});
   request.messages.push_back(
       {ChatMessage::Role::user, filled_prompt("again", {{"fault", fault.message}})});
   return request;

@@ -132,12 +132,12 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-std::string tamed(std::string_view text, std::size_t most) {
+std::string tamed(std::string_view text, std::size_t most, std::size_t longest_fence) {
   // Text far beyond the cap is not worth reading.
   std::string clean = visible(text.substr(0, std::min(text.size(), 4 * most + 64)));
   clean = without_folders(clean);
-  shorten_runs(clean, '`', 2);
-  shorten_runs(clean, '~', 2);
+  shorten_runs(clean, '`', longest_fence);
+  shorten_runs(clean, '~', longest_fence);
   shorten_runs(clean, '=', 4);
   replace_all(clean, "<|", "< |");
   replace_all(clean, "|>", "| >");

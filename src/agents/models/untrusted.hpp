@@ -11,7 +11,8 @@ namespace cupilot {
 // At most `most` bytes and a remark of what was left out. Control characters, invisible and
 // direction-changing code points, bytes that are no UTF-8, fences, marks of chat formats and the
 // folders of absolute paths go.
-std::string tamed(std::string_view text, std::size_t most);
+// `longest_fence`: characters of a fence that stay.
+std::string tamed(std::string_view text, std::size_t most, std::size_t longest_fence = 2);
 
 // Does as tamed(), on one line.
 std::string tamed_line(std::string_view text, std::size_t most);

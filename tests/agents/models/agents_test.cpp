@@ -115,6 +115,18 @@ TEST_CASE(
   CHECK(room.notices.empty());
 }
 
+TEST_CASE("an answer that is shown again keeps its fences", "[agents][model]") {
+  Room room;
+  ScriptedChat model([](const ChatRequest&) { return said("So:\n````cuda\nint x;\n````\n"); });
+  const auto writer = model_writer(room.seat(model), *room.templates);
+  const Strategy strategy = free_strategy();
+  static_cast<void>(writer->write(room.writing(strategy)));
+  REQUIRE(model.asked.size() == 2);
+  const auto& messages = model.asked[1].messages;
+  REQUIRE(messages.size() >= 2);
+  CHECK(messages[messages.size() - 2].text == "So:\n```cuda\nint x;\n```\n");
+}
+
 TEST_CASE("a silent endpoint is asked once a generation, and heard again", "[agents][model]") {
   Room room;
   bool alive = false;
