@@ -1,11 +1,14 @@
 // Strategies as JSON: the schema that a model is held to, and the reader that believes none of it.
+#include <algorithm>
 #include <set>
+#include <span>
 
 #include <fmt/format.h>
 
 #include "agents/models/reply_text.hpp"
 #include "agents/models/untrusted.hpp"
 #include "base/json.hpp"
+#include "task/nearest.hpp"
 
 namespace cupilot {
 namespace {
@@ -56,10 +59,23 @@ bool is_int64(const Json& value) {
          (!value.is_number_unsigned() || value.get<std::uint64_t>() <= INT64_MAX);
 }
 
-bool is_offered(const Space& space, const std::string& technique) {
-  const auto& all = space.techniques();
-  return std::any_of(all.begin(), all.end(),
-                     [&](const Technique& row) { return row.name == technique; });
+std::vector<std::string_view> offered(const Space& space) {
+  std::vector<std::string_view> names = {free_name};
+  for (const Technique& row : space.techniques()) names.push_back(row.name);
+  return names;
+}
+
+Unreadable no_technique(const std::string& name, std::span<const std::string_view> known) {
+  const std::string_view close = close_to(name, known);
+  return shape(fmt::format("there is no technique '{}'{}{}", tamed_line(name, 64),
+                           close.empty() ? "" : "; nearest: ", close));
+}
+
+// The fault with the place in front: "strategies[0].techniques[2]: …".
+Unreadable at_place(std::string_view list, std::size_t index, Unreadable fault) {
+  const bool inside = fault.message.starts_with("techniques[");
+  fault.message = fmt::format("{}[{}]{}{}", list, index, inside ? "." : ": ", fault.message);
+  return fault;
 }
 
 std::optional<Unreadable> read_settings(const Json& use, Use& into) {
@@ -92,8 +108,9 @@ std::optional<Unreadable> read_use(const Json& json, const Space& space, Strateg
       return shape("a `free` technique has no text");
     if (++free_ones > most_free_uses)
       return shape(fmt::format("there are more than {} `free` techniques", most_free_uses));
-  } else if (!is_offered(space, use.technique)) {
-    return shape(fmt::format("there is no technique '{}'", tamed_line(use.technique, 64)));
+  } else if (const auto known = offered(space);
+             std::find(known.begin(), known.end(), use.technique) == known.end()) {
+    return no_technique(use.technique, known);
   }
   const auto same = [&](const Use& other) {
     return other.technique == use.technique && other.text == use.text;
@@ -112,8 +129,9 @@ Read<Strategy> read_strategy(const Json& json, const Space& space) {
     return shape("a strategy has no techniques, or too many");
   Strategy strategy;
   std::size_t free_ones = 0;
-  for (const Json& use : *uses) {
-    if (auto fault = read_use(use, space, strategy, free_ones)) return *fault;
+  for (std::size_t i = 0; i < uses->size(); ++i) {
+    if (auto fault = read_use((*uses)[i], space, strategy, free_ones))
+      return at_place("techniques", i, *fault);
   }
   strategy.rationale = tamed_line(rationale->get<std::string>(), longest_rationale);
   return strategy;
@@ -149,7 +167,8 @@ Read<std::vector<Strategy>> read_strategy_reply(const ChatReply& reply, const Sp
   std::vector<Strategy> strategies;
   for (const Json& item : *list) {
     Read<Strategy> strategy = read_strategy(item, space);
-    if (const auto* fault = std::get_if<Unreadable>(&strategy)) return *fault;
+    if (const auto* fault = std::get_if<Unreadable>(&strategy))
+      return at_place("strategies", strategies.size(), *fault);
     strategies.push_back(std::move(std::get<Strategy>(strategy)));
   }
   if (strategies.empty()) return Unreadable{ReplyFault::nothing_usable, "it holds no strategy"};

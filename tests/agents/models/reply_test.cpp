@@ -151,6 +151,10 @@ TEST_CASE("strategies are read by their schema, values as they come", "[agents][
   CHECK(strategy.uses.size() == 2);
   CHECK(strategy.parents.empty());
   CHECK(strategy.origin.empty());
+  const auto wrong = read_strategy_reply(
+      said(one_strategy(good + R"(,{"name":"unrol","settings":[],"text":""})")), *space, 4);
+  CHECK(std::get<Unreadable>(wrong).message ==
+        "strategies[0].techniques[1]: there is no technique 'unrol'; nearest: unroll");
 }
 
 TEST_CASE("what others wrote comes out as data", "[agents][untrusted]") {
