@@ -231,7 +231,8 @@ std::vector<Technique> own_techniques(const Tunable& tunable, const std::vector<
     Technique row;
     row.name = name;
     row.summary = fmt::format("declared by tunable {}", tunable.name);
-    row.sentence = fmt::format("Use what tunable {} calls {}.", tunable.name, name);
+    row.sentence = fmt::format("Use what tunable {} calls {}{}{}.", tunable.name, name,
+                               tunable.summary.empty() ? "" : ": ", tunable.summary);
     rows.push_back(std::move(row));
     return &rows.back();
   };
@@ -241,8 +242,9 @@ std::vector<Technique> own_techniques(const Tunable& tunable, const std::vector<
     Technique* row = row_for(technique_of(tunable, parameter));
     // A default would become part of identities that have to outlive the tunable's file, so there
     // is none beside plain.
-    if (row != nullptr)
-      row->parameters.push_back({parameter.name, parameter.domain, {}, parameter.plain});
+    if (row == nullptr) continue;
+    row->parameters.push_back({parameter.name, parameter.domain, {}, parameter.plain});
+    row->sentence += fmt::format(" {} sets {}.", parameter.name, parameter.constant);
   }
   return rows;
 }

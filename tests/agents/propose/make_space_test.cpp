@@ -210,6 +210,10 @@ TEST_CASE("a user's tunable evolves by the same machinery, whatever it calls its
   CHECK(names_of(**space) == std::set<std::string>{"mine", "my_trick", "vector_load", "block_tile",
                                                    "my_pair", "serpentine", "thread_tile",
                                                    "simt_core"});
+  for (const Technique& row : (*space)->techniques())
+    if (row.name == "my_pair")
+      CHECK(row.sentence ==
+            "Use what tunable mine calls my_pair: a user's own. x sets X. y sets Y.");
   // Off is not a value of an optional technique; plain stays one of a structural technique; a
   // template's own knob keeps all.
   REQUIRE(knob_of(**space, "vector_load", "vector") != nullptr);
