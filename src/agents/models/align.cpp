@@ -37,7 +37,11 @@ const std::vector<Trace>& traces() {
       {"async_copy", {{"cp.async"}}, Counter::async_copy_bytes, nullptr},
       {"cluster_multicast", {{"multicast"}}, std::nullopt, clusters},
       {"vector_load",
-       {{"ld.global", ".v2"}, {"ld.global", ".v4"}, {"ld.global", "b128"}, {"cp.async"}},
+       {{"ld.global", ".v2"},
+        {"ld.global", ".v4"},
+        {"ld.global", "b128"},
+        {"cp.async"},
+        {"cp.async.bulk"}},
        std::nullopt,
        nullptr},
       {"vector_epilogue",
@@ -47,7 +51,7 @@ const std::vector<Trace>& traces() {
       {"cache_hint", {{"ld.global.nc"}, {"L1::no_allocate"}, {"L2::"}}, std::nullopt, nullptr},
       {"evict_first_store", {{"st.global.cs"}, {"evict_first"}}, std::nullopt, nullptr},
       {"l2_prefetch", {{"prefetch"}}, std::nullopt, nullptr},
-      {"multistage", {{"cp.async"}, {"mbarrier"}}, std::nullopt, nullptr},
+      {"multistage", {{"cp.async"}, {"cp.async.bulk"}, {"mbarrier"}}, std::nullopt, nullptr},
       {"staged_epilogue", {{"st.shared"}, {"stmatrix"}}, std::nullopt, nullptr},
       {"row_per_warp", {{"shfl.sync"}, {"redux.sync"}}, std::nullopt, nullptr},
       {"online_reduction", {{"ex2"}}, std::nullopt, nullptr},
@@ -55,11 +59,16 @@ const std::vector<Trace>& traces() {
   return rows;
 }
 
+// A bulk copy is another instruction than cp.async, whose name it begins with.
+bool holds_word(const std::string& opcode, std::string_view word) {
+  if (word == "cp.async" && opcode.find("cp.async.bulk") != std::string::npos) return false;
+  return opcode.find(word) != std::string::npos;
+}
+
 bool occurs(const PtxFacts& facts, const std::vector<const char*>& words) {
   return std::any_of(facts.opcodes.begin(), facts.opcodes.end(), [&](const auto& opcode) {
-    return std::all_of(words.begin(), words.end(), [&](const char* word) {
-      return opcode.first.find(word) != std::string::npos;
-    });
+    return std::all_of(words.begin(), words.end(),
+                       [&](const char* word) { return holds_word(opcode.first, word); });
   });
 }
 
@@ -141,9 +150,63 @@ void correct_threads(Strategy& strategy, const LaunchPlan& plan,
   claimed->second = threads;
 }
 
+// Bytes that "ld.global.nc.v4.f32" moves; 0: its name does not tell.
+int bytes_of(std::string_view opcode) {
+  int count = 1, bits = 0;
+  while (!opcode.empty()) {
+    const std::size_t end = std::min(opcode.find('.'), opcode.size());
+    const std::string_view part = opcode.substr(0, end);
+    opcode.remove_prefix(std::min(end + 1, opcode.size()));
+    int number = 0;
+    for (const char c : part.substr(std::min<std::size_t>(1, part.size())))
+      number = c >= '0' && c <= '9' && number >= 0 && number < 1000 ? 10 * number + c - '0' : -1;
+    if (part.size() < 2 || number <= 0) continue;
+    if (part[0] == 'v') count = number;
+    if (std::string_view("bfsu").find(part[0]) != std::string_view::npos) bits = number;
+  }
+  return count * bits / 8;
+}
+
+// The size that the elements of all tensors of these roles have; 0: they differ.
+int element_bytes(const Task& task, bool outputs) {
+  int bytes = 0;
+  for (const Tensor& tensor : task.tensors) {
+    const bool other = outputs ? tensor.role == Role::in || tensor.role == Role::constant
+                               : tensor.role == Role::out;
+    if (other) continue;
+    if (bytes != 0 && bytes != size_of(tensor.type)) return 0;
+    bytes = size_of(tensor.type);
+  }
+  return bytes;
+}
+
+// Elements of the widest access are a fact of the PTX. Copies past registers do not tell theirs.
+void correct_width(Strategy& strategy, const PtxFacts& facts, const Task& task, bool stores,
+                   std::vector<std::string>& changes) {
+  const char* const technique = stores ? "vector_epilogue" : "vector_load";
+  const char* const parameter = stores ? "store_vector" : "vector";
+  const char* const access = stores ? "st.global" : "ld.global";
+  const auto use = std::find_if(strategy.uses.begin(), strategy.uses.end(),
+                                [&](const Use& one) { return one.technique == technique; });
+  const int element = element_bytes(task, stores);
+  if (use == strategy.uses.end() || element == 0 || occurs(facts, {"cp.async"}) ||
+      occurs(facts, {"cp.async.bulk"}))
+    return;
+  int widest = 0;
+  for (const auto& [opcode, count] : facts.opcodes)
+    if (holds_word(opcode, access)) widest = std::max(widest, bytes_of(opcode));
+  const auto claimed = use->values.find(parameter);
+  const std::int64_t wide = widest / element;
+  if (claimed == use->values.end() || wide == 0 || claimed->second == wide) return;
+  changes.push_back(fmt::format("{} of {} is {}, not {}: the widest {} moves {} bytes", parameter,
+                                technique, wide, claimed->second, access, widest));
+  claimed->second = wide;
+}
+
 }  // namespace
 
-Alignment aligned(const Strategy& claimed, const CompiledKernel& kernel, const Counts& executed) {
+Alignment aligned(const Strategy& claimed, const CompiledKernel& kernel, const Counts& executed,
+                  const Task* task) {
   Alignment result{claimed, {}};
   std::erase_if(result.strategy.uses, [&](const Use& use) {
     const std::string trace = missing_trace(use.technique, kernel.facts);
@@ -161,6 +224,9 @@ Alignment aligned(const Strategy& claimed, const CompiledKernel& kernel, const C
     result.changes.push_back(fmt::format("{} added: it was executed", trace.technique));
   }
   correct_threads(result.strategy, kernel.source.plan, result.changes);
+  for (const bool stores : {false, true})
+    if (task != nullptr)
+      correct_width(result.strategy, kernel.facts, *task, stores, result.changes);
   return result;
 }
 

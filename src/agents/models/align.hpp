@@ -19,7 +19,9 @@ struct Alignment {
 // Claims whose trace the PTX lacks are dropped. What was not claimed is added only where it was
 // executed or stands in the plan: code that never runs leaves traces too. Techniques that leave no
 // trace stand where the text names them, or names none at all. Free ones stand: nothing speaks
-// against them.
-Alignment aligned(const Strategy& claimed, const CompiledKernel& kernel, const Counts& executed);
+// against them. Widths of loads and stores are those of the widest ones in the PTX, where all of
+// the task's inputs, or outputs, have elements of one size; null: no task tells.
+Alignment aligned(const Strategy& claimed, const CompiledKernel& kernel, const Counts& executed,
+                  const Task* task = nullptr);
 
 }  // namespace cupilot

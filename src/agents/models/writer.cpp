@@ -37,7 +37,7 @@ class ModelWriter final : public KernelWriter {
   Strategy realised(const WriterBrief& brief, const CompiledKernel& kernel,
                     const Accepted& how) override {
     if (!seat_.alignment || !kernel.source.template_name.empty()) return *brief.strategy;
-    Alignment alignment = aligned(*brief.strategy, kernel, how.measurement.counts);
+    Alignment alignment = aligned(*brief.strategy, kernel, how.measurement.counts, &*seat_.task);
     if (alignment.changes.empty()) return std::move(alignment.strategy);
     if (seat_.options.prose) {
       const auto prose = ask_aligner(*seat_.client, alignment.strategy, alignment.changes,

@@ -269,6 +269,46 @@ TEST_CASE("claims without trace are dropped, and only what ran is added", "[agen
   CHECK(ran.strategy.uses.back().technique == "mma_core");
 }
 
+TEST_CASE("a bulk copy is no trace of cp.async", "[agents][align]") {
+  struct Row {
+    const char* opcode;
+    bool kept;
+  };
+  const Row rows[] = {{"cp.async.cg.shared.global", true},
+                      {"cp.async.commit_group", true},
+                      {"cp.async.bulk.tensor.2d.shared::cluster.global.tile", false},
+                      {"cp.async.bulk.commit_group", false}};
+  for (const Row& row : rows) {
+    INFO(row.opcode);
+    Strategy claimed;
+    claimed.uses = {{"async_copy", {}, "", {}}, {"multistage", {}, "", {}}};
+    CompiledKernel kernel;
+    kernel.facts.opcodes = {{row.opcode, 1}};
+    CHECK(aligned(claimed, kernel, {}).strategy.uses.size() == (row.kept ? 2u : 1u));
+  }
+}
+
+TEST_CASE("widths are those of the widest load and store", "[agents][align]") {
+  const Task task = norm_task();  // of four bytes an element
+  Strategy claimed;
+  claimed.uses = {{"vector_load", {{"vector", 8}}, "", {}},
+                  {"vector_epilogue", {{"store_vector", 4}}, "", {}}};
+  CompiledKernel kernel;
+  kernel.facts.opcodes = {{"ld.global.nc.L1::no_allocate.v4.f32", 2},
+                          {"ld.global.f32", 1},
+                          {"ld.shared.v4.f64", 1},
+                          {"st.global.v2.b32", 1}};
+  const Alignment alignment = aligned(claimed, kernel, {}, &task);
+  CHECK(alignment.strategy.uses[0].values.at("vector") == 4);
+  CHECK(alignment.strategy.uses[1].values.at("store_vector") == 2);
+  REQUIRE(alignment.changes.size() == 2);
+  CHECK(alignment.changes[0] ==
+        "vector of vector_load is 4, not 8: the widest ld.global moves 16 bytes");
+  kernel.facts.opcodes["cp.async.cg.shared.global"] = 1;  // it does not tell its width
+  CHECK(aligned(claimed, kernel, {}, &task).changes.empty());
+  CHECK(aligned(claimed, kernel, {}).changes.empty());
+}
+
 TEST_CASE("a claim without trace stands where the writer names it", "[agents][align]") {
   Strategy claimed;
   claimed.uses = {{"row_per_block", {}, "", {}},
