@@ -89,14 +89,31 @@ std::string settings_text(const Use& use) {
   return use.text.empty() ? text : text + ": " + quoted(use.text);
 }
 
-// Few techniques by their names, many in the short words of a table.
+// "block_tile 128x64": the values in the order of the list of techniques, without their names.
+std::string values_text(const Use& use) {
+  const Technique* row = find_technique(use.technique);
+  const bool listed =
+      row != nullptr && std::all_of(use.values.begin(), use.values.end(), [&](const auto& value) {
+        return std::any_of(row->parameters.begin(), row->parameters.end(),
+                           [&](const auto& parameter) { return parameter.name == value.first; });
+      });
+  if (!listed || !use.text.empty()) return settings_text(use);
+  std::vector<std::string> values;
+  for (const auto& parameter : row->parameters) {
+    const auto found = use.values.find(parameter.name);
+    if (found != use.values.end()) values.push_back(std::to_string(found->second));
+  }
+  return use.technique + (values.empty() ? "" : " " + joined(values, "x"));
+}
+
+// Techniques by the names that the list of techniques holds; many of them with their values alone.
 std::string one_line(const Strategy& strategy) {
-  if (strategy.uses.size() > uses_by_name) return tamed_line(describe(strategy), longest_text);
+  const bool many = strategy.uses.size() > uses_by_name;
   std::vector<std::string> parts;
   for (const Use& use : strategy.uses) {
     Use shown = use;
     if (shown.text.size() > longest_idea) shown.text = shown.text.substr(0, longest_idea) + "…";
-    parts.push_back(settings_text(shown));
+    parts.push_back(many ? values_text(shown) : settings_text(shown));
   }
   return joined(parts, ", ");
 }

@@ -398,6 +398,21 @@ TEST_CASE("a writer with a base on tensor cores is asked in 14000 tokens on aver
   CHECK(tokens <= 14000);
 }
 
+TEST_CASE("a line of the history names techniques as their list does", "[agents][prompt]") {
+  const GemmSeat room({"m=4096", "n=4096", "k=4096", "dtype=bf16"});
+  StrategyBrief brief;
+  brief.space = room.space.get();
+  Strategy strategy;
+  for (std::uint64_t key = 0; strategy.uses.size() < 10; ++key) strategy = drawn(*room.space, key);
+  brief.history = {{1, strategy, 5.5, ""}};
+  const std::string said = history_text(brief);
+  INFO(said);
+  for (const Use& use : strategy.uses) {
+    CHECK(says(said, use.technique));
+    for (const auto& [name, value] : use.values) CHECK(says(said, std::to_string(value)));
+  }
+}
+
 TEST_CASE("a writer without a base is asked in at most 9000 tokens", "[agents][prompt]") {
   const DeviceSpec device = *chip("h200");
   for (const char* words : {"rows", "gemm"}) {
