@@ -11,6 +11,7 @@
 #include "agents/models/reference_text.hpp"
 #include "agents/models/untrusted.hpp"
 #include "agents/propose/relief.hpp"
+#include "task/content.hpp"
 
 namespace cupilot {
 namespace {
@@ -321,6 +322,31 @@ std::string limits_text(const Task& task, const DeviceSpec& device) {
                     name_of(zone), watch[static_cast<std::size_t>(zone)]);
 }
 
+// "0.39 % of", "5e-07 times".
+std::string share_text(double share) {
+  return share >= 1e-4 ? fmt::format("{:.2g} % of", 100 * share)
+                       : fmt::format("{:.0e} times", share);
+}
+
+// By how much the most precise output may differ at the timed shape; "": its check is another.
+std::string allowed_text(const Task& task) {
+  std::string text;
+  double least = 1;
+  for (std::size_t i = 0; i < task.tensors.size() && !task.time_shapes.empty(); ++i) {
+    const Tensor& tensor = task.tensors[i];
+    const bool output = tensor.role == Role::out || tensor.role == Role::in_out;
+    const auto bound = bound_params(task, i, task.time_shapes.front(), {});
+    if (!output || tensor.check.kind != CheckKind::within || !bound || bound->per_value <= 0 ||
+        bound->per_value >= least)
+      continue;
+    least = bound->per_value;
+    text = fmt::format(
+        " An output may differ by {} its value and {} the sum of its terms' magnitudes.",
+        share_text(bound->per_value), share_text(bound->per_sum));
+  }
+  return text;
+}
+
 std::string precision_text(const Task& task) {
   const bool exact = task.precision == Precision::fp32_strict || task.precision == Precision::fp64;
   bool wide = false;
@@ -329,12 +355,14 @@ std::string precision_text(const Task& task) {
            ((tensor.role == Role::out || tensor.role == Role::in_out) && size_of(tensor.type) >= 4);
   std::string text = fmt::format("Arithmetic is of class {}: ", name_of(task.precision));
   text += exact ? "no type below it in sums or products, in any order of additions."
-                : "operands of products may be rounded to it, sums are kept in fp32.";
-  return text + (wide ? " Outputs are held to some units of their last place: expf, sqrtf and / "
-                        "are within that, "
-                        "__expf, __fdividef and ex2.approx are not."
-                      : " Outputs have 16 bits or fewer, so that expf, __expf, rsqrtf and "
-                        "ex2.approx are precise enough.");
+                : "operands of products may be rounded to it, sums are kept in fp32, in any "
+                  "order of additions.";
+  return text + allowed_text(task) +
+         (wide ? " Outputs are held to some units of their last place: expf, sqrtf and / "
+                 "are within that, "
+                 "__expf, __fdividef and ex2.approx are not."
+               : " Outputs have 16 bits or fewer, so that expf, __expf, rsqrtf and "
+                 "ex2.approx are precise enough.");
 }
 
 std::string constants_text(const Task& task) {

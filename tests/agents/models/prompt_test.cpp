@@ -413,6 +413,15 @@ TEST_CASE("a line of the history names techniques as their list does", "[agents]
   }
 }
 
+TEST_CASE("a writer is told how much an output may differ by", "[agents][prompt]") {
+  const std::string half = precision_text(*gemm_of({"m=64", "n=64", "k=64", "dtype=bf16"})),
+                    whole = precision_text(*gemm_of({"m=64", "n=64", "k=64"}));
+  INFO(half << "\n" << whole);
+  CHECK(says(half, "An output may differ by 0.39 % of its value"));
+  CHECK(says(half, "in any order of additions"));
+  CHECK(says(whole, "An output may differ by 6e-08 times its value"));
+}
+
 TEST_CASE("a writer without a base is asked in at most 9000 tokens", "[agents][prompt]") {
   const DeviceSpec device = *chip("h200");
   for (const char* words : {"rows", "gemm"}) {
