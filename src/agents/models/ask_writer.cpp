@@ -133,11 +133,10 @@ std::string needed_headers(const WriterBrief& brief, std::vector<std::string> na
 
 constexpr std::string_view tested =
     "Tested are random values, NaN, infinities, denormals, zeros, rows of one value, rows around "
-    "1e6, "
-    "single values of 1e15, sizes of 1 and 2, primes, and sizes beside a multiple of a tile. NaN "
-    "and "
-    "infinities appear where the reference has them. Outputs and buffers hold garbage before a "
-    "run.";
+    "1e6, single values of 1e15, sizes of 1 and 2, primes, and sizes beside a multiple of a tile, "
+    "where `require` admits them. NaN and infinities appear where the reference has them; a row "
+    "may begin with -inf, and -inf less -inf is NaN. Outputs and buffers hold garbage before a "
+    "run; two inputs may be the same memory.";
 
 std::string writer_head(const Task& task, const DeviceSpec& device) {
   std::vector<std::string> headers = common_headers();
