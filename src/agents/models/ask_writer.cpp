@@ -129,6 +129,17 @@ std::string needed_headers(const WriterBrief& brief, std::vector<std::string> na
   return text.empty() ? text : "Further device headers:\n\n" + text + "\n";
 }
 
+// Rules complete what a strategy leaves open, and may speak against its free techniques.
+std::string asked_text(const Strategy& strategy) {
+  const auto is_free = [](const Use& use) { return !use.text.empty(); };
+  const bool completed = std::any_of(strategy.uses.begin(), strategy.uses.end(), is_free) &&
+                         !std::all_of(strategy.uses.begin(), strategy.uses.end(), is_free);
+  return strategy_text(strategy) +
+         (completed ? "Where other techniques or values speak against the text of `free`, that "
+                      "text goes before.\n"
+                    : "");
+}
+
 }  // namespace
 
 constexpr std::string_view tested =
@@ -179,7 +190,7 @@ Answer<KernelSource> ask_generator(ChatClient& client, const std::string& head,
       statement.empty() ? "" : fenced("what it computes", statement, longest_statement);
   const Question question =
       question_of("generator", brief.key, head,
-                  {{"strategy", strategy_text(*brief.strategy)},
+                  {{"strategy", asked_text(*brief.strategy)},
                    {"statement", said},
                    {"example", example_text(*brief.task, example)},
                    {"headers", needed_headers(brief, headers_in(example.kernel))}});
@@ -194,7 +205,7 @@ Answer<KernelSource> ask_translator(ChatClient& client, const std::string& head,
       "translator", brief.key, head,
       {{"base", std::move(shown.kernel)},
        {"constants", std::move(shown.constants)},
-       {"strategy", strategy_text(*brief.strategy)},
+       {"strategy", asked_text(*brief.strategy)},
        {"difference", lines.empty() ? "- nothing: write it in another way that may be faster\n"
                                     : fmt::format("{}\n", fmt::join(lines, "\n"))},
        {"digest", digest_text(base.digest)},
@@ -220,7 +231,7 @@ Answer<KernelSource> ask_reviser(ChatClient& client, const std::string& head,
       why.where.empty() ? why.message : fmt::format("{}\nat {}", why.message, why.where);
   const Question question =
       question_of("reviser", brief.key, head,
-                  {{"strategy", strategy_text(*brief.strategy)},
+                  {{"strategy", asked_text(*brief.strategy)},
                    {"base", kernel_text("kernel", source)},
                    {"stage", std::string(name_of(why.stage))},
                    {"code", why.code},
