@@ -176,6 +176,8 @@ Json models(const ModelUse& use) {
                               {"improved", role.improved},
                               {"tokens", role.tokens},
                               {"cost", role.cost},
+                              {"reserved_tokens", role.reserved_tokens},
+                              {"reserved_cost", role.reserved_cost},
                               {"seconds", role.seconds}});
   }
   return json;

@@ -49,14 +49,20 @@ std::int64_t slot_of(const std::string& key) {
   return slot;
 }
 
+// Spent without what was only set aside.
+std::int64_t tokens_of(const ModelsSpent& spent) { return spent.tokens - spent.reserved_tokens; }
+double cost_of(const ModelsSpent& spent) { return spent.cost - spent.reserved_cost; }
+
 void add_to_role(const TapeEntry& entry, RoleUse& role) {
   ++role.questions;
   role.again += entry.key.ends_with("/1") ? 1 : 0;
   const bool cut = !entry.error && entry.reply.finish == ChatFinish::cut;
   role.cut += cut ? 1 : 0;
   role.failed += entry.error || entry.reply.finish != ChatFinish::complete ? 1 : 0;
-  role.tokens += entry.spent.tokens;
-  role.cost += entry.spent.cost;
+  role.tokens += tokens_of(entry.spent);
+  role.cost += cost_of(entry.spent);
+  role.reserved_tokens += entry.spent.reserved_tokens;
+  role.reserved_cost += entry.spent.reserved_cost;
   role.seconds += entry.spent.seconds;
 }
 
@@ -102,8 +108,8 @@ std::int64_t count_kernels(const std::string& run_dir,
 void add_cost_until(std::int64_t slot, const TapeContents& tape, ModelUse& use) {
   for (const TapeEntry& entry : tape.entries) {
     if (slot < 0 || slot_of(entry.key) > slot) continue;
-    use.tokens_until_best += entry.spent.tokens;
-    use.cost_until_best += entry.spent.cost;
+    use.tokens_until_best += tokens_of(entry.spent);
+    use.cost_until_best += cost_of(entry.spent);
   }
 }
 
@@ -147,8 +153,8 @@ std::optional<ModelUse> model_use(const std::string& run_dir, std::int64_t evalu
   use.best_is_theirs = best && is_model_written(best->candidate);
   use.reserved_tokens = tape->spent.reserved_tokens;
   use.reserved_cost = tape->spent.reserved_cost;
-  use.tokens = tape->spent.tokens;
-  use.cost = tape->spent.cost;
+  use.tokens = tokens_of(tape->spent);
+  use.cost = cost_of(tape->spent);
   if (evaluations > 0) use.cost_per_candidate = use.cost / static_cast<double>(evaluations);
   return use;
 }
@@ -164,9 +170,9 @@ std::string model_use_line(const ModelUse& use) {
   if (use.cost > 0)
     line += fmt::format(", cost {:.4g}, {:.4g} a candidate", use.cost, use.cost_per_candidate);
   if (use.reserved_tokens > 0)
-    line +=
-        fmt::format(" ({} tokens{} of it only reserved: no usage is known)", use.reserved_tokens,
-                    use.reserved_cost > 0 ? fmt::format(", {:.4g}", use.reserved_cost) : "");
+    line += fmt::format(" (beside {} tokens{} that were only reserved: no usage is known)",
+                        use.reserved_tokens,
+                        use.reserved_cost > 0 ? fmt::format(", {:.4g}", use.reserved_cost) : "");
   if (use.cost_until_best > 0)
     line += fmt::format("; {:.4g} until the best kernel", use.cost_until_best);
   else if (use.tokens_until_best > 0)
@@ -175,6 +181,12 @@ std::string model_use_line(const ModelUse& use) {
 }
 
 namespace {
+
+// "1200, 0.05": tokens and money that were set aside.
+std::string reserved_text(std::int64_t tokens, double cost) {
+  if (tokens == 0 && cost <= 0) return "";
+  return fmt::format("{}{}", tokens, cost > 0 ? fmt::format(", {:.4g}", cost) : "");
+}
 
 // "3 of 4", the share of the run's new best kernels.
 std::string share_text(const RoleUse& role, const ModelUse& use) {
@@ -187,6 +199,10 @@ std::string model_use_table(const ModelUse& use) {
   std::vector<std::vector<std::string>> rows = {{"agent", "questions", "again", "failed", "cut",
                                                  "kernels", "accepted", "improved", "tokens",
                                                  "cost", "seconds"}};
+  const bool reserved = std::any_of(use.roles.begin(), use.roles.end(), [](const RoleUse& role) {
+    return role.reserved_tokens > 0 || role.reserved_cost > 0;
+  });
+  if (reserved) rows.front().push_back("reserved");
   for (const RoleUse& role : use.roles) {
     const bool writes = role.written > 0;
     rows.push_back({role.agent, std::to_string(role.questions), std::to_string(role.again),
@@ -196,6 +212,7 @@ std::string model_use_table(const ModelUse& use) {
                     std::to_string(role.tokens),
                     role.cost > 0 ? fmt::format("{:.4g}", role.cost) : "",
                     fmt::format("{:.0f}", role.seconds)});
+    if (reserved) rows.back().push_back(reserved_text(role.reserved_tokens, role.reserved_cost));
   }
   return table(rows);
 }

@@ -16,8 +16,8 @@ struct RoleUse {
   std::int64_t written = 0, accepted = 0;  // kernels of a writer
   // Counts the run's new best kernels that it wrote, or proposed where a template wrote them.
   std::int64_t improved = 0;
-  std::int64_t tokens = 0;
-  double cost = 0, seconds = 0;
+  std::int64_t tokens = 0, reserved_tokens = 0;  // reserved: as in ModelUse
+  double cost = 0, reserved_cost = 0, seconds = 0;
 };
 
 struct ModelUse {
@@ -27,9 +27,9 @@ struct ModelUse {
   bool estimated = false;
   double reused = 0;  // share of the prompts' bytes that stood, as a prefix, in an earlier prompt;
                       // 0 where the tape has no prompts
-  std::int64_t tokens = 0, reserved_tokens = 0;
-  double reserved_cost =
-      0;  // part of `cost`, as reserved_tokens of `tokens`: set aside, no usage known
+  std::int64_t tokens = 0;
+  std::int64_t reserved_tokens = 0;    // set aside where no usage is known, beside `tokens`
+  double reserved_cost = 0;            // beside `cost`
   std::vector<RoleUse> roles{};        // by agent
   bool best_is_theirs = false;         // a model wrote the champion
   std::int64_t improvements = 0;       // new best kernels of the run, the first one too

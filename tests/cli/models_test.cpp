@@ -137,6 +137,33 @@ TEST_CASE("a run's page leads to the questions of each candidate of a model", "[
   CHECK(links >= 3);  // the best kernel, and two candidates
 }
 
+TEST_CASE("what was only reserved is told apart from what was spent", "[cli][search]") {
+  const support::Scratch scratch;
+  const std::string example = CUPILOT_SOURCE_DIR "/examples/gated_norm_tape/";
+  const auto ran = run("evolve " + example + "task.json --tape " + example +
+                           "tape.jsonl --model-share 1 --device virtual:h200 --evaluations 1 "
+                           "--run run",
+                       scratch);
+  INFO(ran.out << ran.err);
+  REQUIRE(ran.exit == 0);
+  CHECK(ran.out.find("reserved") == std::string::npos);
+  const std::string lost = R"({"exchange": {"key": "slot 90/write/0", "agent": "generator",
+    "error": {"code": 6, "message": "the endpoint fell silent"}, "spent": {"tokens": 1300,
+    "calls": 1, "cost": 0.75, "reserved_tokens": 1000, "reserved_cost": 0.5}}})";
+  std::string line = lost;
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  const std::string tape = support::slurp(scratch.path / "run/tape.jsonl");
+  scratch.file("run/tape.jsonl", tape + line + "\n");
+  const auto report = run("report run", scratch);
+  INFO(report.out << report.err);
+  CHECK(report.out.find("300 tokens in all, cost 0.25") != std::string::npos);
+  CHECK(report.out.find("beside 1000 tokens, 0.5 that were only reserved") != std::string::npos);
+  CHECK(report.out.find("1000, 0.5\n") != std::string::npos);
+  const auto json = nlohmann::json::parse(run("report run --json", scratch).out);
+  CHECK(json["models"]["tokens"] == 300);
+  CHECK(json["models"]["reserved_tokens"] == 1000);
+}
+
 TEST_CASE("what is wrong with a models file ends in exit code 2 before anything is asked",
           "[cli]") {
   const support::Scratch scratch;
