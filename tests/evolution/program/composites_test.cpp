@@ -1,6 +1,9 @@
 // Composites as programs of their bodies, on the virtual device.
 #include "program/composites.hpp"
 
+#include <cmath>
+#include <span>
+
 #include <cupilot/parts/program.hpp>
 
 #include "backend/oracle/inputs.hpp"
@@ -73,6 +76,22 @@ TEST_CASE("the body of attention gives what its stages give", "[threads]") {
       if (!same) FAIL("element " << i << ": " << b << " instead of " << a);
     }
   }
+}
+
+TEST_CASE("scores of one query that is a vector are those of row 0", "[threads]") {
+  const auto task = graph_task({input("q", {"d"}), input("K", {"n", "d"}), output("y", {"n"})},
+                               {{"s", "attention_scores", {"q", "K"}, {"y"}, {{"causal", yes}}}},
+                               {{"n", 3}, {"d", 4}});
+  REQUIRE_OK(task);
+  const std::vector<float> query = {1, 2, 3, 4}, keys(12, 0.5f);
+  const auto bytes = [](const std::vector<float>& values) {
+    const auto all = std::as_bytes(std::span(values));
+    return std::vector<std::byte>(all.begin(), all.end());
+  };
+  const std::vector<std::vector<std::byte>> inputs = {bytes(query), bytes(keys), {}};
+  const auto values = device().inspector().reference(TaskRef(*task), task->time_shapes[0], inputs);
+  REQUIRE_OK(values);
+  CHECK(values->front().values == std::vector<double>{2.5, -INFINITY, -INFINITY});
 }
 
 TEST_CASE("a program of a composite's body is proved as the composite", "[search][threads]") {
