@@ -37,7 +37,7 @@
     "require": ["graph_run % VECTOR == 0", "shares > 0", "chunk <= (ITEMS + SLOTS) * THREADS * VECTOR"],
     "let": {
       "shares": "dev.sms * MIN_BLOCKS / GROUPS",
-      "chunk": "up(cdiv(graph_cols, max(shares, 1)), VECTOR)",
+      "chunk": "max(up(cdiv(graph_cols, max(shares, 1)), VECTOR), THREADS * VECTOR)",
       "parts_used": "cdiv(graph_cols, chunk)"
     },
     "buffers": [
