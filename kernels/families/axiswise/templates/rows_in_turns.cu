@@ -191,14 +191,13 @@ struct Exchange {
   }
   template <class How>
   __device__ __forceinline__ static typename How::State of_warps(const float* box) {
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    auto value = How::nothing();
-    if (lane < WARPS) value = state_at<typename How::State>(box + lane * How::SIZE);
-    return of_team<32, How>(value, nullptr);
+    const int warp = static_cast<int>(threadIdx.x) % WARPS;
+    return of_team<WARPS, How>(state_at<typename How::State>(box + warp * How::SIZE), nullptr);
   }
+  // Keeps what a warp has; `some`: more than nothing.
   template <class How>
-  __device__ __forceinline__ static void put(typename How::State value, float* box) {
-    value = of_team<32, How>(value, nullptr);
+  __device__ __forceinline__ static void put(typename How::State value, bool some, float* box) {
+    if (some) value = of_team<32, How>(value, nullptr);
     if (threadIdx.x % 32 == 0) {
 #pragma unroll
       for (int i = 0; i < How::SIZE; ++i) box[threadIdx.x / 32 * How::SIZE + i] = value.of[i];
@@ -209,7 +208,7 @@ struct Exchange {
   // The thread that will ask for the words posts them.
   template <class How>
   __device__ __forceinline__ void post(int r, const typename How::State& own) {
-    put<How>(own, box(r, 0));
+    put<How>(own, true, box(r, 0));
     const int thread = static_cast<int>(threadIdx.x), posting = part % THREADS;
     if (thread / 32 != posting / 32) return;
     const auto value = of_warps<How>(box(r, 0));
@@ -239,7 +238,7 @@ struct Exchange {
       } while (!there);
       value = How::of(value, other);
     }
-    put<How>(value, box(r, 1));
+    put<How>(value, static_cast<int>(threadIdx.x) / 32 * 32 < parts, box(r, 1));
     return of_warps<How>(box(r, 1));
   }
 };
