@@ -117,29 +117,18 @@ std::vector<AxisPair> affordable_axes(const Task& task, const Workload& workload
   return axes;
 }
 
-bool is_meant(const PlanAt& plan_at, const Workload& workload) {
-  const Attempt<Resolution> resolution = plan_at(workload);
-  return !resolution || !std::holds_alternative<NotForThisShape>(*resolution);
-}
-
 // An axis stays as it is where the plan is not meant for its shorter extents, such as one column of
-// 16-byte rows, alone or with those of the axes before it.
+// 16-byte rows.
 void keep_meant(const PlanAt& plan_at, const Workload& workload, std::vector<AxisPair>& axes) {
   std::erase_if(axes, [&](const AxisPair& axis) {
     for (const std::int64_t extent : {axis.low, axis.high}) {
       Workload shorter = workload;
       shorter.sizes[axis.axis] = extent;
-      if (!is_meant(plan_at, shorter)) return true;
+      const Attempt<Resolution> resolution = plan_at(shorter);
+      if (resolution && std::holds_alternative<NotForThisShape>(*resolution)) return true;
     }
     return false;
   });
-  const auto all_meant = [&] {
-    for (std::size_t i = 0; i < (std::size_t{1} << axes.size()); ++i) {
-      if (!is_meant(plan_at, {corner(workload, axes, i), 1})) return false;
-    }
-    return is_meant(plan_at, {beyond(workload, axes), 1});
-  };
-  while (!axes.empty() && !all_meant()) axes.pop_back();
 }
 
 double a_block(const Counts& counts) {

@@ -64,17 +64,6 @@ std::set<std::string> read_by_neighbours(const Task& task, const GraphSite& site
   return out;
 }
 
-// Tensors of which a thread loads the elements themselves.
-std::set<std::string> read_at_elements(const GraphSite& site) {
-  std::set<std::string> out;
-  for (const SiteStage& stage : site.stages) {
-    for (const SiteRead& read : stage.reads) {
-      if (read.stage < 0 && read.kind == SiteRead::Kind::element) out.insert(read.source);
-    }
-  }
-  return out;
-}
-
 // Neighbouring elements that belong together wherever several are taken at once.
 Expr run_of(const GraphSite& site) {
   Expr run = site.form == GraphForm::rows ? site.cols : site.inner;
@@ -111,7 +100,6 @@ NamedExprs sizes_of(const Task& task, const GraphSite& site) {
           {"graph_bytes", bytes},
           {"graph_widest", widest},
           {"graph_inputs", inputs},
-          {"graph_held", static_cast<std::int64_t>(read_at_elements(site).size())},
           {"graph_folds", static_cast<std::int64_t>(site.folds.size())},
           {"graph_passes", static_cast<std::int64_t>(passes.size())},
           {"graph_state", state},

@@ -405,25 +405,5 @@ TEST_CASE("a plan of another number of launches at smaller shapes is not extrapo
   }
 }
 
-TEST_CASE("a plan of vectors over several axes is counted where they fit", "[hooks]") {
-  // Each of c, h and w may be 1, but not all three.
-  const auto task = task_from_words({"kernelbench:1/40", "n=3", "c=7", "h=20", "w=20"});
-  REQUIRE(task);
-  const auto templates = templates_of(builtin_families(), *task);
-  const Tunable* tunable = named(templates, *task, "rows_in_turns");
-  REQUIRE(tunable != nullptr);
-  const auto source = instantiate(*tunable, *task, virtual_h200().device(),
-                                  {{"THREADS", 128}, {"VECTOR", 4}, {"ITEMS", 2}});
-  REQUIRE(source);
-  const auto kernel = virtual_h200().compile(*source);
-  REQUIRE(kernel);
-  const Subject own[] = {{Subject::Kind::candidate, "own", &*kernel}};
-  const auto reports = virtual_h200().measure(TaskRef(*task), task->time_shapes.front(), own, {});
-  REQUIRE(reports);
-  const Attempt<Measurement>& measured = reports->front().measurement;
-  if (measured.is_rejected()) FAIL(measured.rejected().message);
-  CHECK(measured);
-}
-
 }  // namespace
 }  // namespace cupilot

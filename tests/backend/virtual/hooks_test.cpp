@@ -87,42 +87,6 @@ TEST_CASE("long rows are shared by the blocks of a cluster", "[hooks][threads]")
                  {{"CLUSTER", 8}, {"THREADS", 128}, {"VECTOR", 2}, {"TURNS", 2}});
 }
 
-TEST_CASE("rows that fit no cluster are taken in turns", "[hooks][threads]") {
-  // Held in registers; the next row on its way; shared memory too; two rows together, of which the
-  // last turn lacks one.
-  const auto graph = rows_graph({{"rows", 25}, {"cols", 1500}});
-  check_accepted(graph, "rows_in_turns",
-                 {{"GROUPS", 12}, {"THREADS", 128}, {"VECTOR", 2}, {"ITEMS", 1}});
-  check_accepted(graph, "rows_in_turns",
-                 {{"GROUPS", 12}, {"THREADS", 128}, {"VECTOR", 1}, {"ITEMS", 2}, {"AHEAD", 1}});
-  check_accepted(graph, "rows_in_turns",
-                 {{"GROUPS", 6},
-                  {"THREADS", 128},
-                  {"VECTOR", 1},
-                  {"ITEMS", 1},
-                  {"SLOTS", 2},
-                  {"TOGETHER", 2}});
-  check_accepted(graph, "rows_in_turns",
-                 {{"GROUPS", 22},
-                  {"THREADS", 128},
-                  {"VECTOR", 4},
-                  {"ITEMS", 1},
-                  {"AHEAD", 1},
-                  {"TOGETHER", 2},
-                  {"FIRST_OUT", 1}});
-  // Threads hold none of a norm's weights.
-  const auto norm = graph_task({input("x", {"rows", "cols"}), input("g", {"cols"}),
-                                input("b", {"cols"}), output("y", {"rows", "cols"})},
-                               {{"norm", "layer_norm", {"x", "g", "b"}, {"y"}}},
-                               {{"rows", 16}, {"cols", 4194304}});
-  REQUIRE(norm);
-  const auto templates = templates_of(builtin_families(), *norm);
-  const Tunable* turns = named(templates, *norm, "rows_in_turns");
-  REQUIRE(turns != nullptr);
-  CHECK(instantiate(*turns, *norm, virtual_h200().device(),
-                    {{"THREADS", 512}, {"VECTOR", 4}, {"ITEMS", 16}, {"AHEAD", 1}}));
-}
-
 TEST_CASE("a product with a vector is a plain kernel of its rows", "[hooks][threads]") {
   const auto product =
       graph_task({input("a", {"rows", "cols"}), input("w", {1, "cols"}), input("b", {1}),
@@ -361,9 +325,6 @@ TEST_CASE("normalisations of channels, groups and instances are one kernel", "[h
   check_accepted(*batch, "rowwise", {{"TEAM", 32}, {"VECTOR", 2}, {"ITEMS", 1}});
   check_accepted(*batch, "rows_in_parts", {{"PARTS", 4}, {"THREADS", 128}, {"VECTOR", 1}});
   check_accepted(*batch, "rows_in_cluster", {{"CLUSTER", 2}, {"THREADS", 128}});
-  check_accepted(*batch, "rows_in_turns", {{"GROUPS", 33}, {"THREADS", 128}, {"ITEMS", 1}});
-  check_accepted(group, "rows_in_turns",
-                 {{"GROUPS", 4}, {"THREADS", 128}, {"VECTOR", 2}, {"ITEMS", 1}, {"AHEAD", 1}});
 }
 
 TEST_CASE("folds of a row share a pass where none needs another's result", "[hooks][threads]") {

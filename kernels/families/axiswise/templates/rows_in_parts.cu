@@ -43,7 +43,6 @@
   "model": {
     "let": {
       "passes": "graph_passes + (graph_elements > 0)",
-      "columns": "max(0, graph_bytes - graph_rows * graph_cols * graph_widest * (graph_held + graph_elements))",
       "elements": "cdiv(chunk, THREADS)",
       "operations": "graph_operations / passes",
       "instructions": "elements * (operations + 4) + 400"
@@ -59,7 +58,7 @@
     "chain": "256 * (3500 + cdiv(chunk, THREADS * VECTOR * ITEMS) * 1200 + PARTS)",
     "start": "256 * (1500 + (graph_joins > 0 ? 2500 + cdiv(graph_rows, THREADS) * 250 : 0))",
     "launches": "passes",
-    "l2": "graph_bytes + columns * (graph_rows - 1) + (passes - 1) * graph_rows * graph_cols * graph_widest",
+    "l2": "graph_bytes + (passes - 1) * graph_rows * graph_cols * graph_widest",
     "dram": "graph_bytes + (graph_bytes > dev.l2 ? (passes - 1) * graph_rows * graph_cols * graph_widest : 0)",
     "traits": {"width": "256 * VECTOR * graph_widest", "split": "256 * PARTS"}
   }
