@@ -191,8 +191,8 @@ TEST_CASE("softmax by pages is accepted where pages are read again", "[templates
     Values values;
   };
   const auto row = GENERATE(values<Long>({
-      {{"rows=3", "cols=56003", "dtype=fp32"},
-       {{"CLUSTER", 1},
+      {{"rows=3", "cols=112005", "dtype=fp32"},
+       {{"CLUSTER", 2},
         {"PAGE", 8192},
         {"ROLE", 128},
         {"BATCH", 2},
@@ -200,8 +200,8 @@ TEST_CASE("softmax by pages is accepted where pages are read again", "[templates
         {"MIN_BLOCKS", 2},
         {"FAST_EXP", 1},
         {"LOAD_HINT", 1}}},
-      {{"rows=3", "cols=130003", "dtype=bf16", "log=1"},
-       {{"CLUSTER", 1},
+      {{"rows=3", "cols=260005", "dtype=bf16", "log=1"},
+       {{"CLUSTER", 2},
         {"PAGE", 4096},
         {"ROLE", 128},
         {"BATCH", 4},

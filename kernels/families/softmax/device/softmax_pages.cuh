@@ -7,11 +7,7 @@ constexpr int PAGE_CHUNKS = PAGE / CHUNK;
 constexpr int EACH = PAGE_CHUNKS / ROLE;  // chunks of a page that a thread of a role takes
 static_assert(EACH * ROLE == PAGE_CHUNKS, "a role's threads share a page evenly");
 
-__device__ __forceinline__ unsigned in_block(unsigned shared, int rank) {
-  if constexpr (CLUSTER == 1) return shared;
-  return address_in(shared, rank);
-}
-// Sends a share whose bytes are counted down on `barrier`; both addresses as in_block() gives them.
+// Sends a share whose bytes are counted down on `barrier`; both addresses as address_in() gives them.
 __device__ __forceinline__ void post_share(unsigned there, const Share& share, unsigned barrier) {
   asm volatile(
       "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [%0], {%1, %2}, [%3];" ::
@@ -63,7 +59,7 @@ struct Exchange {
     wait_barrier(freed + half * 8, parity ^ 1);
     const int place = (half * SHARES + warp) * static_cast<int>(sizeof(Share));
     if (lane < CLUSTER)
-      post_share(in_block(box + place, lane), own, in_block(filled + half * 8, lane));
+      post_share(address_in(box + place, lane), own, address_in(filled + half * 8, lane));
     advance();
   }
   // A storing warp; one of the block's is the first.
@@ -73,11 +69,7 @@ struct Exchange {
     if (first && lane == 0) expect(half);
     fence_for_copies();
     __syncwarp();
-    if constexpr (CLUSTER == 1) {
-      if (lane == 0) arrive(freed + half * 8);
-    } else {
-      if (lane < CLUSTER) arrive_remote(in_block(freed + half * 8, lane));
-    }
+    if (lane < CLUSTER) arrive_remote(address_in(freed + half * 8, lane));
     advance();
     return all;
   }

@@ -7,7 +7,7 @@
   "requires": ["paged_rows"],
   "when": ["elem.x == elem.y", "elem.x == 2 || elem.x == 4", "LOG == 0 || LOG == 1"],
   "parameters": {
-    "CLUSTER": {"name": "page_cluster", "technique": "paged_rows", "domain": [1, 2, 4, 8], "plain": 8},
+    "CLUSTER": {"name": "page_cluster", "technique": "paged_rows", "domain": [2, 4, 8], "plain": 8},
     "PAGE": {"name": "page_bytes", "technique": "paged_rows", "domain": [2048, 4096, 8192, 16384], "plain": 8192},
     "ROLE": {"name": "role_threads", "technique": "paged_rows", "domain": [128, 256], "plain": 256},
     "BATCH": {"name": "batch_pages", "technique": "paged_rows", "domain": [1, 2, 4, 8], "plain": 4},
@@ -70,7 +70,7 @@
     "ahead": "max(spares, 1)",
     "chain": "256 * (80 + (spares * PAGE >= 49152 ? 300 : spares * PAGE >= 16384 ? 1000 : 2500) / pages)",
     "ends": "256 * cdiv(cdiv(rows, turns) * CLUSTER, dev.sms) * (min(pages, slots) * PAGE / 32 + 3000) / model.resident",
-    "start": "256 * (2000 + (CLUSTER > 1 ? 1000 : 0))",
+    "start": "256 * 3000",
     "l2": "2 * whole + reread",
     "dram": "2 * whole + (model.resident * dev.sms / CLUSTER * cols * elem.x > dev.l2 / 2 ? reread : 0)",
     "traits": {"idle": "256 * pages * PAGE / (slice * 16)", "cluster": "256 * CLUSTER", "page": "256 * PAGE / 1024", "again": "256 + 256 * again / pages"}
@@ -198,7 +198,7 @@ extern "C" __global__ void __launch_bounds__(2 * ROLE + 32, MIN_BLOCKS)
   extern __shared__ __align__(128) Chunk pages[];
   __shared__ Share boxes[2][SHARES];
   __shared__ Barrier full[MOST_SLOTS], empty[MOST_SLOTS], filled[2], freed[2], last;
-  const int rank = CLUSTER > 1 ? cluster_rank() : 0;
+  const int rank = cluster_rank();
   const int thread = static_cast<int>(threadIdx.x);
   const Rows rows{x, y, count, blockIdx.x / CLUSTER, gridDim.x / CLUSTER, cols};
   const Slice slice{rank * chunks, chunks, (chunks + PAGE_CHUNKS - 1) / PAGE_CHUNKS, again};
@@ -216,11 +216,7 @@ extern "C" __global__ void __launch_bounds__(2 * ROLE + 32, MIN_BLOCKS)
     exchange.prepare();
     publish_barriers();
   }
-  if constexpr (CLUSTER > 1) {
-    cluster_wait();
-  } else {
-    __syncthreads();
-  }
+  cluster_wait();
   if (thread < ROLE) {
     finish(rows, slice, ring, exchange, landed, thread);
   } else if (thread < 2 * ROLE) {
@@ -229,8 +225,6 @@ extern "C" __global__ void __launch_bounds__(2 * ROLE + 32, MIN_BLOCKS)
     bring(rows, slice, ring);
   }
   // Others may still send to this block.
-  if constexpr (CLUSTER > 1) {
-    __syncwarp();
-    cluster_wait();
-  }
+  __syncwarp();
+  cluster_wait();
 }
