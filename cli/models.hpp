@@ -20,7 +20,7 @@ bool is_handoff(const std::string& words);
 
 // A handoff is given as many questions at a time as there are slots in a generation.
 inline constexpr int handoff_parallel = 12;
-// Of a search with models: its first slots, and how far a slot's breeding looks back at least.
+// A search with models has so many first slots, and a slot's breeding looks back so far at least.
 inline constexpr int initial_slots = 12, usual_lookahead = 4;
 
 // The models that `words` name; of handoff:DIR one that stands for any that answers.

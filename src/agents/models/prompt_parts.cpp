@@ -325,7 +325,7 @@ std::string limits_text(const Task& task, const DeviceSpec& device) {
 // "0.39 % of", "5e-07 times".
 std::string share_text(double share) {
   return share >= 1e-4 ? fmt::format("{:.2g} % of", 100 * share)
-                       : fmt::format("{:.0e} times", share);
+                       : fmt::format("{:.1e} times", share);
 }
 
 // By how much the most precise output may differ at the timed shape; "": its check is another.

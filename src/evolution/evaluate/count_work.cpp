@@ -8,7 +8,7 @@
 namespace cupilot {
 namespace {
 
-Counts interpreted(const Pipe& pipe, const CompiledKernel& kernel) {
+Counts interpreted_work(const Pipe& pipe, const CompiledKernel& kernel) {
   if (pipe.screen == nullptr) return {};
   const Subject alone[] = {{Subject::Kind::candidate, "candidate", &kernel}};
   const auto reports = pipe.screen->measure(pipe.task, pipe.task->time_shapes.front(), alone, {});
@@ -57,24 +57,25 @@ InterpretedWork::InterpretedWork(const Pipe& pipe, const CompiledKernel& kernel)
     : counts_(std::async(std::launch::async, [this, &pipe, &kernel, cancel = stop_flags().cancel] {
         const StopScope stopped({cancel, &over_});
         const PhaseLog log;
-        Counts counts = interpreted(pipe, kernel);
+        Counts counts = interpreted_work(pipe, kernel);
         return std::pair(std::move(counts), log.cpu());
       })) {}
 
 Counts InterpretedWork::take() {
+  const Phase phase("virtual counts");
   auto [counts, cpu] = counts_.get();
   credit(cpu);
   return counts;
 }
 
 Result<void> count_work(const Pipe& pipe, const CompiledKernel& kernel, const CountPlan& plan,
-                        Accepted& accepted, InterpretedWork* begun) {
+                        Accepted& accepted, std::optional<Counts> interpreted) {
   const Workload& workload = pipe.task->time_shapes.front();
   Measurement& measurement = accepted.measurement;
   // The chip has counted a short cut already.
   if (measurement.counts.source != CounterSource::counters) {
     const Phase phase("virtual counts");
-    Counts counts = begun != nullptr ? begun->take() : interpreted(pipe, kernel);
+    Counts counts = interpreted ? std::move(*interpreted) : interpreted_work(pipe, kernel);
     if (counts.source != CounterSource::none) measurement.counts = std::move(counts);
   }
   const Phase phase("counters");

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <future>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,8 +26,8 @@ struct CountPlan {
 // The launches' counts added up; a counter that one of them lacks is unknown.
 Counts sum_of(const std::vector<LaunchCounts>& launches);
 
-// Counts a kernel's work at full size by the screen's interpreter, on a thread of its own. What
-// nobody takes is given up.
+// Counts a kernel's work at full size by the screen's interpreter, on a thread of its own. A
+// count that nobody takes is given up.
 class InterpretedWork {
  public:
   InterpretedWork(const Pipe& pipe, const CompiledKernel& kernel);
@@ -41,12 +42,12 @@ class InterpretedWork {
   std::future<std::pair<Counts, CpuSpent>> counts_;
 };
 
-// Puts counts into an accepted kernel's measurement and judges it anew: what the screen's
-// interpreter counts, and over that what the hardware counters say. Without a screen or without
+// Puts counts into an accepted kernel's measurement and judges it anew: counts of the screen's
+// interpreter, and over them those of the hardware counters. Without a screen or without
 // counters the next source is taken, down to analytic; why is a sentence of the digest. Never
-// refuses a kernel. `begun`: the interpreter's count, if it is under way. Error: the machine
-// failed.
+// refuses a kernel. `interpreted`: the interpreter's count, if it was taken already. Error: the
+// machine failed.
 Result<void> count_work(const Pipe& pipe, const CompiledKernel& kernel, const CountPlan& plan,
-                        Accepted& accepted, InterpretedWork* begun = nullptr);
+                        Accepted& accepted, std::optional<Counts> interpreted = std::nullopt);
 
 }  // namespace cupilot

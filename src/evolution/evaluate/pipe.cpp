@@ -197,11 +197,14 @@ StageAnswer try_out(const Pipe& pipe, const EvaluationOptions& rules, Passed& pa
   if (is_over(rules)) return give_up(passed);
   auto refused = prove_parts(pipe, rules, passed);
   if (!refused || *refused) return refused;
-  // What may win is counted for certain: the interpreter begins while the device proves and times.
-  std::optional<InterpretedWork> counted_aside;
-  if (rules.count && rules.level == ProofLevel::finalist) counted_aside.emplace(pipe, kernel);
+  // A finalist is counted for certain: the interpreter works while the device proves.
+  std::optional<InterpretedWork> aside;
+  std::optional<Counts> interpreted;
+  if (rules.count && rules.level == ProofLevel::finalist) aside.emplace(pipe, kernel);
   refused = prove(pipe, rules, rules.level, passed, accepted);
   if (!refused || *refused || rules.proof_only) return refused;
+  // Nothing else works while it is timed.
+  if (aside) interpreted = aside->take();
   refused = time_it(pipe, rules, passed, accepted);
   if (!refused || *refused) return refused;
   const bool elite = rules.level == ProofLevel::candidate && rules.elite_below_us > 0 &&
@@ -209,8 +212,7 @@ StageAnswer try_out(const Pipe& pipe, const EvaluationOptions& rules, Passed& pa
   if (elite) refused = prove(pipe, rules, ProofLevel::elite, passed, accepted);
   if (!refused || *refused || !rules.count) return refused;
   if (const auto plan = rules.count(elite)) {
-    InterpretedWork* const begun = counted_aside ? &*counted_aside : nullptr;
-    if (auto counted = count_work(pipe, kernel, *plan, accepted, begun); !counted)
+    if (auto counted = count_work(pipe, kernel, *plan, accepted, std::move(interpreted)); !counted)
       return counted.error();
   }
   return refused;

@@ -37,12 +37,18 @@ class DevicePlaces {
     const bool first = what != For::proof;
     waiting_first_ += first ? 1 : 0;
     const auto own = first ? waiting_.end() : waiting_.insert(slot);
-    while (!over() && (free_ == 0 || (!first && (waiting_first_ > 0 || *waiting_.begin() < slot))))
+    const auto waits = [&] {
+      return free_ == 0 || (!first && (waiting_first_ > 0 || *waiting_.begin() < slot));
+    };
+    bool ended = over();
+    while (!ended && waits()) {
       changed_.wait_for(lock, std::chrono::milliseconds(look_ms));
+      ended = over();
+    }
     waiting_first_ -= first ? 1 : 0;
     if (!first) waiting_.erase(own);
     changed_.notify_all();
-    if (over()) return nullptr;
+    if (ended) return nullptr;
     --free_;
     return {this, [](void* places) { static_cast<DevicePlaces*>(places)->leave(); }};
   }

@@ -56,7 +56,8 @@ std::int64_t parts_to_a_program(const ProgramRecord& record, std::size_t part, b
     const std::size_t unsearched = unsearched_of(partition, parts);
     least = std::min(least.value_or(unsearched), unsearched);
   }
-  return std::max<std::int64_t>(1, static_cast<std::int64_t>(least.value_or(1)));
+  if (!least) return holds ? 1 : 0;
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(*least));
 }
 
 }  // namespace

@@ -8,7 +8,8 @@
 
 namespace cupilot {
 
-// True if no one template serves the task, and nobody but templates would write it.
+// True if nobody but templates would write the task, and either none serves it, or a part of it can
+// be prepared, or a composite's body is offered.
 bool needs_program(const Task& task, const Backend& backend, const EvolveOptions& options);
 
 // Do what evolve() and resume() say, for a program. `task`: as in the run directory.

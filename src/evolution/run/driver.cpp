@@ -34,8 +34,8 @@ void size_to_budget(SearchOptions& options) {
   options.children = most(options.children, 6, 4);
 }
 
-// Of a search whose every kernel a model writes: its answers are all that takes long, and a first
-// right kernel and refusals are to be seen before the next questions.
+// A search whose every kernel a model writes looks back less: its answers are all that takes long,
+// and a first right kernel and refusals are to be seen before the next questions.
 constexpr int model_lookahead = 4;
 
 SearchOptions resolved(SearchOptions options, const RunContext& context) {

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "evolution/search/evolution_policy.hpp"
-#include "strategy/edit.hpp"
 
 namespace cupilot {
 namespace {
@@ -223,14 +223,15 @@ std::string EvolutionPolicy::unmet_core(const PolicyView& view) const {
   const bool turns = view.generation == 0 && knowledge_.forecast && view.slot % 2 == 1 &&
                      !strategist_.is_expensive(view.slot, view.generation);
   if (!turns) return "";
-  std::int64_t turn = view.slot / 2;
-  for (const Technique& technique : space_.techniques()) {
-    if (technique.group != "core" || turn-- != 0) continue;
-    for (std::int64_t i = first_looked_at(view); i < view.slot; ++i)
-      if (find_use(slots_[i].strategy, technique.name) != nullptr) return "";
-    return technique.name;
-  }
-  return "";
+  std::set<std::string> met;
+  for (std::int64_t i = first_looked_at(view); i < view.slot; ++i)
+    met.insert(population_.core_of(slots_[i].strategy));
+  std::vector<std::string> unmet;
+  for (const Technique& technique : space_.techniques())
+    if (technique.group == "core" && met.count(technique.name) == 0)
+      unmet.push_back(technique.name);
+  if (unmet.empty()) return "";
+  return unmet[static_cast<std::size_t>(view.slot / 2) % unmet.size()];
 }
 
 // Forecasts err more between cores than within one: every other slot of generation 0 goes to a core

@@ -419,7 +419,7 @@ TEST_CASE("a writer is told how much an output may differ by", "[agents][prompt]
   INFO(half << "\n" << whole);
   CHECK(says(half, "An output may differ by 0.39 % of its value"));
   CHECK(says(half, "in any order of additions"));
-  CHECK(says(whole, "An output may differ by 6e-08 times its value"));
+  CHECK(says(whole, "An output may differ by 6.0e-08 times its value"));
 }
 
 TEST_CASE("a writer without a base is asked in at most 9000 tokens", "[agents][prompt]") {

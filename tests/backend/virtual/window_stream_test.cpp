@@ -60,6 +60,19 @@ TEST_CASE("streams copy whole places and fill others", "[hooks][threads]") {
   check_accepted(window_task(plain, even, Precision::fp32_emulated, false), "window_stream", deep);
 }
 
+// First and last place of a square that is read across lie as far apart as where they are
+// neighbours.
+TEST_CASE("streams tell a square image that is read across", "[hooks][threads]") {
+  const Sizes square = {{"n", 2}, {"ch", 20}, {"o", 24}, {"h", 8}, {"w", 8}};
+  const auto task = graph_task(
+      {input("x", plane), input("k", plain.weight), output("y", plain.result)},
+      {{"turn", "transpose", {"x"}, {"t"}, {{"dim0", std::int64_t{2}}, {"dim1", std::int64_t{3}}}},
+       {"conv", "conv2d", {"t", "k"}, {"y"}}},
+      square, Precision::tf32);
+  REQUIRE(task);
+  check_accepted(*task, "window_stream", laid);
+}
+
 TEST_CASE("streams serve lines, spaces, groups, steps and padding", "[hooks][threads]") {
   const std::vector<Window> windows = {
       {"conv1d", {"n", "ch", "w"}, {"o", "ch", 1}, {"n", "o", "w"}},

@@ -7,7 +7,8 @@ constexpr int PAGE_CHUNKS = PAGE / CHUNK;
 constexpr int EACH = PAGE_CHUNKS / ROLE;  // chunks of a page that a thread of a role takes
 static_assert(EACH * ROLE == PAGE_CHUNKS, "a role's threads share a page evenly");
 
-// Sends a share whose bytes are counted down on `barrier`; both addresses as address_in() gives them.
+// Sends a share whose bytes are counted down on `barrier`; both addresses as address_in() gives
+// them.
 __device__ __forceinline__ void post_share(unsigned there, const Share& share, unsigned barrier) {
   asm volatile(
       "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [%0], {%1, %2}, [%3];" ::

@@ -81,8 +81,8 @@
 // shared memory in pages. One warp asks the copy engine for pages, ROLE threads add up exponentials
 // as pages land, and as many store results once the cluster's shares have met. A page that was
 // stored is filled with what comes next, so that rows are brought while earlier ones leave. With
-// TURNS 0 there are as many clusters as find places where all groups of SMs but one have 16 or a few
-// more: 15 clusters of eight blocks are resident on an H200.
+// TURNS 0 there are as many clusters as find places where all groups of SMs but one have 16 or a
+// few more: 15 clusters of eight blocks are resident on an H200.
 constexpr int VECTOR = 16 / static_cast<int>(sizeof(T_x));
 #include "cupilot/vector.cuh"
 #include "cupilot/async_copy.cuh"

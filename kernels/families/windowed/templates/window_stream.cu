@@ -156,7 +156,8 @@ template <class G>
 __device__ __forceinline__ bool joins_rows(const G& graph, const typename G::Batch& batch,
                                            int count) {
   if constexpr (is_direct<typename G::Left>)
-    return graph.left_place(batch, count - 1).from - graph.left_place(batch, 0).from == count - 1;
+    return graph.left_place(batch, count - 1).from - graph.left_place(batch, 0).from == count - 1 &&
+           graph.left_place(batch, 1 % count).from - graph.left_place(batch, 0).from == 1 % count;
   return true;
 }
 
@@ -201,9 +202,11 @@ __device__ __forceinline__ bool copy_tile(const G& graph, const Work& work, cons
   if constexpr (is_direct<typename G::Left>) {
     const typename G::Left begin = graph.left_place(work.batch, tile.base);
     const typename G::Left end = graph.left_place(work.batch, tile.base + work.line - 1);
+    const typename G::Left second = graph.left_place(work.batch, tile.base + 1 % work.line);
     const typename G::Term term = graph.term_place(work.batch, 0);
     const typename G::Term next = graph.term_place(work.batch, work.batch.terms > 1 ? 1 : 0);
     if (work.line % 4 != 0 || end.from - begin.from != work.line - 1 ||
+        second.from - begin.from != 1 % work.line ||
         (term.taps & (begin.outside | end.outside)) != 0 || (next.left - term.left) % 4 != 0 ||
         reinterpret_cast<unsigned long long>(begin.from) % 16 != 0)
       return false;
