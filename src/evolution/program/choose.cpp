@@ -46,7 +46,8 @@ const std::vector<std::size_t>* partition_to_search(const ProgramRecord& record,
   return best;
 }
 
-// Fewest parts that a program still needs, of partitions that hold this part or do not; at least 1.
+// Fewest parts that a program still needs, of partitions that hold this part or do not: at least 1,
+// 0 where none without it is left.
 std::int64_t parts_to_a_program(const ProgramRecord& record, std::size_t part, bool holds) {
   const std::vector<PartStanding> parts = standings(record);
   std::optional<std::size_t> least;
