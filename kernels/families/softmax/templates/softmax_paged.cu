@@ -116,7 +116,7 @@ __device__ __forceinline__ void bring(const Rows& rows, const Slice& slice, Page
     for (int fill = 0; fill < slice.fills(); ++fill) {
       const int page = slice.page(fill);
       ring.wait_empty();
-      // What is read again may stay in L2 until then.
+      // A page that is read again may stay in L2 until then.
       if (LOAD_HINT != 0 && fill >= slice.again) {
         ring.ask<true>(row, slice.begin(page), slice.end(page));
       } else {
