@@ -123,15 +123,20 @@ TEST_CASE("a composite's name stands for its body in a strategy", "[threads]") {
   CHECK_THAT(twice.error().message, Catch::Contains("stands in two parts"));
 }
 
+Result<EvolveReport> evolved(const Task& task, const std::string& run_dir,
+                             std::int64_t evaluations) {
+  EvolveOptions options;
+  options.search.max_evaluations = evaluations;
+  options.run_dir = run_dir;
+  options.pool = "off";
+  options.device_name = "virtual:h200";
+  return evolve(task, device(), options);
+}
+
 TEST_CASE("attention that no template serves is evolved as its body", "[search][threads]") {
   const Task task = attention_task({.attributes = {{"scale", 0.5}}});
   const TempDir dir;
-  EvolveOptions options;
-  options.search.max_evaluations = 8;
-  options.run_dir = dir / "run";
-  options.pool = "off";
-  options.device_name = "virtual:h200";
-  const auto report = evolve(task, device(), options);
+  const auto report = evolved(task, dir / "run", 8);
   REQUIRE_OK(report);
   REQUIRE(report->best);
   const auto parts = parts_of(report->best->candidate.strategy).parts;
@@ -145,12 +150,7 @@ TEST_CASE("attention that no template serves is evolved as its body", "[search][
 TEST_CASE("attention of wide values is searched whole and as its body", "[search][long][threads]") {
   const Task task = attention_task({.e = 260, .precision = Precision::fp32_emulated});
   const TempDir dir;
-  EvolveOptions options;
-  options.search.max_evaluations = 16;
-  options.run_dir = dir / "run";
-  options.pool = "off";
-  options.device_name = "virtual:h200";
-  const auto report = evolve(task, device(), options);
+  const auto report = evolved(task, dir / "run", 16);
   REQUIRE_OK(report);
   REQUIRE(report->best);
   const auto summary = read_run(dir / "run");
