@@ -48,7 +48,7 @@ sample: all
 	$(MAKE) fuzz FUZZ_SECONDS=2
 	cmake --preset thread
 	program=$$(scripts/draw $(SEED) base llm); \
-	$(BUILD_WITH) thread --target test_$$program cupilot_worker && ctest --preset thread -R "^$$program$$"
+	$(BUILD_WITH) thread --target test_$$program && ctest --preset thread -R "^$$program$$"
 
 # Thousands of kernels through the whole pipe: hostile, honest and slightly wrong ones. With the notes that `make test` left
 # they say whether every rejection code was reached.

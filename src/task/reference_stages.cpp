@@ -362,7 +362,8 @@ class StageText {
           product(stage_.over, "in."));
     }
     return fmt::format(
-        "  const long long element = thread / parts, first = thread % parts * span;\n"
+        "  const long long part = thread % parts, first = part * span;\n"
+        "  const long long element = {5};\n"
         "{0}  real acc;\n"
         "  if (from == nullptr) {{\n"
         "    const long long terms = {1};\n"
@@ -372,9 +373,18 @@ class StageText {
         "    for (long long i = first; i < first + span && i < from_parts; ++i)\n"
         "      tree.add(cupilot::restored(from[element * from_parts + i]));\n"
         "    acc = tree.total();\n  }}\n"
-        "  out[thread] = cupilot::stored(parts == 1 ? in.cupilot_finish_{2}({3}acc) : acc);\n",
+        "  out[element * parts + part] =\n"
+        "      cupilot::stored(parts == 1 ? in.cupilot_finish_{2}({3}acc) : acc);\n",
         decomposed(stage_.free, "element", "  ", "in."), product(stage_.over, "in."), stage_.name,
-        free, combiner());
+        free, combiner(), element_of_thread());
+  }
+
+  // Elements that share operands lie along both of the last two axes.
+  std::string element_of_thread() {
+    if (stage_.free.size() < 2 || stage_.free.back().extent.text == "1") return "thread / parts";
+    return fmt::format(
+        "from == nullptr && parts == 1 ? cupilot_dealt(thread, count, {}) : thread / parts",
+        extent(stage_.free.back().extent, "in."));
   }
 
   const char* combiner() const { return combiners[static_cast<std::size_t>(stage_.combine)]; }

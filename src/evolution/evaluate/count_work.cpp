@@ -72,16 +72,19 @@ Result<void> count_work(const Pipe& pipe, const CompiledKernel& kernel, const Co
                         Accepted& accepted, std::optional<Counts> interpreted) {
   const Workload& workload = pipe.task->time_shapes.front();
   Measurement& measurement = accepted.measurement;
+  Attempt<std::vector<LaunchCounts>> counted = Error{ErrorCode::budget, plan.without, ""};
+  if (plan.without.empty()) {
+    const Phase phase("counters");
+    counted = pipe.backend->inspector().count(pipe.task, kernel, workload, plan.depth);
+  }
   // The chip has counted a short cut already.
-  if (measurement.counts.source != CounterSource::counters) {
+  const bool all =
+      (counted && plan.reads_all()) || measurement.counts.source == CounterSource::counters;
+  if (!all) {
     const Phase phase("virtual counts");
     Counts counts = interpreted ? std::move(*interpreted) : interpreted_work(pipe, kernel);
     if (counts.source != CounterSource::none) measurement.counts = std::move(counts);
   }
-  const Phase phase("counters");
-  Attempt<std::vector<LaunchCounts>> counted = Error{ErrorCode::budget, plan.without, ""};
-  if (plan.without.empty())
-    counted = pipe.backend->inspector().count(pipe.task, kernel, workload, plan.depth);
   if (counted) overlay(measurement.counts, *counted);
   if (counted.is_error() && counted.error().code == ErrorCode::no_device && plan.lost)
     plan.lost(counted.error().message);

@@ -21,6 +21,8 @@ struct CountPlan {
   std::string without{};  // why the chip's own counters are left alone; empty: they are read
   // TellStatus why when the device has none to read, of no kernel. May be empty.
   std::function<void(const std::string&)> lost{};
+  // True if the chip's own counters say all that the interpreter would.
+  bool reads_all() const { return without.empty() && depth == CountDepth::all; }
 };
 
 // The launches' counts added up; a counter that one of them lacks is unknown.
@@ -42,11 +44,11 @@ class InterpretedWork {
   std::future<std::pair<Counts, CpuSpent>> counts_;
 };
 
-// Puts counts into an accepted kernel's measurement and judges it anew: counts of the screen's
-// interpreter, and over them those of the hardware counters. Without a screen or without
-// counters the next source is taken, down to analytic; why is a sentence of the digest. Never
-// refuses a kernel. `interpreted`: the interpreter's count, if it was taken already. Error: the
-// machine failed.
+// Puts counts into an accepted kernel's measurement and judges it anew: those of the hardware
+// counters, and of the screen's interpreter where these are not all read. Without a screen or
+// without counters the next source is taken, down to analytic; why is a sentence of the digest.
+// Never refuses a kernel. `interpreted`: the interpreter's count, if it was taken already. Error:
+// the machine failed.
 Result<void> count_work(const Pipe& pipe, const CompiledKernel& kernel, const CountPlan& plan,
                         Accepted& accepted, std::optional<Counts> interpreted = std::nullopt);
 

@@ -197,21 +197,28 @@ StageAnswer try_out(const Pipe& pipe, const EvaluationOptions& rules, Passed& pa
   if (is_over(rules)) return give_up(passed);
   auto refused = prove_parts(pipe, rules, passed);
   if (!refused || *refused) return refused;
-  // A finalist is counted for certain: the interpreter works while the device proves.
+  // A finalist is counted for certain: the interpreter works while the device proves, for the case
+  // that the chip's counters are not read.
   std::optional<InterpretedWork> aside;
   std::optional<Counts> interpreted;
+  std::optional<CountPlan> plan;
   if (rules.count && rules.level == ProofLevel::finalist) aside.emplace(pipe, kernel);
   refused = prove(pipe, rules, rules.level, passed, accepted);
   if (!refused || *refused || rules.proof_only) return refused;
   // Nothing else works while it is timed.
-  if (aside) interpreted = aside->take();
+  if (aside) {
+    plan = rules.count(false);
+    if (plan && !plan->reads_all()) interpreted = aside->take();
+    aside.reset();
+  }
   refused = time_it(pipe, rules, passed, accepted);
   if (!refused || *refused) return refused;
   const bool elite = rules.level == ProofLevel::candidate && rules.elite_below_us > 0 &&
                      accepted.measurement.time_us < rules.elite_below_us;
   if (elite) refused = prove(pipe, rules, ProofLevel::elite, passed, accepted);
   if (!refused || *refused || !rules.count) return refused;
-  if (const auto plan = rules.count(elite)) {
+  if (!plan) plan = rules.count(elite);
+  if (plan) {
     if (auto counted = count_work(pipe, kernel, *plan, accepted, std::move(interpreted)); !counted)
       return counted.error();
   }

@@ -116,10 +116,16 @@ double PartStanding::expected_us() const {
   return static_cast<double>(times) * (best_us() > 0 ? best_us() : floor_us);
 }
 
+double PartStanding::likely_us() const {
+  if (prepared || best_us() > 0) return expected_us();
+  return std::max(expected_us(), static_cast<double>(times) * forecast_us);
+}
+
 std::vector<PartStanding> standings(const ProgramRecord& record) {
   std::vector<PartStanding> all(record.parts.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     all[i].floor_us = record.parts[i].floor_us;
+    all[i].forecast_us = record.parts[i].forecast_us;
     all[i].prepared = record.parts[i].prepared;
     all[i].times = record.parts[i].times;
   }
@@ -158,6 +164,7 @@ std::string to_json(const ProgramRecord& record) {
     part_list.push_back({{"on", part.on}, {"task_id", part.task_id}, {"floor_us", part.floor_us}});
     if (part.prepared) part_list.back()["prepared"] = true;
     if (part.times != 1) part_list.back()["times"] = part.times;
+    if (part.forecast_us > 0) part_list.back()["forecast_us"] = part.forecast_us;
   }
   for (const ProgramSlotRecord& slot : record.slots) slot_list.push_back(json_of(slot));
   const Json json = {{"cupilot_program", format},
@@ -184,10 +191,10 @@ Result<ProgramRecord> program_record_from(std::string_view text, const std::stri
     json.at("slot_evaluations").get_to(record.slot_evaluations);
     json.at("listed").get_to(record.listed);
     for (const Json& part : json.at("parts")) {
-      record.parts.push_back({part.at("on").get<std::vector<std::string>>(),
-                              part.at("task_id").get<std::string>(),
-                              part.at("floor_us").get<double>(), part.value("prepared", false),
-                              part.value("times", std::int64_t{1})});
+      record.parts.push_back(
+          {part.at("on").get<std::vector<std::string>>(), part.at("task_id").get<std::string>(),
+           part.at("floor_us").get<double>(), part.value("prepared", false),
+           part.value("times", std::int64_t{1}), part.value("forecast_us", 0.0)});
     }
     json.at("partitions").get_to(record.partitions);
     for (const Json& slot : json.at("slots")) record.slots.push_back(slot_of(slot));

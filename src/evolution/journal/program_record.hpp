@@ -21,6 +21,7 @@ struct ProgramPartRecord {
   double floor_us = 0;     // no kernel of the part is faster
   bool prepared = false;   // of constant tensors alone: the program runs it once, untimed
   std::int64_t times = 1;  // that a program runs it: the steps of its repeat
+  double forecast_us = 0;  // of its templates' models; 0: none
 };
 
 // A slot: one part's search went on until it had this many evaluations.
@@ -47,6 +48,7 @@ struct ProgramRecord {
 // A part as its slots left it.
 struct PartStanding {
   double floor_us = 0;
+  double forecast_us = 0;  // 0: none
   int slots = 0;
   std::int64_t evaluations = 0;
   double time_us = 0;     // 0: no kernel yet
@@ -64,6 +66,8 @@ struct PartStanding {
   double best_us() const { return by_library() ? step_us : time_us; }
   // Returns that time in a program, the floor before there is one; 0 for a part that is prepared.
   double expected_us() const;
+  // Returns that time, the model's forecast before there is one.
+  double likely_us() const;
 };
 // "; as a step of cublaslt 59.4 us", or the reason why it is none; "": it was not tried.
 std::string step_text(const PartStanding& part);

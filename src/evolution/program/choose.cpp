@@ -24,9 +24,9 @@ std::size_t unsearched_of(const std::vector<std::size_t>& partition,
                     [&](std::size_t part) { return parts[part].best_us() <= 0; }));
 }
 
-// The partition that may be fastest. Until one is ready, a partition with a searched part goes
-// before those without, the one with the fewest parts to search first: whatever the time allows
-// ends with a program.
+// The partition that may be fastest. Until one is ready, parts without a kernel count with their
+// forecasts, and a partition with a searched part goes before those without, the one with the
+// fewest parts to search first: whatever the time allows ends with a program.
 const std::vector<std::size_t>* partition_to_search(const ProgramRecord& record,
                                                     const std::vector<PartStanding>& parts) {
   using Rank = std::tuple<bool, std::size_t, double>;
@@ -34,7 +34,9 @@ const std::vector<std::size_t>* partition_to_search(const ProgramRecord& record,
   const std::vector<std::size_t>* best = nullptr;
   Rank least;
   for (const auto& partition : record.partitions) {
-    const double sum = expected_us(partition, parts);
+    double sum = 0;
+    for (const std::size_t part : partition)
+      sum += ready ? parts[part].expected_us() : parts[part].likely_us();
     if (!std::isfinite(sum)) continue;
     const std::size_t unsearched = unsearched_of(partition, parts);
     const bool begun = !ready && unsearched < partition.size();

@@ -14,6 +14,7 @@
 #include "evolution/program/calibrate.hpp"
 #include "evolution/program/choose.hpp"
 #include "evolution/program/content.hpp"
+#include "evolution/program/forecast.hpp"
 #include "evolution/program/writer.hpp"
 #include "evolution/run/kept_families.hpp"
 #include "evolution/run/kernel_run.hpp"
@@ -281,7 +282,9 @@ class ProgramSearch {
                              .task_id = task_id(form.task),
                              .floor_us = floor_of(part),
                              .prepared = is_prepared(part),
-                             .times = times_of(part)};
+                             .times = times_of(part),
+                             .forecast_us = least_forecast_us(form.task, backend_.device(),
+                                                              families_, options_.search.seed)};
     record_.parts.push_back(std::move(record));
     forms_in_order_.push_back(&form);
     parts_.push_back(part);

@@ -35,6 +35,24 @@ class Counting : public Backend, public Inspector {
   Attempt<std::vector<LaunchCounts>> answer_;
 };
 
+// A screen that counts how often it is asked to interpret.
+class Interpreter final : public Counting {
+ public:
+  Interpreter() : Counting(Error{ErrorCode::usage, "", ""}) {}
+  Result<std::vector<SubjectReport>> measure(const TaskRef&, const Workload&,
+                                             std::span<const Subject>,
+                                             const MeasureOptions&) override {
+    ++asked;
+    std::vector<SubjectReport> reports(1);
+    Measurement measurement;
+    measurement.counts.source = CounterSource::interpreted;
+    measurement.counts[Counter::barriers] = {7, 7, 7, CountHow::exact};
+    reports[0].measurement = measurement;
+    return reports;
+  }
+  int asked = 0;
+};
+
 LaunchCounts launch(double read, double written) {
   Counts counts;
   counts.source = CounterSource::counters;
@@ -43,12 +61,14 @@ LaunchCounts launch(double read, double written) {
   return {counts, {}};
 }
 
-Accepted counted(Attempt<std::vector<LaunchCounts>> answer, const CountPlan& plan = {}) {
+Accepted counted(Attempt<std::vector<LaunchCounts>> answer, const CountPlan& plan = {},
+                 Backend* screen = nullptr) {
   const Task task = *gemm_task({});
   Counting device(std::move(answer));
   Pipe pipe;
   pipe.task = TaskRef(task);
   pipe.backend = &device;
+  pipe.screen = screen;
   Accepted accepted;
   accepted.measurement.provenance = Provenance::measured;
   accepted.measurement.time_us = 100;
@@ -108,6 +128,26 @@ TEST_CASE(
     const std::string& last = accepted.verdict.digest.back();
     CHECK((last.find("Counted without the chip's own counters: ") == 0) == (row.said != nullptr));
     if (row.said != nullptr) CHECK(last.find(row.said) != std::string::npos);
+  }
+}
+
+TEST_CASE("the interpreter counts where the chip's counters are not all read", "[counters]") {
+  const Attempt<std::vector<LaunchCounts>> read = std::vector<LaunchCounts>{launch(8e6, 1e6)};
+  const Attempt<std::vector<LaunchCounts>> none = Error{ErrorCode::no_device, "none", ""};
+  struct Row {
+    Attempt<std::vector<LaunchCounts>> answer;
+    CountPlan plan;
+    bool interprets;
+  };
+  const Row rows[] = {{read, {CountDepth::all}, false},
+                      {read, {CountDepth::few}, true},
+                      {none, {CountDepth::all}, true},
+                      {read, {CountDepth::all, "they have had their share"}, true}};
+  for (const Row& row : rows) {
+    Interpreter screen;
+    const Accepted accepted = counted(row.answer, row.plan, &screen);
+    CHECK(screen.asked == (row.interprets ? 1 : 0));
+    CHECK((accepted.measurement.counts[Counter::barriers].value == 7) == row.interprets);
   }
 }
 

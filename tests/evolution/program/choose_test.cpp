@@ -76,6 +76,28 @@ TEST_CASE("the next part follows from completed slots alone") {
   }
 }
 
+TEST_CASE("forecasts choose the partition of the first program and none after it") {
+  const auto forecast = [](std::vector<ProgramSlotRecord> slots, double a, double b, double ab) {
+    ProgramRecord record = record_of(std::move(slots));
+    record.parts[0].forecast_us = a;
+    record.parts[1].forecast_us = b;
+    record.parts[2].forecast_us = ab;
+    return record;
+  };
+  // Floors alone choose a and b: 4 + 6 against 15.
+  CHECK(next_part(forecast({}, 8, 9, 16)) == std::optional<std::size_t>(2));
+  CHECK(next_part(forecast({}, 8, 9, 18)) == std::optional<std::size_t>(1));
+  CHECK(next_part(forecast({}, 0, 0, 16)) == std::optional<std::size_t>(1));
+  CHECK(next_part(forecast({}, 1, 1, 1)) == std::optional<std::size_t>(1));  // below the floors
+  CHECK(next_part(forecast({found(2, 10, 16)}, 8, 9, 16)) == std::optional<std::size_t>(1));
+  ProgramRecord prepared = forecast({}, 80, 9, 16);
+  prepared.parts[0].prepared = true;
+  CHECK(next_part(prepared) == std::optional<std::size_t>(1));
+  const auto back = program_record_from(to_json(prepared), "program.json");
+  if (!back) FAIL(back.error().message);
+  CHECK(to_json(*back) == to_json(prepared));
+}
+
 TEST_CASE("the time that is left is cut into shares of the parts that a program needs") {
   struct Row {
     const char* name;
