@@ -85,14 +85,12 @@ Result<OracleOrder> order_of(const Timed& subject, std::size_t output, Planned& 
   order.begins = {0};
   order.slice = order.elements = shape->elements;
   order.image = subject.image.image.name;
-  for (const ReferenceEntry& entry : subject.image.program.entries) {
-    if (entry.tensor == task.tensors[output].name) order.entry = entry.entry;
-  }
   for (const Scalar& scalar : task.scalars) order.scalars.push_back(scalar.value);
   for (const Axis& axis : task.axes) order.axes.push_back(workload.sizes.at(axis.name));
   auto stages = stage_plan(task, subject.image.program, ReferenceBuild::tracked, workload,
                            task.tensors[output].name, order.elements);
   if (!stages) return stages.error();
+  order.entry = stages->entry;
   order.buffers.assign(stages->buffers.begin(), stages->buffers.end());
   order.stored.assign(stages->stored.begin(), stages->stored.end());
   for (const StageLaunch& stage : stages->launches) {

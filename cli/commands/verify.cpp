@@ -1,9 +1,13 @@
+#include <cstdio>
+
 #include <fmt/format.h>
 
 #include <cupilot/evolve.hpp>
+#include <cupilot/parts/agents.hpp>
 #include <cupilot/parts/checker_power.hpp>
 #include <cupilot/parts/host.hpp>
 #include <cupilot/parts/program.hpp>
+#include <cupilot/parts/program_strategy.hpp>
 
 #include "commands/verbs.hpp"
 #include "device.hpp"
@@ -71,6 +75,28 @@ int say_verified(const OwnKernel& kernel, const Result<Candidate>& candidate, Ba
   return 0;
 }
 
+// A strategy of one kernel with the nearest values that the task's templates can have at its sizes:
+// one that was found at other sizes may ask for vectors that these do not fill. Programs, and
+// strategies that no template realises, are left as they are.
+Strategy fitted(const Strategy& strategy, const Task& task, const DeviceSpec& device,
+                const Families& families) {
+  if (parts_of(strategy).parts.size() != 1) return strategy;
+  std::vector<Technique> added;
+  for (const Family& family : families) {
+    if (!family.built_in)
+      added.insert(added.end(), family.techniques.begin(), family.techniques.end());
+  }
+  const auto space = make_space(task, device, templates_of(families, task), added);
+  if (!space) return strategy;
+  auto nearest = (*space)->complete(strategy);
+  if (!nearest || strategy_id(nearest->strategy) == strategy_id(strategy)) return strategy;
+  std::fprintf(stderr, "%s\n",
+               fmt::format("note: as written the strategy does not fit these sizes; proved is {}",
+                           describe(nearest->strategy))
+                   .c_str());
+  return std::move(nearest->strategy);
+}
+
 // Proves the kernel, or the program of several, that templates write from a strategy's file.
 int verify_strategy(Backend& backend, const KernelFlags& flags) {
   const std::string& path = flags.files.front();
@@ -92,7 +118,8 @@ int verify_strategy(Backend& backend, const KernelFlags& flags) {
   if (!screen) return fail(screen.error(), json);
   const auto writer = program_writer(*task, *families);
   const Pipe pipe{TaskRef(*task), &backend, writer.get(), flags.seed, screen->get()};
-  const Result<Candidate> candidate = evaluate(pipe, *strategy, ProofLevel::finalist);
+  const Result<Candidate> candidate =
+      evaluate(pipe, fitted(*strategy, *task, backend.device(), *families), ProofLevel::finalist);
   OwnKernel kernel{path, candidate ? candidate->source : KernelSource(), *task};
   return say_verified(kernel, candidate, backend, json);
 }

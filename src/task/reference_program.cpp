@@ -146,13 +146,16 @@ std::string tensor_members(const Tensor& tensor, ReferenceBuild build) {
                    name, type);
 }
 
-std::string inputs_struct(const Task& task, ReferenceBuild build) {
-  std::string out = "struct Inputs {\n";
+const char* inputs_name(bool stored) { return stored ? "StoredInputs" : "Inputs"; }
+
+std::string inputs_struct(const Task& task, ReferenceBuild build, bool stored) {
+  std::string out = fmt::format("struct {} {{\n", inputs_name(stored));
   for (const Axis& axis : task.axes) out += fmt::format("  long long {};\n", axis.name);
   for (const Scalar& scalar : task.scalars) out += fmt::format("  real {};\n", scalar.name);
   for (const Tensor& tensor : task.tensors) out += tensor_members(tensor, build);
   out += expr_functions;
-  for (std::size_t i = 0; i < task.reference.stages.size(); ++i) out += stage_members(task, i);
+  for (std::size_t i = 0; i < task.reference.stages.size(); ++i)
+    out += stage_members(task, i, stored);
   return out + "};\n\n";
 }
 
@@ -189,10 +192,11 @@ constexpr const char* slice_text = R"(  const long long begin = begins[blockIdx.
 )";
 
 // The thread's number and the inputs of an entry.
-std::string begin_text(const Task& task) {
-  std::string out =
+std::string begin_text(const Task& task, bool stored) {
+  std::string out = fmt::format(
       "  const long long thread = blockIdx.x * 256ll + threadIdx.x;\n  if (thread >= count) "
-      "return;\n  Inputs in;\n";
+      "return;\n  {} in;\n",
+      inputs_name(stored));
   for (const Axis& axis : task.axes) out += fmt::format("  in.{0} = p_{0};\n", axis.name);
   // A kernel gets the scalar as its type; so does the reference.
   for (const Scalar& scalar : task.scalars) {
@@ -210,11 +214,11 @@ std::string begin_text(const Task& task) {
 }
 
 std::string entry_text(const Task& task, const Tensor& tensor, ReferenceBuild build,
-                       const std::string& entry) {
+                       const std::string& entry, bool stored) {
   std::string out = fmt::format("extern \"C\" __global__ void {}({}{}) {{\n", entry,
                                 parameters(task), result_parameters(build));
   if (build == ReferenceBuild::tracked) out += slice_text;
-  out += begin_text(task);
+  out += begin_text(task, stored);
   out +=
       has_tiles(task, tensor)
           ? fmt::format(
@@ -231,7 +235,7 @@ std::string stage_text(const Task& task, std::size_t number, const std::string& 
                      parameters(task),
                      "const cupilot_number* from, cupilot_number* out, long long span, "
                      "long long parts, long long from_parts, long long count",
-                     begin_text(task), stage_entry_body(task, number));
+                     begin_text(task, true), stage_entry_body(task, number));
 }
 
 // The text that defines reference_X of each output.
@@ -254,6 +258,16 @@ std::string definitions(const Task& task) {
 std::int64_t stage_number_bytes(const Task& task, ReferenceBuild build) {
   if (build == ReferenceBuild::tracked) return 16;
   return std::string_view(real_of(task, build)) == "float" ? 4 : 8;
+}
+
+std::vector<std::string> entry_names(const ReferenceProgram& program) {
+  std::vector<std::string> names;
+  for (const StageEntry& stage : program.stages) names.push_back(stage.entry);
+  for (const ReferenceEntry& entry : program.entries) {
+    names.push_back(entry.entry);
+    if (!entry.stored.empty()) names.push_back(entry.stored);
+  }
+  return names;
 }
 
 Result<ReferenceProgram> reference_program(const Task& task, ReferenceBuild build) {
@@ -280,7 +294,10 @@ Result<ReferenceProgram> reference_program(const Task& task, ReferenceBuild buil
   for (const auto& [constant, value] : task.constants)
     program.text += fmt::format("constexpr long long {} = {};\n", constant, value);
   program.text += dealing;
-  program.text += inputs_struct(task, build);
+  const bool stores =
+      std::any_of(task.reference.stages.begin(), task.reference.stages.end(), is_storable);
+  program.text += inputs_struct(task, build, false);
+  if (stores) program.text += inputs_struct(task, build, true);
   program.text += definitions(task) + "#line 1 \"entries\"\n";
   for (std::size_t i = 0; i < task.reference.stages.size(); ++i) {
     if (!is_storable(task.reference.stages[i])) continue;
@@ -291,9 +308,13 @@ Result<ReferenceProgram> reference_program(const Task& task, ReferenceBuild buil
   }
   for (const Tensor& tensor : task.tensors) {
     if (!has_output(tensor)) continue;
-    const std::string entry = fmt::format("cupilot_{}_{}", name, tensor.name);
-    program.text += entry_text(task, tensor, build, entry);
-    program.entries.push_back({entry, tensor.name});
+    ReferenceEntry entry{fmt::format("cupilot_{}_{}", name, tensor.name), tensor.name};
+    program.text += entry_text(task, tensor, build, entry.entry, false);
+    if (stores) {
+      entry.stored = fmt::format("cupilot_stored_{}_{}", name, tensor.name);
+      program.text += entry_text(task, tensor, build, entry.stored, true);
+    }
+    program.entries.push_back(std::move(entry));
   }
   if (program.entries.empty()) {
     return Error{ErrorCode::usage, fmt::format("task '{}' has no output", task.name),

@@ -18,8 +18,9 @@ namespace cupilot {
 enum class ReferenceBuild { oracle, plain, tracked, in_turn, by_eights };
 
 struct ReferenceEntry {
-  std::string entry;   // extern "C" kernel
-  std::string tensor;  // the output it computes
+  std::string entry;     // extern "C" kernel
+  std::string tensor;    // the output it computes
+  std::string stored{};  // the same, of stages that all lie in memory; "" where no stage can
 };
 
 // A fold or scan of a staged reference, which may be computed into memory before it is read.
@@ -34,12 +35,15 @@ struct ReferenceProgram {
   std::vector<StageEntry> stages;
 };
 
+std::vector<std::string> entry_names(const ReferenceProgram& program);
+
 // Bytes of one number of a stored stage.
 std::int64_t stage_number_bytes(const Task& task, ReferenceBuild build);
 
 // Parameters of every entry: one `const void*` per tensor that is not `out`, in task order; one
 // `double` per scalar; one `long long` per axis in task order; one `const cupilot_number*` per
-// entry of `stages`, null where its values are to be computed by those who read them; then
+// entry of `stages`, null where its values are to be computed by those who read them, which entries
+// of `stages` and `stored` ones do not; then
 //   oracle: double* values, begin, count: values[i] belongs to element begin + i;
 //   plain, in_turn, by_eights: void* output (whole tensor, storage type), begin, count: elements
 //   [begin, begin + count) are written at their place; tracked: double* values, double* sums, const

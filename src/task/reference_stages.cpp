@@ -52,8 +52,8 @@ std::vector<std::string> coordinate_names(const std::vector<StageAxis>& axes) {
 
 class StageText {
  public:
-  StageText(const Task& task, std::size_t number)
-      : task_(task), stage_(task.reference.stages[number]), number_(number) {}
+  StageText(const Task& task, std::size_t number, bool stored)
+      : task_(task), stage_(task.reference.stages[number]), number_(number), stored_(stored) {}
 
   std::string members() {
     std::string out;
@@ -198,9 +198,16 @@ class StageText {
         name, list, index_text(at, read.extents), element(read, at));
   }
 
+  // True if a loop over terms may ask for one value of the read again and again.
   bool is_kept(const StageRead& read) const {
     const ReferenceStage* source = source_of(read);
-    return source != nullptr && is_storable(*source);
+    return source != nullptr && is_storable(*source) && !is_of_every_term(read);
+  }
+
+  // True if the read names the coordinate that runs fastest, so that each term has another place.
+  bool is_of_every_term(const StageRead& read) const {
+    return !stage_.over.empty() &&
+           std::find(read.at.begin(), read.at.end(), stage_.over.back().name) != read.at.end();
   }
 
   // Declares names to call, before a loop or a single use.
@@ -306,9 +313,14 @@ class StageText {
         inside(text, false), text);
   }
 
+  // An output is computed by its own entry, unless another output or itself is better off stored.
+  bool is_always_stored() const {
+    return !stage_.repeat.empty() || (stored_ && find_tensor(task_, stage_.name) == nullptr);
+  }
+
   std::string value() {
     const auto all = coordinates(stage_);
-    if (!stage_.repeat.empty()) {
+    if (is_always_stored()) {
       return fmt::format(
           "  __device__ real cupilot_value_{0}({1}) const {{\n"
           "    return cupilot::restored(cupilot_stored_{0}[{2}]);\n  }}\n",
@@ -392,6 +404,7 @@ class StageText {
   const Task& task_;
   const ReferenceStage& stage_;
   std::size_t number_;
+  bool stored_;                      // the members are those of StoredInputs
   std::vector<std::string> named_;   // expressions that have a member function
   std::vector<std::string> places_;  // those of the step
   std::string extents_;              // these functions
@@ -413,19 +426,20 @@ int source_stage(const std::vector<ReferenceStage>& stages, std::size_t reader,
 
 bool is_storable(const ReferenceStage& stage) { return stage.kind != StageKind::map; }
 
-std::string stage_members(const Task& task, std::size_t number) {
-  return StageText(task, number).members();
+std::string stage_members(const Task& task, std::size_t number, bool stored) {
+  return StageText(task, number, stored).members();
 }
 
 std::string stage_as_output(const ReferenceStage& stage) {
   return fmt::format(
-      "__device__ real reference_{0}(const Inputs& in, long long index) {{\n"
+      "template <class In>\n"
+      "__device__ real reference_{0}(const In& in, long long index) {{\n"
       "  return in.cupilot_at_{0}(index);\n}}\n",
       stage.name);
 }
 
 std::string stage_entry_body(const Task& task, std::size_t number) {
-  StageText text(task, number);
+  StageText text(task, number, true);
   text.members();  // numbers the sizes as the members do
   return text.entry_body();
 }

@@ -17,8 +17,10 @@ int source_stage(const std::vector<ReferenceStage>& stages, std::size_t reader,
 // A stage that may be computed into memory: folds and scans.
 bool is_storable(const ReferenceStage& stage);
 
-// Members of Inputs for one stage: `number` is its index in the reference.
-std::string stage_members(const Task& task, std::size_t number);
+// Members of Inputs for one stage: `number` is its index in the reference. `stored`: those of
+// StoredInputs, where every stage that is read lies in memory, so that no kernel holds registers
+// for computing it.
+std::string stage_members(const Task& task, std::size_t number, bool stored);
 
 // reference_X of a stage that is an output.
 std::string stage_as_output(const ReferenceStage& stage);

@@ -232,6 +232,11 @@ Result<StagePlan> stage_plan(const Task& task, const ReferenceProgram& program,
                              const std::string& output, std::int64_t elements, bool store) {
   StagePlan plan;
   plan.stored.assign(program.stages.size(), -1);
+  const auto own = std::find_if(program.entries.begin(), program.entries.end(),
+                                [&](const ReferenceEntry& one) { return one.tensor == output; });
+  if (own == program.entries.end())
+    return Error{ErrorCode::usage, "the reference has no entry of output " + output, ""};
+  plan.entry = own->entry;
   if (program.stages.empty()) return plan;
   Planner planner(task, workload);
   if (auto measured = planner.measure(); !measured) return measured.error();
@@ -246,6 +251,7 @@ Result<StagePlan> stage_plan(const Task& task, const ReferenceProgram& program,
   const bool stores = store && (spread || stored < worth);
   plan.terms = stores ? stored : direct;
   if (!stores) return plan;
+  plan.entry = own->stored;
   const auto needed = planner.needed(last);
   const std::int64_t bytes = stage_number_bytes(task, build);
   for (std::size_t i = 0; i < program.stages.size(); ++i) {

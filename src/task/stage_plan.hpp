@@ -20,6 +20,7 @@ struct StagePlan {
   std::vector<std::int64_t> buffers;  // bytes each
   std::vector<int> stored;            // of ReferenceProgram::stages: its buffer; -1: not stored
   std::vector<StageLaunch> launches;  // in order, before the output's own entry
+  std::string entry;                  // it
   double terms = 0;                   // terms that all launches and the output combine
   std::int64_t bytes() const;
 };

@@ -166,6 +166,28 @@ TEST_CASE("structures") {
   CHECK(at(Structure::symmetric, 3, 5) != at(Structure::symmetric, 3, 6));
 }
 
+TEST_CASE("lines of a symmetric matrix are of one magnitude") {
+  for (const ContentKind kind : {ContentKind::range_rows, ContentKind::scales}) {
+    for (const Structure structure : {Structure::dense, Structure::symmetric}) {
+      double widest = 0;  // octaves between the largest elements of two lines
+      for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+        const Filled f =
+            filled(one_tensor(DType::f32, {.structure = structure}, {"columns", "columns"}), 1, 24,
+                   {.kind = kind, .seed = seed});
+        double least = 1e300, most = 0;
+        for (std::int64_t r = 0; r < 24; ++r) {
+          double largest = 0;
+          for (std::int64_t c = 0; c < 24; ++c)
+            largest = std::max(largest, std::abs(f.at(r * 24 + c)));
+          least = std::min(least, largest), most = std::max(most, largest);
+        }
+        widest = std::max(widest, std::log2(most / least));
+      }
+      CHECK((widest < 8) == (structure == Structure::symmetric));  // one peak is 160
+    }
+  }
+}
+
 TEST_CASE("integers of every width stay below their limit, also beyond 2^53") {
   const DType type = GENERATE(DType::i64, DType::i32, DType::i16, DType::i8, DType::u8);
   const Filled f =

@@ -57,12 +57,9 @@ class StagedRun {
     const std::size_t values = device_.output("values", static_cast<std::size_t>(count) * 8);
     const std::size_t sums = device_.output("sums", static_cast<std::size_t>(count) * 8);
     const std::size_t begins = device_.input("begins", std::vector<long long>{0});
-    for (const ReferenceEntry& entry : program_.entries) {
-      if (entry.tensor == output)
-        run(entry.entry, count, head,
-            {address(values), address(sums), address(begins), static_cast<std::uint64_t>(count),
-             static_cast<std::uint64_t>(count)});
-    }
+    run(plan.entry, count, head,
+        {address(values), address(sums), address(begins), static_cast<std::uint64_t>(count),
+         static_cast<std::uint64_t>(count)});
     return {device_.values<double>(values), device_.values<double>(sums)};
   }
 

@@ -34,8 +34,7 @@ Result<const ReferenceImage*> CudaPrograms::reference(const TaskRef& task, Refer
   ReferenceImage& made = images_[key];
   made.image.name = sha256_hex(program->text);
   made.image.image = std::move(output->cubin);
-  for (const ReferenceEntry& entry : program->entries) made.image.entries.push_back(entry.entry);
-  for (const StageEntry& stage : program->stages) made.image.entries.push_back(stage.entry);
+  made.image.entries = entry_names(*program);
   made.program = std::move(*program);
   return &made;
 }

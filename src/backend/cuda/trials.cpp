@@ -72,9 +72,6 @@ Result<OracleOrder> oracle_order(const TaskRef& task, const Case& what,
   order.slice = slices.slice;
   order.elements = slices.elements;
   order.image = program.image.name;
-  for (const ReferenceEntry& entry : program.program.entries) {
-    if (entry.tensor == task->tensors[output].name) order.entry = entry.entry;
-  }
   for (std::size_t i = 0; i < task->tensors.size(); ++i) {
     if (is_input(task->tensors[i])) order.pointers.push_back(placement.tensors[i]);
   }
@@ -86,6 +83,7 @@ Result<OracleOrder> oracle_order(const TaskRef& task, const Case& what,
   auto stages = stage_plan(task, program.program, ReferenceBuild::tracked, what.workload,
                            task->tensors[output].name, order.elements);
   if (!stages) return stages.error();
+  order.entry = stages->entry;
   order.buffers = std::move(stages->buffers);
   order.stored.assign(stages->stored.begin(), stages->stored.end());
   for (const StageLaunch& stage : stages->launches) {

@@ -81,7 +81,7 @@ Result<ResolvedPlan> plain_plan(const Task& task, const Workload& workload,
     all.push_back({Kind::tensor, static_cast<int>(output), {}});
     all.push_back(word(std::int64_t{0}));
     all.push_back(word(shape->elements));
-    plan.launches.push_back(launch_of(entry.entry, shape->elements, std::move(all)));
+    plan.launches.push_back(launch_of(stages->entry, shape->elements, std::move(all)));
   }
   return plan;
 }

@@ -270,13 +270,10 @@ Result<std::optional<ReferenceNumbers>> VirtualOracle::at(
     std::span<const std::uint64_t> addresses, const ElementRuns& runs, std::uint64_t budget) {
   auto reference = this->reference(task, ReferenceBuild::tracked);
   if (!reference) return reference.error();
-  const auto& entries = (*reference)->program.entries;
-  const auto entry = std::find_if(entries.begin(), entries.end(), [&](const auto& e) {
-    return e.tensor == task->tensors[tensor].name;
-  });
-  if (entry == entries.end())
-    return reference_error(task, "no entry for " + task->tensors[tensor].name);
-  auto program = ptx::make_program((*reference)->module, entry->entry);
+  auto stages = stage_plan(task, (*reference)->program, ReferenceBuild::tracked, workload,
+                           task->tensors[tensor].name, runs.count);
+  if (!stages) return stages.error();
+  auto program = ptx::make_program((*reference)->module, stages->entry);
   if (!program)
     return reference_error(
         task, program.is_rejected() ? program.rejected().message : program.error().message);
@@ -289,9 +286,6 @@ Result<std::optional<ReferenceNumbers>> VirtualOracle::at(
   if (!sums) return sums.error();
   auto begins = add_input(memory, "begins", std::as_bytes(std::span(runs.begins)));
   if (!begins) return begins.error();
-  auto stages = stage_plan(task, (*reference)->program, ReferenceBuild::tracked, workload,
-                           task->tensors[tensor].name, runs.count);
-  if (!stages) return stages.error();
   Words parameters = task_parameters(task, workload, addresses);
   auto stored = store_stages(task, **reference, *stages, memory, parameters, budget);
   if (!stored) return stored.error();

@@ -143,8 +143,7 @@ Result<CompiledKernel> VirtualMeasurer::compile_plain(const TaskRef& task,
     if (row != assembled.end()) facts.registers = row->second.registers;
     kernel.entries.push_back(std::move(facts));
   };
-  for (const StageEntry& stage : program.stages) add(stage.entry);
-  for (const ReferenceEntry& entry : program.entries) add(entry.entry);
+  for (const std::string& entry : entry_names(program)) add(entry);
   return kernel;
 }
 
