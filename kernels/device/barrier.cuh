@@ -20,6 +20,11 @@ __device__ __forceinline__ void publish_barriers() {
 __device__ __forceinline__ void arrive(unsigned barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
+// Arrives for several at once.
+__device__ __forceinline__ void arrive(unsigned barrier, int arrivals) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(arrivals)
+               : "memory");
+}
 // Arrives, and says how many bytes of copies the phase must still wait for.
 __device__ __forceinline__ void arrive_expecting(unsigned barrier, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
@@ -37,19 +42,28 @@ __device__ __forceinline__ void arrive_remote(unsigned there) {
   asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(there) : "memory");
 }
 // Sleeps in hardware between tries. Not bra.uni: lanes of a warp may see the phase end at different
-// tries.
+// tries. FROM_CLUSTER: sees what other blocks of the cluster have sent, not only this one's.
+template <bool FROM_CLUSTER = false>
 __device__ __forceinline__ void wait_barrier(unsigned barrier, unsigned parity) {
-  asm volatile(
-      "{\n"
-      ".reg .pred done;\n"
-      "again:\n"
-      "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-      "@done bra over;\n"
-      "bra again;\n"
-      "over:\n"
-      "}" ::"r"(barrier),
-      "r"(parity)
-      : "memory");
+#define CUPILOT_WAIT(SCOPE)                \
+  asm volatile(                            \
+      "{\n"                                \
+      ".reg .pred done;\n"                 \
+      "again:\n"                           \
+      "mbarrier.try_wait.parity" SCOPE     \
+      ".shared::cta.b64 done, [%0], %1;\n" \
+      "@done bra over;\n"                  \
+      "bra again;\n"                       \
+      "over:\n"                            \
+      "}" ::"r"(barrier),                  \
+      "r"(parity)                          \
+      : "memory")
+  if constexpr (FROM_CLUSTER) {
+    CUPILOT_WAIT(".acquire.cluster");
+  } else {
+    CUPILOT_WAIT("");
+  }
+#undef CUPILOT_WAIT
 }
 
 // Named barriers, numbered 1 to 15 (0 is __syncthreads): complete when `threads` have come, by
@@ -66,8 +80,15 @@ __device__ __forceinline__ int cluster_rank() {
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return rank;
 }
+// The two halves of cluster_wait(), with work between them.
+__device__ __forceinline__ void cluster_begun() {
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void wait_for_cluster() {
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
 // Every thread of every block of the cluster.
 __device__ __forceinline__ void cluster_wait() {
-  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::
-                   : "memory");
+  cluster_begun();
+  wait_for_cluster();
 }

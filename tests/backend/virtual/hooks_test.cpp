@@ -3,6 +3,7 @@
 
 #include "support/graph.hpp"
 #include "tests/backend/template_kernels.hpp"
+#include "tests/backend/virtual/windows.hpp"
 
 namespace cupilot {
 namespace {
@@ -328,7 +329,6 @@ TEST_CASE("normalisations of channels, groups and instances are one kernel", "[h
 }
 
 TEST_CASE("folds of a row share a pass where none needs another's result", "[hooks][threads]") {
-  using Integers = std::vector<std::int64_t>;
   const auto launches = [](std::vector<Tensor> tensors, std::vector<Operation> operations) {
     const auto task =
         graph_task(std::move(tensors), std::move(operations), {{"rows", 9}, {"cols", 100}});
@@ -376,7 +376,6 @@ TEST_CASE("few long rows are shared by blocks", "[hooks][threads]") {
 }
 
 TEST_CASE("convolutions and pools are one kernel with what follows", "[hooks][threads]") {
-  using Integers = std::vector<std::int64_t>;
   const Sizes sizes = {{"n", 2}, {"ch", 4}, {"o", 6}, {"h", 9}, {"w", 11}};
   const auto conv = [&](const char* kind, std::vector<Expr> weight, std::vector<Expr> result,
                         std::map<std::string, Attribute> attributes) {
@@ -414,37 +413,17 @@ TEST_CASE("convolutions and pools are one kernel with what follows", "[hooks][th
   check_accepted(*pool, "window_direct", {{"THREADS", 64}, {"ALONG", 3}});
 }
 
-// A convolution of x (n, ch, h, w), with a bias, that tensor cores may compute; `before`: an
-// operator in front, by which elements are no elements of a tensor.
-Task window_task(const char* kind, std::vector<Expr> weight, std::vector<Expr> result,
-                 std::map<std::string, Attribute> attributes, Precision precision, bool before) {
-  std::vector<Operation> operations;
-  if (before) operations.push_back({"before", "relu", {"x"}, {"r"}});
-  operations.push_back(
-      {"conv", kind, {before ? "r" : "x", "k", "b"}, {"c"}, std::move(attributes)});
-  operations.push_back({"act", "tanh", {"c"}, {"y"}});
-  auto task = graph_task({input("x", {"n", "ch", "h", "w"}), input("k", std::move(weight)),
-                          input("b", {result[1]}), output("y", result)},
-                         std::move(operations),
-                         {{"n", 2}, {"ch", 6}, {"o", 10}, {"h", 9}, {"w", 11}}, precision);
-  REQUIRE(task);
-  return *task;
-}
-
 TEST_CASE("convolutions take tensor cores, transposed ones phase by phase", "[hooks][threads]") {
-  using Integers = std::vector<std::int64_t>;
-  struct Row {
-    const char* kind;
-    std::vector<Expr> weight, result;
-    std::map<std::string, Attribute> attributes;
-  };
-  const std::vector<Row> rows = {
+  const Sizes sizes = {{"n", 2}, {"ch", 6}, {"o", 10}, {"h", 9}, {"w", 11}};
+  const std::vector<Window> windows = {
       {"conv2d",
+       plane,
        {"o", "ch", 3, 2},
        {"n", "o", "(h-1)/2+1", "w-1"},
        {{"stride", Integers{2, 1}}, {"padding", Integers{1, 0}}}},
       // Taps two apart at steps of three: each phase has other taps, 2, 1 and 1 of them.
       {"conv_transpose2d",
+       plane,
        {"ch", 5, 4, 3},
        {"n", "10", "(h-1)*3+5", "w*2"},
        {{"stride", Integers{3, 2}},
@@ -454,6 +433,7 @@ TEST_CASE("convolutions take tensor cores, transposed ones phase by phase", "[ho
         {"groups", std::int64_t{2}}}},
       // Every second place is reached by no tap.
       {"conv_transpose2d",
+       plane,
        {"ch", 10, 3, 1},
        {"n", "10", "(h-1)*2+5", "w"},
        {{"stride", Integers{2, 1}}, {"dilation", Integers{2, 1}}}}};
@@ -465,12 +445,10 @@ TEST_CASE("convolutions take tensor cores, transposed ones phase by phase", "[ho
   const Values groups = {
       {"GROUPS_M", 2}, {"PARTS", 2}, {"BLOCK_N", 32}, {"BLOCK_K", 32}, {"PREFETCH", 1}};
   const Values plain = {{"BLOCK_M", 32}, {"BLOCK_N", 8}, {"THREAD_N", 2}, {"PREFETCH", 1}};
-  for (const Row& row : rows) {
+  for (const Window& window : windows) {
     for (const Precision precision : {Precision::tf32, Precision::fp32_emulated}) {
-      const auto task = window_task(row.kind, row.weight, row.result, row.attributes, precision,
-                                    precision == Precision::tf32);
-      const auto other = window_task(row.kind, row.weight, row.result, row.attributes, precision,
-                                     precision != Precision::tf32);
+      const auto task = window_task(window, sizes, precision, precision == Precision::tf32);
+      const auto other = window_task(window, sizes, precision, precision != Precision::tf32);
       check_accepted(task, "window_mma", small);
       check_accepted(other, "window_mma", ahead);
       check_accepted(task, "window_wgmma", groups);
@@ -479,8 +457,7 @@ TEST_CASE("convolutions take tensor cores, transposed ones phase by phase", "[ho
     }
   }
   // Strict classes are not for tensor cores, nor is a window without a product.
-  const auto strict = window_task(rows[0].kind, rows[0].weight, rows[0].result, rows[0].attributes,
-                                  Precision::fp32_strict, false);
+  const auto strict = window_task(windows[0], sizes, Precision::fp32_strict);
   CHECK(named(templates_of(builtin_families(), strict), strict, "window_mma") == nullptr);
   CHECK(named(templates_of(builtin_families(), strict), strict, "window_wgmma") == nullptr);
   CHECK(named(templates_of(builtin_families(), strict), strict, "window_product") != nullptr);

@@ -1,40 +1,13 @@
 // Convolutions from patches in shared memory: every form of a window is right by its reference.
 #include <cupilot/family.hpp>
 
-#include "support/graph.hpp"
 #include "tests/backend/template_kernels.hpp"
+#include "tests/backend/virtual/windows.hpp"
 
 namespace cupilot {
 namespace {
 
-using Integers = std::vector<std::int64_t>;
-using support::graph_task;
-using support::input;
-using support::output;
-
-struct Window {
-  const char* kind;
-  std::vector<Expr> x, weight, result;
-  std::map<std::string, Attribute> attributes{};
-};
-
-// A convolution with a bias and an operator behind it; `before`: one in front of it too.
-Task window_task(const Window& window, Precision precision, bool before) {
-  std::vector<Operation> operations;
-  if (before) operations.push_back({"before", "relu", {"x"}, {"r"}});
-  operations.push_back(
-      {"conv", window.kind, {before ? "r" : "x", "k", "b"}, {"c"}, window.attributes});
-  operations.push_back({"act", "tanh", {"c"}, {"y"}});
-  auto task =
-      graph_task({input("x", window.x), input("k", window.weight), input("b", {window.result[1]}),
-                  output("y", window.result)},
-                 std::move(operations),
-                 {{"n", 2}, {"ch", 10}, {"o", 20}, {"d", 5}, {"h", 11}, {"w", 19}}, precision);
-  REQUIRE(task);
-  return *task;
-}
-
-const std::vector<Expr> plane = {"n", "ch", "h", "w"};
+const Sizes sizes = {{"n", 2}, {"ch", 10}, {"o", 20}, {"d", 5}, {"h", 11}, {"w", 19}};
 const Values small = {{"GROUPS", 1}, {"PARTS", 1}, {"BLOCK_N", 16},
                       {"ACROSS", 1}, {"STEPS", 1}, {"STAGES", 2}};
 const Values wide = {{"GROUPS", 2},    {"PARTS", 2}, {"BLOCK_N", 24}, {"ACROSS", 2},
@@ -56,13 +29,15 @@ TEST_CASE("patches serve planes at every stride, dilation and padding", "[hooks]
        {"n", "o", "h-2", "w"},
        {{"padding", Integers{1, 1}}, {"dilation", Integers{2, 1}}, {"groups", std::int64_t{2}}}}};
   for (const Window& window : windows) {
-    check_accepted(window_task(window, Precision::tf32, false), "window_patch", wide);
-    check_accepted(window_task(window, Precision::fp32_emulated, true), "window_patch", small);
+    check_accepted(window_task(window, sizes, Precision::tf32, false), "window_patch", wide);
+    check_accepted(window_task(window, sizes, Precision::fp32_emulated, true), "window_patch",
+                   small);
   }
   Values lines = wide;
   lines["LINE"] = 64;
   lines["ACROSS"] = 1;
-  check_accepted(window_task(windows[0], Precision::fp32_emulated, false), "window_patch", lines);
+  check_accepted(window_task(windows[0], sizes, Precision::fp32_emulated, false), "window_patch",
+                 lines);
 }
 
 TEST_CASE("patches serve lines, spaces and single taps", "[hooks][threads]") {
@@ -75,8 +50,8 @@ TEST_CASE("patches serve lines, spaces and single taps", "[hooks][threads]") {
        {{"padding", Integers{1, 0, 0}}}},
       {"conv2d", plane, {"o", "ch", 1, 1}, {"n", "o", "h", "w"}}};
   for (const Window& window : windows) {
-    check_accepted(window_task(window, Precision::tf32, false), "window_patch", small);
-    check_accepted(window_task(window, Precision::tf32, true), "window_patch", small);
+    check_accepted(window_task(window, sizes, Precision::tf32, false), "window_patch", small);
+    check_accepted(window_task(window, sizes, Precision::tf32, true), "window_patch", small);
   }
 }
 
@@ -100,8 +75,9 @@ TEST_CASE("patches serve the phases of transposed windows", "[hooks][threads]") 
        {"n", "10", "(h-1)*2+5", "w"},
        {{"stride", Integers{2, 1}}, {"dilation", Integers{2, 1}}}}};
   for (const Window& window : windows) {
-    check_accepted(window_task(window, Precision::tf32, false), "window_patch", wide);
-    check_accepted(window_task(window, Precision::fp32_emulated, true), "window_patch", small);
+    check_accepted(window_task(window, sizes, Precision::tf32, false), "window_patch", wide);
+    check_accepted(window_task(window, sizes, Precision::fp32_emulated, true), "window_patch",
+                   small);
   }
 }
 
@@ -120,12 +96,12 @@ TEST_CASE("blocks that stay take further tiles", "[hooks][threads]") {
   stays["STAY"] = 1;
   stays["BLOCK_N"] = 8;
   stays["STAGES"] = 3;
-  check_accepted(window_task(window, Precision::tf32, false), "window_patch", stays);
+  check_accepted(window_task(window, sizes, Precision::tf32, false), "window_patch", stays);
 }
 
 TEST_CASE("patches are for tensor cores", "[hooks]") {
   const Window window{"conv2d", plane, {"o", "ch", 3, 3}, {"n", "o", "h-2", "w-2"}};
-  const auto strict = window_task(window, Precision::fp32_strict, false);
+  const auto strict = window_task(window, sizes, Precision::fp32_strict, false);
   CHECK(named(templates_of(builtin_families(), strict), strict, "window_patch") == nullptr);
 }
 

@@ -1,13 +1,12 @@
 // Pools from patches in shared memory: every form of a window is right by its reference.
 #include <cupilot/family.hpp>
 
-#include "support/graph.hpp"
 #include "tests/backend/template_kernels.hpp"
+#include "tests/backend/virtual/windows.hpp"
 
 namespace cupilot {
 namespace {
 
-using Integers = std::vector<std::int64_t>;
 using support::graph_task;
 using support::input;
 using support::output;
@@ -32,8 +31,7 @@ Task pool_task(const Pool& pool, bool before = false) {
   return *task;
 }
 
-const std::vector<Expr> line = {"n", "ch", "l"}, plane = {"n", "ch", "h", "w"},
-                        space = {"n", "ch", "d", "h", "w"};
+const std::vector<Expr> line = {"n", "ch", "l"}, space = {"n", "ch", "d", "h", "w"};
 const Values narrow = {{"THREADS", 64}, {"LANES", 8}, {"DOWN", 1}, {"ALONG", 1}, {"DEPTH", 1}};
 const Values wide = {{"THREADS", 64}, {"LANES", 16}, {"DOWN", 2}, {"ALONG", 3}, {"DEPTH", 2}};
 

@@ -1,41 +1,19 @@
 // Convolutions of single taps as streams: every form of one is right by its reference.
 #include <cupilot/family.hpp>
 
-#include "support/graph.hpp"
 #include "tests/backend/template_kernels.hpp"
+#include "tests/backend/virtual/windows.hpp"
 
 namespace cupilot {
 namespace {
 
-using Integers = std::vector<std::int64_t>;
 using support::graph_task;
 using support::input;
 using support::output;
 
-struct Window {
-  const char* kind;
-  std::vector<Expr> x, weight, result;
-  std::map<std::string, Attribute> attributes{};
-};
-
 const Sizes odd = {{"n", 2}, {"ch", 10}, {"o", 20}, {"d", 3}, {"h", 7}, {"w", 9}};
 const Sizes even = {{"n", 2}, {"ch", 20}, {"o", 24}, {"d", 3}, {"h", 8}, {"w", 12}};
 
-// A convolution with a bias and an operator behind it; `before`: one in front of it too.
-Task window_task(const Window& window, const Sizes& sizes, Precision precision, bool before) {
-  std::vector<Operation> operations;
-  if (before) operations.push_back({"before", "relu", {"x"}, {"r"}});
-  operations.push_back(
-      {"conv", window.kind, {before ? "r" : "x", "k", "b"}, {"c"}, window.attributes});
-  operations.push_back({"act", "tanh", {"c"}, {"y"}});
-  auto task = graph_task({input("x", window.x), input("k", window.weight),
-                          input("b", {window.result[1]}), output("y", window.result)},
-                         std::move(operations), sizes, precision);
-  REQUIRE(task);
-  return *task;
-}
-
-const std::vector<Expr> plane = {"n", "ch", "h", "w"};
 const Window plain = {"conv2d", plane, {"o", "ch", 1, 1}, {"n", "o", "h", "w"}};
 const Values laid = {{"PLACES", 64}, {"BLOCK_N", 16}, {"CHANNELS", 32}, {"WARP_M", 32},
                      {"WARP_N", 8},  {"SIDES", 2},    {"STAGES", 2},    {"COPIERS", 1},

@@ -1,27 +1,6 @@
 // Deals work to blocks that stay and take one tile after another.
+#include "cupilot/ring.cuh"
 #include "cupilot/span.cuh"
-
-// Place in a ring of STAGES stages in shared memory, and the parity of its barriers' phase there:
-// how often the ring has been walked, odd or even. Producers and consumers each keep one and pass
-// every stage in the same order.
-template <int STAGES>
-struct Ring {
-  int stage = 0;
-  unsigned parity = 0;
-
-  __device__ __forceinline__ void advance() {
-    if (++stage == STAGES) {
-      stage = 0;
-      parity ^= 1;
-    }
-  }
-  // Past `count` stages that others fill or drain.
-  __device__ __forceinline__ void skip(int count) {
-    const int to = stage + count;
-    parity ^= to / STAGES & 1;
-    stage = to % STAGES;
-  }
-};
 
 // One item of work of a cluster: some of the slabs along K of one tile of the output.
 struct Work {

@@ -1,6 +1,7 @@
 // A ring of pages in shared memory through which slices of rows pass, and the exchange of a
 // cluster's shares. Who waits and who tells are different warps, so all is done by mbarriers.
-// Wants: CLUSTER, ROLE, PAGE; softmax_held.cuh, softmax_bulk.cuh, async_copy.cuh, tma.cuh.
+// Wants: CLUSTER, ROLE, PAGE; softmax_held.cuh, barrier.cuh, bulk_copy.cuh, async_copy.cuh,
+// tma.cuh.
 constexpr int ROLE_WARPS = ROLE / 32;
 constexpr int SHARES = CLUSTER * ROLE_WARPS;
 constexpr int PAGE_CHUNKS = PAGE / CHUNK;
@@ -16,26 +17,6 @@ __device__ __forceinline__ void post_share(unsigned there, const Share& share, u
       "f"(share.largest), "f"(share.sum), "r"(barrier)
       : "memory");
 }
-// wait_barrier() for what other blocks of the cluster have sent.
-__device__ __forceinline__ void wait_for_posts(unsigned barrier, unsigned parity) {
-  asm volatile(
-      "{\n"
-      ".reg .pred done;\n"
-      "again:\n"
-      "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
-      "@done bra over;\n"
-      "bra again;\n"
-      "over:\n"
-      "}" ::"r"(barrier),
-      "r"(parity)
-      : "memory");
-}
-
-__device__ __forceinline__ void arrive_for(unsigned barrier, int arrivals) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(arrivals)
-               : "memory");
-}
-
 // Shares of all summing warps of the cluster in the shared memory of each block: two halves, which
 // rows take in turn. All storing warps of the cluster free a half before anyone sends to it again.
 struct Exchange {
@@ -65,7 +46,7 @@ struct Exchange {
   }
   // A storing warp; one of the block's is the first.
   __device__ __forceinline__ Share receive(bool first, int lane) {
-    wait_for_posts(filled + half * 8, parity);
+    wait_barrier<true>(filled + half * 8, parity);
     const Share all = join_shares<SHARES>(halves[half]);
     if (first && lane == 0) expect(half);
     fence_for_copies();
@@ -126,7 +107,7 @@ struct PageRing {
     arrive_expecting(full + slot * 8, size);
     if (size > 0)
       copy_bulk<STREAM>(base + slot * PAGE + (first - begin) * CHUNK, row.x + row.column(first),
-                        size, full + slot * 8);
+                        size, full + slot * 8, STREAM ? evict_first_policy() : 0);
   }
   // This thread's chunks of a page.
   __device__ __forceinline__ void read(Held<EACH, ROLE>& held, const Row& row, int begin, int end,
@@ -142,6 +123,6 @@ struct PageRing {
   __device__ __forceinline__ void release(int lane, int roles) const {
     fence_for_copies();
     __syncwarp();
-    if (lane == 0) arrive_for(empty + slot * 8, roles);
+    if (lane == 0) arrive(empty + slot * 8, roles);
   }
 };

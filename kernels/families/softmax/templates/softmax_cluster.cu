@@ -74,10 +74,11 @@ constexpr int VECTOR = 16 / static_cast<int>(sizeof(T_x));
 #include "cupilot/vector.cuh"
 #include "cupilot/async_copy.cuh"
 #include "cupilot/barrier.cuh"
+#include "cupilot/bulk_copy.cuh"
+#include "cupilot/ring.cuh"
 #include "cupilot/tma.cuh"
 #include "cupilot/softmax_row.cuh"
 #include "cupilot/softmax_held.cuh"
-#include "cupilot/softmax_bulk.cuh"
 
 constexpr int WARPS = THREADS / 32;
 constexpr int SHARES = CLUSTER * WARPS;
@@ -89,6 +90,13 @@ __device__ __forceinline__ void meet() {
   } else {
     __syncthreads();
   }
+}
+
+// `there` as address_in() gives it. The receiver reads after a barrier of the cluster.
+__device__ __forceinline__ void send_share(unsigned there, const Share& share) {
+  asm volatile("st.shared::cluster.v2.f32 [%0], {%1, %2};" ::"r"(there), "f"(share.largest),
+               "f"(share.sum)
+               : "memory");
 }
 
 // Shares of all warps of the cluster, in the shared memory of each block. Two halves: a warp sends
@@ -119,8 +127,7 @@ struct SliceRing {
   unsigned base, full;  // the first stage, the first barrier
   const Chunk* chunks;  // the same first stage
   int from, slice;      // first chunk and number of chunks of this block
-  int stage = 0;
-  unsigned parity = 0;
+  Ring<STAGES> at;
 
   // One thread. Only whole chunks are copied; who holds a cut one reads it from global memory.
   __device__ __forceinline__ void ask(const Row& row, int to) const {
@@ -130,18 +137,13 @@ struct SliceRing {
     arrive_expecting(full + to * 8, size);
     if (size > 0)
       copy_bulk<LOAD_HINT != 0>(base + (to * slice + first - from) * CHUNK,
-                                row.x + row.column(first), size, full + to * 8);
+                                row.x + row.column(first), size, full + to * 8,
+                                LOAD_HINT != 0 ? evict_first_policy() : 0);
   }
   // This thread's chunk i.
   __device__ __forceinline__ Chunk read(int i) const {
-    const Chunk* mine = chunks + stage * slice + static_cast<int>(threadIdx.x);
+    const Chunk* mine = chunks + at.stage * slice + static_cast<int>(threadIdx.x);
     return load_vector<unsigned, WORDS>(mine[i * THREADS].at);
-  }
-  __device__ __forceinline__ void advance() {
-    if (++stage == STAGES) {
-      stage = 0;
-      parity ^= 1;
-    }
   }
 };
 
@@ -180,7 +182,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     const Row row(x, y, r, cols);
     const int end = min(ring.from + slice, row.chunks());
     const bool holds = start - lane < end;  // a warp of nothing only takes part in the exchange
-    if constexpr (STAGES > 0) wait_barrier(ring.full + ring.stage * 8, ring.parity);
+    if constexpr (STAGES > 0) wait_barrier(ring.full + ring.at.stage * 8, ring.at.parity);
     Held<ITEMS, THREADS> held;
     Share own = empty_share();
     if (holds) {
@@ -199,8 +201,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     const Ending ending(mailbox.exchange(own));
     if constexpr (STAGES > 0) {
       const long long next = r + STAGES * clusters;
-      if (leads && next < rows) ring.ask(Row(x, y, next, cols), ring.stage);
-      ring.advance();
+      if (leads && next < rows) ring.ask(Row(x, y, next, cols), ring.at.stage);
+      ring.at.advance();
     }
     if (holds) held.store(row, ending, own.largest);
   }

@@ -87,10 +87,10 @@ constexpr int VECTOR = 16 / static_cast<int>(sizeof(T_x));
 #include "cupilot/vector.cuh"
 #include "cupilot/async_copy.cuh"
 #include "cupilot/barrier.cuh"
+#include "cupilot/bulk_copy.cuh"
 #include "cupilot/tma.cuh"
 #include "cupilot/softmax_row.cuh"
 #include "cupilot/softmax_held.cuh"
-#include "cupilot/softmax_bulk.cuh"
 #include "cupilot/softmax_pages.cuh"
 
 constexpr int MOST_SLOTS = 233472 / (MIN_BLOCKS * PAGE);

@@ -82,8 +82,8 @@
 // a word in turn, so that one load of a word brings a lane's operands of four multiply-adds. Words
 // are exchanged by their row's number, and no access meets a bank twice.
 #include "cupilot/mma.cuh"
+#include "cupilot/planes.cuh"
 
-constexpr int PLANES = Graph::PLANES;
 constexpr int WARPS_M = BLOCK_M / WARP_M, WARPS_N = BLOCK_N / WARP_N;
 constexpr int THREADS = WARPS_M * WARPS_N * 32;
 constexpr int SUBS_M = WARP_M / 16, SUBS_N = WARP_N / 8;
@@ -110,29 +110,13 @@ struct Slab {
   uint4 b[PLANES][GROUPS][BLOCK_N * 4];
 };
 
-// The planes of four values: what the tensor core keeps of each, and of what is left. It cuts off
-// bits; three eighths of the last one that it keeps are added before, up to three quarters by the
-// value's size, so that it errs by no more than these to either side.
-__device__ __forceinline__ Word plane_of(float (&values)[4]) {
-  Word out;
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    out.at[i] = __float_as_uint(values[i] * (1.0f + 0x3p-13f));
-    if constexpr (PLANES > 1) values[i] -= __uint_as_float(out.at[i] & 0xffffe000u);
-  }
-  return out;
-}
-
 template <int ROWS>
 __device__ __forceinline__ void put_word(uint4 (&to)[PLANES][GROUPS][ROWS], int row, int quad,
                                          const float (&given)[4]) {
   float values[4] = {given[0], given[1], given[2], given[3]};
 #pragma unroll
-  for (int plane = 0; plane < PLANES; ++plane) {
-    const Word word = plane_of(values);
-    to[plane][quad / 4][word_place(row, quad % 4)] =
-        make_uint4(word.at[0], word.at[1], word.at[2], word.at[3]);
-  }
+  for (int plane = 0; plane < PLANES; ++plane)
+    to[plane][quad / 4][word_place(row, quad % 4)] = plane_of(values);
 }
 
 // A thread's share of a slab.

@@ -93,11 +93,14 @@
 // So eight neighbouring places are eight rows of a matrix without swizzle, wherever a tap moves
 // them. Three warps fill patches, one orders weights copied, which another kernel has rounded and
 // laid out as they are multiplied; warpgroups of consumers do nothing but multiply.
+#include "cupilot/async_copy.cuh"
 #include "cupilot/barrier.cuh"
+#include "cupilot/bulk_copy.cuh"
+#include "cupilot/ring.cuh"
 #include "cupilot/tma.cuh"
 #include "cupilot/wgmma.cuh"
+#include "cupilot/planes.cuh"
 
-constexpr int PLANES = Graph::PLANES;
 constexpr int THREADS = 128 * GROUPS + 128, FILLERS = 96;
 constexpr int PIECE_ROWS = 64 / LINE, TILE_ROWS = PIECE_ROWS * (GROUPS * PARTS / ACROSS);
 constexpr int TILE_COLUMNS = LINE * ACROSS;
@@ -124,31 +127,11 @@ __device__ __forceinline__ unsigned long long unit_descriptor(unsigned address, 
   return (address & 0x3ffff) >> 4 | static_cast<unsigned long long>(next_unit) << 16 |
          static_cast<unsigned long long>(next_lines) << 32;
 }
-// Copies `bytes`, a multiple of 16, counted on `barrier` as they land.
-__device__ __forceinline__ void copy_bytes(unsigned to, const void* from, int bytes,
-                                           unsigned barrier) {
-  asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
-          "r"(to),
-      "l"(from), "r"(bytes), "r"(barrier)
-      : "memory");
-}
 
-// Splits a value into what the tensor core keeps and the rest. It cuts off bits; three eighths of
-// the last one that it keeps are added before, up to three quarters by the value's size.
-__device__ __forceinline__ unsigned plane_of(float& value) {
-  const unsigned out = __float_as_uint(value * (1.0f + 0x3p-13f));
-  if constexpr (PLANES > 1) value -= __uint_as_float(out & 0xffffe000u);
-  return out;
-}
 // Four neighbouring channels into each plane, whose units lie `apart`.
 __device__ __forceinline__ void put_planes(float (&of)[4], uint4* to, int apart) {
 #pragma unroll
-  for (int plane = 0; plane < PLANES; ++plane) {
-    const unsigned x = plane_of(of[0]), y = plane_of(of[1]), z = plane_of(of[2]),
-                   w = plane_of(of[3]);
-    to[plane * apart] = make_uint4(x, y, z, w);
-  }
+  for (int plane = 0; plane < PLANES; ++plane) to[plane * apart] = plane_of(of);
 }
 
 // A block's work.
@@ -229,17 +212,6 @@ extern "C" __global__ void __launch_bounds__(256)
              2 * BLOCK_N);
 }
 
-// The ring's places and parities.
-template <int COUNT>
-struct Turn {
-  int at = 0;
-  unsigned parity = 0;
-  __device__ __forceinline__ void next() {
-    at = at + 1 == COUNT ? 0 : at + 1;
-    if (at == 0) parity ^= 1;
-  }
-};
-
 struct Rings {
   unsigned patches, stages;  // shared addresses
   unsigned full_patch, empty_patch, full_stage, empty_stage;
@@ -247,7 +219,7 @@ struct Rings {
 
 // Fills patches: one of FILLERS threads.
 __device__ __forceinline__ void fill(const Graph& graph, const Work& work, const Rings& rings,
-                                     unsigned char* memory, int thread, Turn<2>& turn) {
+                                     unsigned char* memory, int thread, Ring<2>& ring) {
   constexpr int EACH = PATCH_ROWS * PATCH_COLUMNS, ITEMS = QUADS * EACH;
   constexpr int MOST = (ITEMS + FILLERS - 1) / FILLERS, BATCH = MOST < 8 ? MOST : 8;
   const int top =
@@ -255,10 +227,10 @@ __device__ __forceinline__ void fill(const Graph& graph, const Work& work, const
   const int left = graph.window_column(work.batch, work.column,
                                        Graph::COLUMN_FAR < 0 ? work.taps.columns - 1 : 0);
 #pragma unroll 1
-  for (int round = 0; round < work.rounds; ++round, turn.next()) {
+  for (int round = 0; round < work.rounds; ++round, ring.advance()) {
     const Graph::Slice slice = graph.window_slice(work.batch, work.outer, round / work.slabs);
     const int channel = round % work.slabs * CHANNELS;
-    uint4* const patch = reinterpret_cast<uint4*>(memory + turn.at * PATCH_BYTES);
+    uint4* const patch = reinterpret_cast<uint4*>(memory + ring.stage * PATCH_BYTES);
 #pragma unroll 1
     for (int first = 0; first < ITEMS; first += FILLERS * BATCH) {
       float values[BATCH][4];
@@ -269,7 +241,7 @@ __device__ __forceinline__ void fill(const Graph& graph, const Work& work, const
         graph.window_values(work.batch, slice, own, top + place / PATCH_COLUMNS,
                             left + place % PATCH_COLUMNS, values[i]);
       }
-      if (first == 0) wait_barrier(rings.empty_patch + turn.at * 8, turn.parity ^ 1);
+      if (first == 0) wait_barrier(rings.empty_patch + ring.stage * 8, ring.parity ^ 1);
 #pragma unroll
       for (int i = 0; i < BATCH; ++i) {
         const int item = first + i * FILLERS + thread, place = item % EACH;
@@ -283,23 +255,23 @@ __device__ __forceinline__ void fill(const Graph& graph, const Work& work, const
     }
     fence_for_copies();
     __syncwarp();
-    if (thread % 32 == 0) arrive(rings.full_patch + turn.at * 8);
+    if (thread % 32 == 0) arrive(rings.full_patch + ring.stage * 8);
   }
 }
 
 // Copies weights: one thread.
 __device__ __forceinline__ void copy_weights(const Work& work, const Rings& rings,
-                                             const uint4* ordered, Turn<STAGES>& turn) {
+                                             const uint4* ordered, Ring<STAGES>& ring) {
   const char* from = reinterpret_cast<const char*>(ordered) + work.weights;
 #pragma unroll 1
   for (int round = 0; round < work.rounds; ++round, from += MOST_STEPS * STEP_BYTES) {
 #pragma unroll 1
-    for (int first = 0; first < work.steps; first += STEPS, turn.next()) {
+    for (int first = 0; first < work.steps; first += STEPS, ring.advance()) {
       const int bytes = min(STEPS, work.steps - first) * STEP_BYTES;
-      const unsigned full = rings.full_stage + turn.at * 8;
-      wait_barrier(rings.empty_stage + turn.at * 8, turn.parity ^ 1);
+      const unsigned full = rings.full_stage + ring.stage * 8;
+      wait_barrier(rings.empty_stage + ring.stage * 8, ring.parity ^ 1);
       arrive_expecting(full, bytes);
-      copy_bytes(rings.stages + turn.at * STAGE_BYTES, from + first * STEP_BYTES, bytes, full);
+      copy_bulk(rings.stages + ring.stage * STAGE_BYTES, from + first * STEP_BYTES, bytes, full);
     }
   }
 }
@@ -383,7 +355,7 @@ __device__ __forceinline__ void store_laid(const Graph& graph, const Work& work,
 }
 
 __device__ __forceinline__ void consume(const Graph& graph, const Work& work, const Rings& rings,
-                                        float* leaving, Turn<2>& patch, Turn<STAGES>& stage) {
+                                        float* leaving, Ring<2>& patch, Ring<STAGES>& stage) {
   const int thread = static_cast<int>(threadIdx.x), group = __shfl_sync(~0u, thread / 128, 0),
             lane = thread % 32;
   unsigned long long places[PARTS];
@@ -397,15 +369,15 @@ __device__ __forceinline__ void consume(const Graph& graph, const Work& work, co
   Sums sums;
   int behind_patch = -1, behind_stage = -1;
 #pragma unroll 1
-  for (int round = 0; round < work.rounds; ++round, patch.next()) {
-    const int base = patch.at * (PATCH_BYTES / 16);
+  for (int round = 0; round < work.rounds; ++round, patch.advance()) {
+    const int base = patch.stage * (PATCH_BYTES / 16);
     int row = 0, column = 0, depth = 0;
-    wait_barrier(rings.full_patch + patch.at * 8, patch.parity);
+    wait_barrier(rings.full_patch + patch.stage * 8, patch.parity);
 #pragma unroll 1
-    for (int first = 0; first < work.steps; first += STEPS, stage.next()) {
+    for (int first = 0; first < work.steps; first += STEPS, stage.advance()) {
       unsigned long long channels =
-          unit_descriptor(rings.stages + stage.at * STAGE_BYTES, BLOCK_N, 8);
-      wait_barrier(rings.full_stage + stage.at * 8, stage.parity);
+          unit_descriptor(rings.stages + stage.stage * STAGE_BYTES, BLOCK_N, 8);
+      wait_barrier(rings.full_stage + stage.stage * 8, stage.parity);
       int left = min(STEPS, work.steps - first);  // one at least
 #pragma unroll 1
       do {
@@ -421,8 +393,8 @@ __device__ __forceinline__ void consume(const Graph& graph, const Work& work, co
       multiply_wait<1>();
       if (lane == 0 && behind_stage >= 0) arrive(rings.empty_stage + behind_stage * 8);
       if (lane == 0 && behind_patch >= 0) arrive(rings.empty_patch + behind_patch * 8);
-      behind_stage = stage.at;
-      behind_patch = first + STEPS < work.steps ? -1 : patch.at;
+      behind_stage = stage.stage;
+      behind_patch = first + STEPS < work.steps ? -1 : patch.stage;
     }
   }
   multiply_wait<0>();
@@ -446,13 +418,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ Barrier barriers[4 + 2 * STAGES];
   const Graph graph{GRAPH_ARGUMENTS};
-  const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(barriers));
-  const Rings rings = {static_cast<unsigned>(__cvta_generic_to_shared(memory)),
-                       static_cast<unsigned>(__cvta_generic_to_shared(memory)) + 2 * PATCH_BYTES,
-                       at,
-                       at + 16,
-                       at + 32,
-                       at + 32 + 8 * STAGES};
+  const unsigned at = shared_address(barriers);
+  const Rings rings = {
+      shared_address(memory), shared_address(memory) + 2 * PATCH_BYTES, at, at + 16, at + 32,
+      at + 32 + 8 * STAGES};
   if (threadIdx.x == 0) {
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
@@ -469,8 +438,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   __syncthreads();
   const int beside = static_cast<int>(threadIdx.x) - 128 * GROUPS;
   float* const leaving = reinterpret_cast<float*>(memory + (STAY != 0 ? RING_BYTES : 0));
-  Turn<2> patch;
-  Turn<STAGES> stage;
+  Ring<2> patch;
+  Ring<STAGES> stage;
   const auto compute = [&](int tile) {
     const Work work(graph, tile);
     if (beside < 0) {

@@ -85,12 +85,15 @@
 // to a ring in shared memory: by a bulk copy a channel where places are neighbours in memory, else
 // element by element. Every SIDES-th warp along the places multiplies WARP_M of them at once and
 // stores the results, laid out in shared memory before so that lanes have neighbouring places.
+#include "cupilot/async_copy.cuh"
 #include "cupilot/barrier.cuh"
+#include "cupilot/bulk_copy.cuh"
 #include "cupilot/mma.cuh"
+#include "cupilot/ring.cuh"
 #include "cupilot/tma.cuh"
 #include "cupilot/vector.cuh"
+#include "cupilot/planes.cuh"
 
-constexpr int PLANES = Graph::PLANES;
 constexpr int WARPS_N = BLOCK_N / WARP_N, WARPS = WARPS_N * SIDES;
 constexpr int THREADS = 32 * (WARPS + COPIERS);
 constexpr int PARTS_M = WARP_M / 16, PARTS_N = WARP_N / 8, STEPS = CHANNELS / 8;
@@ -110,43 +113,7 @@ constexpr bool is_direct = false;
 template <class Left>
 constexpr bool is_direct<Left, Void<decltype(Left::from)>> = is_float_pointer<decltype(Left::from)>;
 
-// Copies `bytes`, a multiple of 16, counted on `barrier` as they land.
-__device__ __forceinline__ void copy_bytes(unsigned to, const void* from, int bytes,
-                                           unsigned barrier, unsigned long long policy) {
-  if constexpr (EVICT != 0) {
-    asm volatile(
-        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], "
-        "[%1], %2, [%3], %4;" ::"r"(to),
-        "l"(from), "r"(bytes), "r"(barrier), "l"(policy)
-        : "memory");
-  } else {
-    asm volatile(
-        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
-            "r"(to),
-        "l"(from), "r"(bytes), "r"(barrier)
-        : "memory");
-  }
-}
-
-// Splits a value into what the tensor core keeps and the rest. It cuts off bits; three eighths of
-// the last one that it keeps are added before, up to three quarters by the value's size.
-__device__ __forceinline__ unsigned plane_of(float& value) {
-  const unsigned out = __float_as_uint(value * (1.0f + 0x3p-13f));
-  if constexpr (PLANES > 1) value -= __uint_as_float(out & 0xffffe000u);
-  return out;
-}
-
-// The ring's place and parity.
-struct Turn {
-  int at = 0;
-  unsigned parity = 0;
-  __device__ __forceinline__ void next() {
-    at = at + 1 == STAGES ? 0 : at + 1;
-    if (at == 0) parity ^= 1;
-  }
-};
-
-struct Ring {
+struct Stages {
   float* memory;
   unsigned full, empty;  // barriers
 };
@@ -218,9 +185,9 @@ __device__ __forceinline__ bool copy_tile(const G& graph, const Work& work, cons
     __syncwarp();
 #pragma unroll 1
     for (int channel = copier * 32 + lane; channel < work.batch.terms; channel += COPIERS * 32)
-      copy_bytes(to + channel * (PITCH * 4),
-                 begin.from + graph.term_place(work.batch, channel).left + tile.first,
-                 tile.valid * 4, full, policy);
+      copy_bulk<EVICT != 0>(to + channel * (PITCH * 4),
+                            begin.from + graph.term_place(work.batch, channel).left + tile.first,
+                            tile.valid * 4, full, policy);
     return true;
   }
   return false;
@@ -246,21 +213,19 @@ __device__ __forceinline__ void fill_tile(const Graph& graph, const Work& work, 
   }
 }
 
-__device__ __forceinline__ void bring(const Graph& graph, const Work& work, const Ring& ring,
+__device__ __forceinline__ void bring(const Graph& graph, const Work& work, const Stages& stages,
                                       int copier) {
-  unsigned long long policy = 0;
-  if constexpr (EVICT != 0)
-    asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-  const unsigned memory = static_cast<unsigned>(__cvta_generic_to_shared(ring.memory));
-  Turn turn;
+  const unsigned long long policy = EVICT != 0 ? evict_first_policy() : 0;
+  const unsigned memory = shared_address(stages.memory);
+  Ring<STAGES> ring;
 #pragma unroll 1
-  for (int number = work.tile; number < work.tiles; number += work.apart, turn.next()) {
+  for (int number = work.tile; number < work.tiles; number += work.apart, ring.advance()) {
     const Tile tile(work, number);
-    const unsigned full = ring.full + turn.at * 8;
-    wait_barrier(ring.empty + turn.at * 8, turn.parity ^ 1);
-    if (copy_tile(graph, work, tile, memory + turn.at * (STAGE * 4), full, copier, policy))
+    const unsigned full = stages.full + ring.stage * 8;
+    wait_barrier(stages.empty + ring.stage * 8, ring.parity ^ 1);
+    if (copy_tile(graph, work, tile, memory + ring.stage * (STAGE * 4), full, copier, policy))
       continue;
-    fill_tile(graph, work, tile, ring.memory + turn.at * STAGE, copier);
+    fill_tile(graph, work, tile, stages.memory + ring.stage * STAGE, copier);
     fence_for_copies();
     __syncwarp();
     if (threadIdx.x % 32 == 0) arrive(full);
@@ -420,17 +385,17 @@ struct Sums {
   }
 };
 
-__device__ __forceinline__ void consume(const Graph& graph, const Work& work, const Ring& ring,
+__device__ __forceinline__ void consume(const Graph& graph, const Work& work, const Stages& stages,
                                         float* laid) {
   const int warp = static_cast<int>(threadIdx.x) / 32, side = warp / WARPS_N;
   const int channel = work.channel + warp % WARPS_N * WARP_N;
   const Weights weights(graph, work, channel);
-  Turn turn;
+  Ring<STAGES> ring;
 #pragma unroll 1
-  for (int number = work.tile; number < work.tiles; number += work.apart, turn.next()) {
+  for (int number = work.tile; number < work.tiles; number += work.apart, ring.advance()) {
     const Tile tile(work, number);
-    const float* const stage = ring.memory + turn.at * STAGE;
-    wait_barrier(ring.full + turn.at * 8, turn.parity);
+    const float* const stage = stages.memory + ring.stage * STAGE;
+    wait_barrier(stages.full + ring.stage * 8, ring.parity);
 #pragma unroll 1
     for (int place = side * WARP_M; place < PLACES; place += SIDES * WARP_M) {
       Sums sums;
@@ -438,7 +403,7 @@ __device__ __forceinline__ void consume(const Graph& graph, const Work& work, co
       if (place + SIDES * WARP_M >= PLACES) {
         fence_for_copies();
         __syncwarp();
-        if (threadIdx.x % 32 == 0) arrive(ring.empty + turn.at * 8);
+        if (threadIdx.x % 32 == 0) arrive(stages.empty + ring.stage * 8);
       }
       const int own = tile.base + tile.first + place, rest = tile.valid - place;
       const bool whole = rest >= WARP_M && channel + WARP_N <= graph.n_count();
@@ -457,14 +422,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) window_stream(
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ Barrier barriers[2 * STAGES];
   const Graph graph{GRAPH_ARGUMENTS};
-  const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(barriers));
-  const Ring ring = {reinterpret_cast<float*>(memory), at, at + 8 * STAGES};
+  const unsigned at = shared_address(barriers);
+  const Stages stages = {reinterpret_cast<float*>(memory), at, at + 8 * STAGES};
   const int thread = static_cast<int>(threadIdx.x);
   if (thread == 0) {
 #pragma unroll
     for (int i = 0; i < STAGES; ++i) {
-      init_barrier(ring.full + i * 8, COPIERS);
-      init_barrier(ring.empty + i * 8, WARPS);
+      init_barrier(stages.full + i * 8, COPIERS);
+      init_barrier(stages.empty + i * 8, WARPS);
     }
     publish_barriers();
   }
@@ -472,14 +437,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) window_stream(
   // Elements that no copy reaches are multiplied too.
   if (work.batch.terms < CHANNELS || work.line % PLACES != 0) {
 #pragma unroll 1
-    for (int i = thread; i < STAGES * STAGE; i += THREADS) ring.memory[i] = 0.0f;
+    for (int i = thread; i < STAGES * STAGE; i += THREADS) stages.memory[i] = 0.0f;
     fence_for_copies();
   }
   __syncthreads();
   const int warp = thread / 32;
   if (warp < WARPS) {
-    consume(graph, work, ring, ring.memory + STAGES * STAGE + warp * (TURN * LAID));
+    consume(graph, work, stages, stages.memory + STAGES * STAGE + warp * (TURN * LAID));
   } else {
-    bring(graph, work, ring, warp - WARPS);
+    bring(graph, work, stages, warp - WARPS);
   }
 }

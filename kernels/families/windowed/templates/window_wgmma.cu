@@ -75,10 +75,11 @@
 // places g and g + 8 of its warp's rows and of every fourth term; the factors of channels come to
 // shared memory, whose next slab is filled while this one is multiplied. Loads of DISTANCE slabs
 // are under way in registers.
+#include "cupilot/async_copy.cuh"
 #include "cupilot/tma.cuh"
 #include "cupilot/wgmma.cuh"
+#include "cupilot/planes.cuh"
 
-constexpr int PLANES = Graph::PLANES;
 constexpr int THREADS = 128 * GROUPS_M;
 constexpr int QUADS = BLOCK_K / 4, HALVES = BLOCK_K / 16;
 constexpr int EACH_B = (BLOCK_N * QUADS + THREADS - 1) / THREADS;
@@ -102,14 +103,6 @@ struct SlabTerms {
 struct Slab {
   uint4 channels[PLANES][BLOCK_N * 8];
 };
-
-// Splits a value into what the tensor core keeps and the rest. It cuts off bits; three eighths of
-// the last one that it keeps are added before, up to three quarters by the value's size.
-__device__ __forceinline__ unsigned plane_of(float& value) {
-  const unsigned out = __float_as_uint(value * (1.0f + 0x3p-13f));
-  if constexpr (PLANES > 1) value -= __uint_as_float(out & 0xffffe000u);
-  return out;
-}
 
 // Loaded elements of one slab.
 struct Loaded {
@@ -160,12 +153,8 @@ struct Share {
       if (!has_b(i)) continue;
       const int row = index_b(i) / QUADS, word = index_b(i) % QUADS;
 #pragma unroll
-      for (int plane = 0; plane < PLANES; ++plane) {
-        float(&b)[4] = from.b[i];
-        const unsigned x = plane_of(b[0]), y = plane_of(b[1]), z = plane_of(b[2]),
-                       w = plane_of(b[3]);
-        slab.channels[plane][row * 8 + (word ^ (row & 7))] = make_uint4(x, y, z, w);
-      }
+      for (int plane = 0; plane < PLANES; ++plane)
+        slab.channels[plane][row * 8 + (word ^ (row & 7))] = plane_of(from.b[i]);
     }
   }
 };
@@ -209,8 +198,7 @@ struct Sums {
   }
   __device__ __forceinline__ void add(const Operands& operands, const Slab& slab, int of_a,
                                       int of_b) {
-    const unsigned long long channels =
-        tile_descriptor(static_cast<unsigned>(__cvta_generic_to_shared(slab.channels[of_b])), 0);
+    const unsigned long long channels = tile_descriptor(shared_address(slab.channels[of_b]), 0);
 #pragma unroll
     for (int step = 0; step < 2 * HALVES; ++step) {
 #pragma unroll
@@ -243,7 +231,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) window_wgmma(G
   extern __shared__ __align__(1024) unsigned char memory[];
   __shared__ SlabTerms terms[2];
   Slab* const slab =
-      reinterpret_cast<Slab*>(memory + (1024 - __cvta_generic_to_shared(memory) % 1024) % 1024);
+      reinterpret_cast<Slab*>(memory + (1024 - shared_address(memory) % 1024) % 1024);
   const Graph graph{GRAPH_ARGUMENTS};
   const int across = (graph.n_count() + BLOCK_N - 1) / BLOCK_N, batches = graph.batches();
   const int tile = static_cast<int>(blockIdx.x) / batches;
