@@ -20,7 +20,6 @@ __device__ __forceinline__ void publish_barriers() {
 __device__ __forceinline__ void arrive(unsigned barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
-// Arrives for several at once.
 __device__ __forceinline__ void arrive(unsigned barrier, int arrivals) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(arrivals)
                : "memory");
@@ -36,15 +35,15 @@ __device__ __forceinline__ unsigned address_in(unsigned shared, int rank) {
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(shared), "r"(rank));
   return there;
 }
-// Has default scope on purpose: a release at cluster scope costs a memory barrier in the main loop,
-// and what a consumer releases was only read.
 __device__ __forceinline__ void arrive_remote(unsigned there) {
+  // Has default scope on purpose: a release at cluster scope costs a memory barrier in the main
+  // loop, and what a consumer releases was only read.
   asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(there) : "memory");
 }
-// Sleeps in hardware between tries. Not bra.uni: lanes of a warp may see the phase end at different
-// tries. FROM_CLUSTER: sees what other blocks of the cluster have sent, not only this one's.
+// Sleeps in hardware between tries. FROM_CLUSTER: sees what other blocks have sent.
 template <bool FROM_CLUSTER = false>
 __device__ __forceinline__ void wait_barrier(unsigned barrier, unsigned parity) {
+  // Not bra.uni: lanes of a warp may see the phase end at different tries.
 #define CUPILOT_WAIT(SCOPE)                \
   asm volatile(                            \
       "{\n"                                \
@@ -80,7 +79,7 @@ __device__ __forceinline__ int cluster_rank() {
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return rank;
 }
-// The two halves of cluster_wait(), with work between them.
+// The halves of cluster_wait().
 __device__ __forceinline__ void cluster_begun() {
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
 }

@@ -1,6 +1,5 @@
-// Place in a ring of STAGES stages in shared memory, and the parity of its barriers' phase there:
-// how often the ring has been walked, odd or even. Producers and consumers each keep one and pass
-// every stage in the same order.
+// Place in a ring of STAGES stages in shared memory, and the parity of its barriers' phase there.
+// Producers and consumers each keep one and pass every stage in the same order.
 template <int STAGES>
 struct Ring {
   int stage = 0;

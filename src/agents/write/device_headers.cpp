@@ -238,6 +238,28 @@ std::vector<std::string> copy_headers(int compute_major) {
   return {"barrier.cuh", "cluster.cuh", "tma.cuh"};
 }
 
+namespace {
+
+// Names of the headers, each before those that it includes.
+const std::vector<std::string>& headers_outer_first() {
+  static const auto names = [] {
+    std::vector<std::pair<std::size_t, std::string>> sizes;
+    for (const auto& [name, text] : embedded_headers()) {
+      std::set<std::string> seen;
+      std::string whole;
+      if (inline_device_headers(text, name, seen, whole)) sizes.emplace_back(whole.size(), name);
+    }
+    std::stable_sort(sizes.begin(), sizes.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::vector<std::string> all;
+    for (auto& [size, name] : sizes) all.push_back(std::move(name));
+    return all;
+  }();
+  return names;
+}
+
+}  // namespace
+
 std::vector<std::string> headers_in(std::string_view text) {
   std::vector<std::string> names;
   std::set<std::string> used;
@@ -253,7 +275,7 @@ std::vector<std::string> headers_in(std::string_view text) {
 
 std::string with_includes(std::string_view text) {
   std::string out(text);
-  for (const auto& [name, text_of_header] : embedded_headers()) {
+  for (const std::string& name : headers_outer_first()) {
     const std::size_t at = out.find("// cupilot/" + name + "\n");
     if (at == std::string::npos) continue;
     // With the headers that it includes, or without: they may have stood there before.
