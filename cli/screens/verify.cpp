@@ -95,7 +95,8 @@ std::string held_text(const Conditions& c) {
 
 // Nothing was found wrong: the kernel was not judged.
 bool is_not_done(const Rejected& rejected) {
-  return rejected.code == "verify.no_shape" || rejected.code == "run.unsupported";
+  return rejected.code == "verify.no_shape" || rejected.code == "run.unsupported" ||
+         rejected.code == "run.budget";
 }
 
 }  // namespace

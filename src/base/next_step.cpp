@@ -70,6 +70,9 @@ constexpr NextStep next_steps[] = {
      "let all threads of the block, or of the mask, reach the barrier or warp instruction"},
     {"run.hang", "let every arrival and byte that the barrier was told of come", "waiting for"},
     {"run.hang", "bound the loop; let every arrival and byte that a barrier was told of come"},
+    {"run.budget",
+     "bound the loop, or do less where the task is small; else run it on a real device: --device "
+     "cuda:0"},
     {"run.state", "leave the buffer as it was found, or give it other content in the plan"},
     {"run.unsupported", "run it on a real device: --device cuda:0"},
     {"run.launch", "keep grid, block and shared memory within the device's limits"},

@@ -47,7 +47,7 @@ constexpr RejectionCode table[] = {
      "two threads touch one address without a barrier between, one of them writing"},
     {"run.divergence", Stage::run,
      "a barrier or warp-wide instruction that not all its threads reach"},
-    {"run.hang", Stage::run, "no end within the deadline or the instruction budget"},
+    {"run.hang", Stage::run, "no end within the deadline, or a wait for what never comes"},
     {"run.trap", Stage::run, "the kernel trapped"},
     {"run.crash", Stage::run, "the device process died or reported a sticky error"},
     {"run.state", Stage::run, "a buffer promised restored was not"},
@@ -68,6 +68,9 @@ constexpr RejectionCode table[] = {
     {"verify.relation", Stage::verify,
      "an output did not follow a change of the inputs whose effect is exact"},
     {"run.assert", Stage::run, "an assertion of the kernel failed"},
+    {"run.budget", Stage::run,
+     "the virtual device's instruction budget ended first: too expensive to check there, or "
+     "endless"},
 };
 
 }  // namespace

@@ -36,7 +36,8 @@ LaunchReplay not_done(std::string reason, std::string next) {
 
 LaunchReplay refused(Rejected fault) {
   // The interpreter lacks something: that judges no kernel.
-  if (fault.code == "run.unsupported" || fault.code == "gate.ptx_syntax")
+  if (fault.code == "run.unsupported" || fault.code == "run.budget" ||
+      fault.code == "gate.ptx_syntax")
     return not_done(fault.message + (fault.where.empty() ? "" : " at " + fault.where),
                     "the launch stays in the capture");
   LaunchReplay out;
@@ -243,8 +244,7 @@ Result<std::optional<std::vector<std::uint64_t>>> Replayer::choose(LaunchReplay&
   if (blocks_ <= 1 || launch_.cooperative) return std::optional(all);
   const Attempt<ptx::Report> first = run({0}, of_one_block, 0);
   // A block may wait for others: the whole grid tells.
-  const bool waits = first && !first->faults.empty() && first->faults[0].code == "run.hang";
-  if (waits) return std::optional(all);
+  if (first && ptx::is_unended(*first)) return std::optional(all);
   auto fault = fault_of(first);
   if (!fault) return fault.error();
   if (*fault) {

@@ -90,7 +90,7 @@ Result<bool> run_entry(const Task& task, ptx::Program& program, ptx::DeviceMemor
   if (report.is_error()) return report.error();
   if (report.is_rejected()) return reference_error(task, report.rejected().message);
   if (report->faults.empty()) return true;
-  if (report->faults[0].code == "run.hang") return false;
+  if (ptx::is_unended(*report)) return false;
   return reference_error(task, report->faults[0].message + " at " + report->faults[0].where);
 }
 

@@ -128,7 +128,7 @@ Result<bool> run_sampled(const PlanRun& run, const Case& what, CaseReport& repor
     if (one.is_error()) return one.error();
     if (one.is_rejected()) return false;
     spent += one->warp_instructions;
-    if (!one->faults.empty() && one->faults[0].code == "run.hang") break;
+    if (ptx::is_unended(*one)) break;
     for (const ptx::Fault& fault : one->faults)
       report.faults.push_back(
           {fault.code, fmt::format("{}: {}", launch->entry, fault.message), fault.where});

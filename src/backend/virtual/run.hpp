@@ -78,8 +78,8 @@ Result<std::string> hash_output(const Task& task, std::size_t tensor, const Work
 // Adds counts of one launch to a sum of exact counts.
 void add_counts(Counts& sum, const Counts& more);
 
-// Warp instructions after which a case counts as hanging: some dozens of times what an unoptimized
-// kernel needs.
+// Warp instructions after which a case is too expensive to check (run.budget): some dozens of times
+// what an unoptimized kernel needs.
 std::uint64_t instruction_budget(const Task& task, const Workload& workload);
 
 // A plan may ask for more scratch memory than a host lends its interpreter: then nothing is known,

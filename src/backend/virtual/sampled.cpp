@@ -115,10 +115,8 @@ class BlockRunner {
     how.count = true;
     Attempt<ptx::Report> report = run_launch(context_, kernel_, programs_, memory_, launch_, how);
     if (!report) return report.failure();
-    if (!report->faults.empty()) {
-      if (report->faults[0].code == "run.hang") return std::optional<Counts>();
-      return ptx::rejection_of(*report);
-    }
+    if (ptx::is_unended(*report)) return std::optional<Counts>();
+    if (!report->faults.empty()) return ptx::rejection_of(*report);
     spent_ += report->warp_instructions;
     add(chain_, chain_of_launch(kernel_, programs_, launch_, *report), static_cast<double>(asked));
     chained_ += static_cast<double>(asked);

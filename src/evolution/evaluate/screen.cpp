@@ -45,9 +45,16 @@ std::vector<Case> telling(const std::vector<Case>& cases, std::size_t count) {
   return chosen;
 }
 
+// True if the budget of a case ended before the kernel: nothing is known of it.
+bool is_too_expensive(const CaseReport& done) {
+  return !done.faults.empty() &&
+         std::all_of(done.faults.begin(), done.faults.end(),
+                     [](const Fault& fault) { return fault.code == "run.budget"; });
+}
+
 // Runs cases on several threads, the largest first, or in turn on one, each by the next thread that
 // is free, until `seconds` are spent; what follows the first case with a fault is dropped, as by
-// one thread.
+// one thread. Leaves out what was too expensive.
 Result<TrialReport> run_side_by_side(Backend& screen, const TaskRef& task,
                                      const CompiledKernel& kernel, const std::vector<Case>& cases,
                                      std::size_t threads, double seconds) {
@@ -68,7 +75,9 @@ Result<TrialReport> run_side_by_side(Backend& screen, const TaskRef& task,
       if (place > faulty || std::chrono::steady_clock::now() > until) continue;
       reports[place] = screen.run(task, kernel, {&cases[place], 1});
       const Result<TrialReport>& report = *reports[place];
-      if (report && !report->cases.empty() && report->cases.back().faults.empty()) continue;
+      if (report && !report->cases.empty() &&
+          (report->cases.back().faults.empty() || is_too_expensive(report->cases.back())))
+        continue;
       std::size_t first = faulty;
       while (place < first && !faulty.compare_exchange_weak(first, place)) {
       }
@@ -84,6 +93,7 @@ Result<TrialReport> run_side_by_side(Backend& screen, const TaskRef& task,
     if (!reports[place]) continue;  // no time was left for it
     Result<TrialReport>& report = *reports[place];
     if (!report) return report.error();
+    if (!report->cases.empty() && is_too_expensive(report->cases.back())) continue;
     add_coverage(all.coverage, report->coverage);
     all.confinement = report->confinement;
     if (report->cases.empty()) break;
@@ -119,6 +129,7 @@ Result<void> reach_further(Backend& backend, const TaskRef& task, const Compiled
   while (const auto next = reach.next(report.coverage)) {
     auto ran = backend.run(task, kernel, {&*next, 1});
     if (!ran) return ran.error();
+    if (!ran->cases.empty() && is_too_expensive(ran->cases.back())) continue;
     add_coverage(report.coverage, ran->coverage);
     for (CaseReport& done : ran->cases) report.cases.push_back(std::move(done));
     if (failed(report.cases.back())) return {};
@@ -143,12 +154,20 @@ Result<Screened> screen(const Pipe& pipe, const CompiledKernel& kernel, ProofLev
       run_side_by_side(*pipe.screen, pipe.task, kernel, cases, threads,
                        level == ProofLevel::candidate ? candidate_seconds : elite_seconds);
   const std::size_t ran = report ? report->cases.size() : 0;
+  const auto too_expensive = [&] {
+    return fmt::format("{} of {} cases on {}: too expensive to interpret", cases.size() - ran,
+                       cases.size(), pipe.screen->identity());
+  };
   if (report && ran == cases.size()) {
     const auto more = reach_further(*pipe.screen, pipe.task, kernel, level, cases, *report);
     if (!more) report = more.error();
   }
   if (!report && report.error().code == ErrorCode::not_done) {
     result.unproved = unproved_by(*pipe.screen, report.error().message);
+    return result;
+  }
+  if (report && ran == 0 && !cases.empty()) {
+    result.unproved = too_expensive();
     return result;
   }
   if (!report)
@@ -161,9 +180,7 @@ Result<Screened> screen(const Pipe& pipe, const CompiledKernel& kernel, ProofLev
         "block, "
         "uninitialised reads, barriers",
         pipe.screen->identity(), report->cases.size());
-    if (ran < cases.size())
-      result.unproved = fmt::format("{} of {} cases on {}: too dear to interpret",
-                                    cases.size() - ran, cases.size(), pipe.screen->identity());
+    if (ran < cases.size()) result.unproved = too_expensive();
     return result;
   }
   if (!beyond_the_screen(concluded.rejected())) {

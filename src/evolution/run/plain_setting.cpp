@@ -13,9 +13,9 @@ namespace {
 // Refusals that another setting is unlikely to escape: for what the text says, or for what its
 // launch plan says of a shape. Limits, budgets and times are not among them.
 bool is_of_the_text(std::string_view code) {
-  constexpr std::string_view others[] = {"gate.duplicate", "gate.size",       "gate.source_size",
-                                         "plan.limit",     "run.launch",      "run.hang",
-                                         "run.crash",      "run.unsupported", "verify.no_shape"};
+  constexpr std::string_view others[] = {
+      "gate.duplicate", "gate.size", "gate.source_size", "plan.limit", "run.launch",
+      "run.hang",       "run.crash", "run.unsupported",  "run.budget", "verify.no_shape"};
   if (std::find(std::begin(others), std::end(others), code) != std::end(others)) return false;
   return code == "compile.error" || code.starts_with("plan.") || code.starts_with("gate.") ||
          code.starts_with("run.") || code.starts_with("verify.");

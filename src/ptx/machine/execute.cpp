@@ -325,4 +325,10 @@ Rejected rejection_of(const Report& report) {
   return reject(first.code, first.message, first.where);
 }
 
+bool is_unended(const Report& report) {
+  if (report.faults.empty()) return false;
+  const std::string& code = report.faults.front().code;
+  return code == "run.budget" || code == "run.hang";
+}
+
 }  // namespace cupilot::ptx

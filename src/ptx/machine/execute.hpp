@@ -55,7 +55,7 @@ ParameterLayout parameter_layout(const Function& entry);
 
 struct ExecuteOptions {
   std::uint64_t instruction_budget =
-      2'000'000'000;  // warp instructions of the launch, 8 for starting a warp; past it: run.hang
+      2'000'000'000;  // warp instructions of the launch, 8 for starting a warp; past it: run.budget
   // Draws what a device leaves open: the order of blocks and of the warps in one, whether others
   // come between the strong accesses of a thread (in half of the seeds, where races are looked
   // for), what registers and local memory hold before they are written. 0: ascending, nobody, 0xff.
@@ -134,5 +134,8 @@ Attempt<Report> execute(Program& program, DeviceMemory& memory, const Launch& la
 
 // The first fault as a rejection.
 Rejected rejection_of(const Report& report);
+// True if the launch did not come to its end: it passed its budget, or waits for what never comes,
+// as some blocks may do without the others.
+bool is_unended(const Report& report);
 
 }  // namespace cupilot::ptx

@@ -81,7 +81,7 @@ void out_of_budget(Cluster& cluster) {
   if (chosen == nullptr) return;
   if (chosen->polled != 0)
     message += ", waiting for " + describe(cluster, cluster.mbarriers[chosen->poll_at]);
-  fault_here(*chosen, "run.hang", message);
+  fault_here(*chosen, "run.budget", message);
 }
 
 // One turn of one warp; false: the cluster is at its end.

@@ -337,6 +337,32 @@ TEST_CASE("what the screen refuses never reaches the device", "[pipe][threads]")
     CHECK(accepted.verification.unproved.back().find("virtual:h200 could not run it") !=
           std::string::npos);
   }
+  SECTION("a case that is too expensive is no hang: the others tell") {
+    std::optional<std::string> later;  // fault of the cases after the first
+    screen.on_run = [&, ran = 0](const CompiledKernel&, TrialReport& report) mutable {
+      const std::optional<std::string> code = ran++ == 0 ? "run.budget" : later;
+      if (code) report.cases.front().faults.push_back({*code, "as the test says", ""});
+    };
+    SECTION("they prove") {
+      const Accepted accepted = bench.accepted();
+      CHECK(accepted.conditions.screened_on == "virtual:h200");
+      REQUIRE_FALSE(accepted.verification.unproved.empty());
+      CHECK(accepted.verification.unproved.back() ==
+            "1 of 6 cases on virtual:h200: too expensive to interpret");
+    }
+    SECTION("they refuse") {
+      later = "run.race";
+      expect_code(bench.refused(), "run.race");
+    }
+    SECTION("none tells") {
+      later = "run.budget";
+      const Accepted accepted = bench.accepted();
+      CHECK(accepted.conditions.screened_on.empty());
+      REQUIRE_FALSE(accepted.verification.unproved.empty());
+      CHECK(accepted.verification.unproved.back() ==
+            "6 of 6 cases on virtual:h200: too expensive to interpret");
+    }
+  }
   SECTION("a right candidate is interpreted at few small shapes, and both say what they held") {
     const Accepted accepted = bench.accepted();
     CHECK(screen.cases_run.size() <= 6);
@@ -350,6 +376,22 @@ TEST_CASE("what the screen refuses never reaches the device", "[pipe][threads]")
     bench.accepted(ProofLevel::finalist);
     CHECK(screen.cases_run.size() > 6);
   }
+}
+
+TEST_CASE("a further run that is too expensive is left out", "[pipe][threads]") {
+  Bench bench, other;
+  Hooked& screen = other.device;
+  bench.pipe.screen = &screen;
+  bench.pipe.task = TaskRef(*gemm_task({.m = 4096, .n = 512, .k = 8192}));
+  const std::vector<Case> all =
+      battery(bench.pipe.task, {}, screen.device(), ProofLevel::finalist, bench.pipe.seed, false);
+  screen.on_run = [&, ran = std::size_t{0}](const CompiledKernel&, TrialReport& report) mutable {
+    report.coverage = {{"gemm", {{10, 1}, {11, 0}}, {}}};  // the second instruction never runs
+    if (ran++ >= all.size())
+      report.cases.front().faults.push_back({"run.budget", "as the test says", ""});
+  };
+  bench.accepted(ProofLevel::finalist);
+  CHECK(screen.cases_run.size() > all.size());
 }
 
 TEST_CASE("cases that several threads interpret end as those of one would", "[pipe][threads]") {

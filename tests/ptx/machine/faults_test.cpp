@@ -89,7 +89,7 @@ const Seeded seeded[] = {
     {"off_by_one", "run.out_of_bounds", "0 bytes past the end of o (512 bytes)"},
     {"read_past", "run.out_of_bounds", "0 bytes past the end of a (512 bytes)"},
     {"one_reads_4_gib_past", "run.out_of_bounds", "reads 4 bytes"},
-    {"endless", "run.hang", "budget"},
+    {"endless", "run.budget", "budget"},
     {"divergent_barrier", "run.divergence", "barrier"},
     {"two_barriers", "run.divergence", "different places"},
     {"unlike_barriers", "run.divergence", "reduce otherwise"},
@@ -307,7 +307,7 @@ TEST_CASE("a huge grid of empty blocks comes to its end", "[faults]") {
   const auto module = module_of(".version 9.0\n.target sm_90a\n.address_size 64\n.entry k() { }\n");
   const auto report = d.run(module, "k", {0x7fffffff, 65535, 65535}, {1024}, 0);
   REQUIRE(report.faults.size() == 1);
-  cupilot::testing::expect_code(report.faults[0].code, "run.hang");
+  cupilot::testing::expect_code(report.faults[0].code, "run.budget");
 }
 
 TEST_CASE("a read before or behind the kernel's parameters is refused", "[faults]") {
