@@ -1,7 +1,7 @@
 #include "program/composites.hpp"
 
 #include <algorithm>
-#include <set>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -42,7 +42,7 @@ Operation step_of(const Operation& composite, const OperatorRow& row, Operation 
 
 // The task with the bodies of these operations. Error usage: a body does not fit.
 Result<ComposedTask> with_bodies(const Task& given, const std::set<int>& composites) {
-  ComposedTask out{.given = given, .task = given};
+  ComposedTask out{.given = given, .task = given, .replaced = composites};
   out.task.operations.clear();
   for (int i = 0; i < static_cast<int>(given.operations.size()); ++i) {
     const Operation& operation = given.operations[static_cast<std::size_t>(i)];
@@ -100,12 +100,12 @@ struct FoldedPart {
 // nullopt: no composite lies in the part whole.
 std::optional<FoldedPart> folded(const ComposedTask& program, const Part& part) {
   std::set<int> kept, whole;
-  for (int i = 0; i < static_cast<int>(program.given.operations.size()); ++i) {
+  for (const int i : program.replaced) {
     const auto steps = std::count(program.origin.begin(), program.origin.end(), i);
     const auto here = std::count_if(part.begin(), part.end(), [&](int operation) {
       return program.origin[static_cast<std::size_t>(operation)] == i;
     });
-    if (steps > 1) (here == steps ? whole : kept).insert(i);
+    (here == steps ? whole : kept).insert(i);
   }
   if (whole.empty()) return std::nullopt;
   auto made = with_bodies(program.given, kept);
@@ -133,9 +133,23 @@ ComposedTask compose_bodies(const Task& given, const Families& families) {
   for (int i = 0; staged && i < static_cast<int>(given.operations.size()); ++i) {
     if (is_replaced(given, i, families)) composites.insert(i);
   }
-  auto made = with_bodies(given, composites);
-  // A name of the task may be one of a body's.
-  return made ? std::move(*made) : std::move(*with_bodies(given, {}));
+  auto all = with_bodies(given, composites);
+  if (all) return std::move(*all);
+  // A name of the task may be one of a body's: that one stays whole.
+  ComposedTask out = std::move(*with_bodies(given, {}));
+  for (const int i : composites) {
+    std::set<int> more = out.replaced;
+    more.insert(i);
+    if (auto made = with_bodies(given, more)) {
+      made->whole = std::move(out.whole);
+      out = std::move(*made);
+    } else {
+      out.whole.push_back(fmt::format("{} stays whole: {}",
+                                      given.operations[static_cast<std::size_t>(i)].name,
+                                      made.error().message));
+    }
+  }
+  return out;
 }
 
 std::vector<std::string> names_of(const ComposedTask& program, const Part& part) {

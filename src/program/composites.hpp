@@ -2,7 +2,7 @@
 // (docs/programs.md).
 #pragma once
 
-#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,14 +15,16 @@
 namespace cupilot {
 
 struct ComposedTask {
-  Task given{};               // as its author states it
-  Task task{};                // the same tensors; bodies in place of composites
-  std::vector<int> origin{};  // of each operation of `task`: that of `given`
-  bool has_body() const { return task.operations.size() != given.operations.size(); }
+  Task given{};                      // as its author states it
+  Task task{};                       // the same tensors; bodies in place of composites
+  std::vector<int> origin{};         // of each operation of `task`: that of `given`
+  std::set<int> replaced{};          // operations of `given` whose bodies stand in `task`
+  std::vector<std::string> whole{};  // a sentence for each whose body would not fit
+  bool has_body() const { return !replaced.empty(); }
 };
 
 // Puts the body in place of each composite whose row offers it at all time shapes (`when`), or that
-// no template serves. Those in a loop stay.
+// no template serves. Those in a loop stay, and those whose body does not fit the task.
 ComposedTask compose_bodies(const Task& given, const Families& families);
 
 // Names of a part's operations; a composite that lies in it whole has its own.

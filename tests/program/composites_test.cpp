@@ -83,6 +83,35 @@ TEST_CASE("a name of the task that is one of the body's leaves the composite who
   const ComposedTask program = compose_bodies(task, builtin_families());
   CHECK_FALSE(program.has_body());
   CHECK(program.origin == std::vector<int>{0, 1});
+  REQUIRE(program.whole.size() == 1);
+  CHECK(program.whole[0].find("a stays whole: ") == 0);
+}
+
+TEST_CASE("a body that does not fit leaves the others in place") {
+  // The first attention's edge has the name of one in the second one's body.
+  auto task = graph_task({input("q", {"h", "m", "d"}), input("K", {"h", "n", "d"}),
+                          input("V", {"h", "n", "d"}), output("y", {"h", "m", "d"})},
+                         {{"a", "attention", {"q", "K", "V"}, {"b_score"}, {{"scale", 0.5}}},
+                          {"b", "attention", {"b_score", "K", "V"}, {"y"}, {{"scale", 0.5}}}},
+                         {{"h", 2}, {"m", 9}, {"n", 12}, {"d", 10}}, Precision::fp32_emulated);
+  if (!task) FAIL(task.error().message);
+  const ComposedTask program = compose_bodies(*task, builtin_families());
+  CHECK(program.replaced == std::set<int>{0});
+  CHECK(program.origin == std::vector<int>{0, 0, 0, 1});
+  REQUIRE(program.whole.size() == 1);
+  CHECK(program.whole[0].find("b stays whole: ") == 0);
+}
+
+TEST_CASE("a body of one operation is the composite again") {
+  ComposedTask program;
+  program.given = attention_task(64);
+  program.task = program.given;
+  program.task.operations[0].name = "act_step";
+  program.origin = {0, 1};
+  program.replaced = {0};
+  CHECK(program.has_body());
+  CHECK(names_of(program, {0}) == Names{"act"});
+  CHECK(names_of(program, {1}) == Names{"a"});
 }
 
 TEST_CASE("a part that holds all of a body is the composite again") {

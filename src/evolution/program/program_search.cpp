@@ -488,12 +488,14 @@ bool needs_program(const Task& task, const Backend& backend, const EvolveOptions
 Result<EvolveReport> evolve_program(const Task& task, Backend& backend,
                                     const EvolveOptions& options) {
   return run_program(task, backend, options, [&](const EvolveOptions& all) -> Result<EvolveReport> {
-    auto untold = untold_classes(backend, task);
-    if (!untold) return untold.error();
-    for (std::string& one : *untold)
+    auto notices = untold_classes(backend, task);
+    if (!notices) return notices.error();
+    for (std::string& one : *notices)
       one = "unproved by errors of the whole, which parts prove: " + one;
+    for (std::string& one : compose_bodies(task, known_families(options)).whole)
+      notices->push_back("program: " + std::move(one));
     return evolve_kernel(task, backend, all,
-                         {.notices = std::move(*untold), .weak_check_allowed = true});
+                         {.notices = std::move(*notices), .weak_check_allowed = true});
   });
 }
 
