@@ -1,7 +1,12 @@
 #include "evolution/evaluate/count_work.hpp"
 
+#include <chrono>
+#include <future>
+#include <thread>
+
 #include <cupilot/parts/rejection.hpp>
 
+#include "base/stop.hpp"
 #include "catch.hpp"
 #include "support/gemm.hpp"
 
@@ -159,6 +164,77 @@ TEST_CASE("counters that have had their time are left alone, and the verdict say
   CHECK(accepted.measurement.counts[Counter::dram_read_bytes].how == CountHow::unknown);
   CHECK(accepted.verdict.digest.back() ==
         "Counted without the chip's own counters: they have had their share.");
+}
+
+// A screen whose interpreter counts so many blocks, or works until it is stopped.
+class Interpreting final : public Counting {
+ public:
+  explicit Interpreting(std::optional<double> blocks)
+      : Counting(std::vector<LaunchCounts>{}), blocks_(blocks) {}
+  Result<std::vector<SubjectReport>> measure(const TaskRef&, const Workload& workload,
+                                             std::span<const Subject> subjects,
+                                             const MeasureOptions&) override {
+    sizes = workload.sizes;
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    begun.set_value();
+    while (!blocks_ && !stop_flags().wanted() && std::chrono::steady_clock::now() < until)
+      std::this_thread::yield();
+    stopped = stop_flags().wanted();
+    if (!blocks_) return stopped_error();
+    std::vector<SubjectReport> reports(subjects.size());
+    Measurement counted;
+    counted.counts.source = CounterSource::interpreted;
+    counted.counts[Counter::blocks] = {*blocks_, *blocks_, *blocks_, CountHow::exact};
+    reports.front().measurement = std::move(counted);
+    return reports;
+  }
+
+  Sizes sizes{};
+  std::promise<void> begun{};
+  bool stopped = false;
+
+ private:
+  std::optional<double> blocks_;
+};
+
+TEST_CASE("the screen's interpreter counts on a thread of its own, at full size",
+          "[counters][threads]") {
+  const Task task = *gemm_task({});
+  Interpreting screen(96);
+  Pipe pipe;
+  pipe.task = TaskRef(task);
+  pipe.screen = &screen;
+  InterpretedWork work(pipe, {});
+  const Counts counts = work.take();
+  CHECK(counts.source == CounterSource::interpreted);
+  CHECK(counts[Counter::blocks].value == 96);
+  CHECK(screen.sizes == task.time_shapes.front().sizes);
+}
+
+TEST_CASE("nothing is counted without a screen, or by one that cannot run the kernel",
+          "[counters][threads]") {
+  const Task task = *gemm_task({});
+  Counting lacking(std::vector<LaunchCounts>{});
+  for (Backend* screen : {static_cast<Backend*>(nullptr), static_cast<Backend*>(&lacking)}) {
+    Pipe pipe;
+    pipe.task = TaskRef(task);
+    pipe.screen = screen;
+    InterpretedWork work(pipe, {});
+    CHECK(work.take().source == CounterSource::none);
+  }
+}
+
+TEST_CASE("a count that nobody takes is given up", "[counters][threads]") {
+  const Task task = *gemm_task({});
+  Interpreting screen(std::nullopt);
+  Pipe pipe;
+  pipe.task = TaskRef(task);
+  pipe.screen = &screen;
+  {
+    const InterpretedWork work(pipe, {});
+    screen.begun.get_future().wait();
+  }
+  CHECK(screen.stopped);
 }
 
 }  // namespace
