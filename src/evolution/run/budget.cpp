@@ -96,9 +96,12 @@ double Driver::confirm_seconds() const {
                                          screen_alone * screen_seconds() + own_reference_seconds());
   const double timed = (real ? confirm_visits : 1) * working_seconds("search/timing");
   const double baselines = real ? baseline_visits * baselines_seconds_ : baselines_seconds_;
-  // The interpreter counts while the device proves.
-  const double counted = ledger_.dearest("search/counters") +
-                         std::max(0.0, ledger_.dearest("search/virtual counts") - proved);
+  // Where the chip's counters are not read, the interpreter counts while the device proves.
+  const double read = ledger_.dearest("search/counters");
+  const bool interprets = read <= 0 || !counting_.lost().empty();
+  const double interpreted =
+      interprets ? std::max(0.0, ledger_.dearest("search/virtual counts") - proved) : 0;
+  const double counted = read + interpreted;
   // Takes the champion's own compilation, unless that stalled.
   const double compiled =
       std::min(ledger_.of_fastest("search/compile"), usual_seconds("search/compile"));
