@@ -339,13 +339,14 @@ CUPILOT_HD double integer_float(const FillParams& p, long long index) {
                            : 3.0);
 }
 
-// scales: lines of magnitudes from 1e-30 to 1e30, lines far below zero, and lines of long runs of
-// one value. Types of less range have less of each.
+// scales: lines of magnitudes from 1e-30 to 1e30, lines far below zero, lines far beyond any number
+// that a search for the largest or the least may begin with, and lines of long runs of one value.
+// Types of less range have less of each.
 CUPILOT_HD double scales_float(const FillParams& p, long long index, double ordinary) {
   const OnLine on = on_line(p, index);
   const bool wide = p.swing >= 1e4;
   const long long run = on.at / 64 * 64;
-  switch (scale_turn_of(p, on, 17, 8)) {
+  switch (scale_turn_of(p, on, 17, 9)) {
     case 0:
       return mul_rn(ordinary, wide ? 0x1p-100 : 0x1p-10);
     case 1:
@@ -360,6 +361,10 @@ CUPILOT_HD double scales_float(const FillParams& p, long long index, double ordi
       return ordinary_float(p, static_cast<long long>(on.line) + run * p.line_stride);
     case 6:
       return mul_rn(ordinary, wide ? 0x1p40 : 0x1p5);
+    case 7: {
+      const double far = mul_rn(magnitude(ordinary), wide ? 0x1p118 : 0x1p5);
+      return in_domain(p, (on.number & 1) != 0 ? far : -far);
+    }
     default:
       return ordinary;
   }

@@ -128,17 +128,28 @@ CUPILOT_HD tracked sqrt_(tracked x) {
   return through(sqrt(x.value), 0.5 / sqrt(x.value), x.sum);
 }
 CUPILOT_HD tracked abs_(tracked x) { return tracked(fabs(x.value), x.sum, x.exact); }
-// Either may be the choice; one that is infinite, by whatever arithmetic, moves by no rounding.
-CUPILOT_HD double sum_of_choice(tracked a, tracked b) {
+// Either may be the choice; one that is infinite, by whatever arithmetic, moves by no rounding. Nor
+// does one that is far larger and far off, as the lowest number that a search for the largest
+// begins with.
+CUPILOT_HD bool beyond_choice(tracked one, tracked other) {
+  return one.sum > 1024.0 * other.sum &&
+         fabs(one.value - other.value) > 0.5 * (one.sum + other.sum);
+}
+CUPILOT_HD double sum_of_choice(tracked a, tracked b, double chosen) {
+  constexpr double trace = 1e-300;  // a choice of zero is no term that must be kept bit by bit
+  if (chosen == a.value && beyond_choice(b, a)) return a.sum + trace;
+  if (chosen == b.value && beyond_choice(a, b)) return b.sum + trace;
   const double of_a = own_sum(a.value) == 0.0 && a.value != 0.0 ? 0.0 : a.sum;
   const double of_b = own_sum(b.value) == 0.0 && b.value != 0.0 ? 0.0 : b.sum;
   return fmax(of_a, of_b);
 }
 CUPILOT_HD tracked max_(tracked a, tracked b) {
-  return tracked(fmax(a.value, b.value), sum_of_choice(a, b), a.exact && b.exact);
+  const double value = fmax(a.value, b.value);
+  return tracked(value, sum_of_choice(a, b, value), a.exact && b.exact);
 }
 CUPILOT_HD tracked min_(tracked a, tracked b) {
-  return tracked(fmin(a.value, b.value), sum_of_choice(a, b), a.exact && b.exact);
+  const double value = fmin(a.value, b.value);
+  return tracked(value, sum_of_choice(a, b, value), a.exact && b.exact);
 }
 
 CUPILOT_HD double maxn_(double a, double b) { return a != a ? a : b != b ? b : fmax(a, b); }
@@ -146,10 +157,12 @@ CUPILOT_HD double minn_(double a, double b) { return a != a ? a : b != b ? b : f
 CUPILOT_HD float maxn_(float a, float b) { return a != a ? a : b != b ? b : fmaxf(a, b); }
 CUPILOT_HD float minn_(float a, float b) { return a != a ? a : b != b ? b : fminf(a, b); }
 CUPILOT_HD tracked maxn_(tracked a, tracked b) {
-  return tracked(maxn_(a.value, b.value), sum_of_choice(a, b), a.exact && b.exact);
+  const double value = maxn_(a.value, b.value);
+  return tracked(value, sum_of_choice(a, b, value), a.exact && b.exact);
 }
 CUPILOT_HD tracked minn_(tracked a, tracked b) {
-  return tracked(minn_(a.value, b.value), sum_of_choice(a, b), a.exact && b.exact);
+  const double value = minn_(a.value, b.value);
+  return tracked(value, sum_of_choice(a, b, value), a.exact && b.exact);
 }
 CUPILOT_HD bool isnan_(double x) { return x != x; }
 CUPILOT_HD bool isnan_(float x) { return x != x; }

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
 #include <cupilot/rng.hpp>
@@ -38,6 +39,17 @@ constexpr double tolerances = 10;
 constexpr std::int64_t few = 100;
 constexpr ContentKind shown_on[] = {ContentKind::ordinary, ContentKind::probe,
                                     ContentKind::integers};
+// Whole numbers and flags are drawn alike in all of these: an output that is nearly always one
+// value shows the other where lines hold one value, or the ends alone.
+constexpr ContentKind whole_numbers_on[] = {ContentKind::ordinary, ContentKind::constant_rows,
+                                            ContentKind::range_rows};
+
+std::span<const ContentKind> contents_shown(const Task& task) {
+  const bool floats = std::any_of(task.tensors.begin(), task.tensors.end(), [](const Tensor& one) {
+    return one.role != Role::out && one.type < DType::i64;  // floating types come first
+  });
+  return floats ? std::span<const ContentKind>(shown_on) : whole_numbers_on;
+}
 
 Error weak(const Task& task, const Tensor& output, const std::string& reason,
            const std::string& fix) {
@@ -125,7 +137,7 @@ class Power {
               fmt::format("repeat {} never reads {}, which it carries", repeat.name, one.name));
       }
     }
-    for (const ContentKind kind : shown_on) {
+    for (const ContentKind kind : contents_shown(*task_)) {
       Shown shown{.content = {.seed = 11, .kind = kind}, .inputs = {}, .right = {}};
       auto inputs = contents_of(task_, report_.workload, shown.content);
       if (!inputs) return inputs.error();

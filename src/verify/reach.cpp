@@ -1,7 +1,10 @@
 #include "verify/reach.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <set>
 
+#include "kernel/plan_scope.hpp"
 #include "verify/plan_steps.hpp"
 
 namespace cupilot {
@@ -11,6 +14,27 @@ namespace {
 constexpr double idle_budget = 12e6;
 constexpr std::uint32_t rounds_wanted = 2;  // turns back of a loop: its second and third rounds
 constexpr std::int64_t kept_extent = 37;    // elements of an axis that does not grow
+// A warp takes as long to begin, look for work and end as so many padded multiply-adds.
+constexpr double begun_warp = 300;
+constexpr std::size_t most_named = 8;             // sizes that a text names
+constexpr double named_budget = idle_budget / 8;  // all runs at such sizes
+
+// Numbers that the text compares whole numbers with for equality, the least first.
+std::set<std::int64_t> compared_numbers(std::string_view ptx) {
+  std::set<std::int64_t> numbers;
+  for (std::size_t at = ptx.find("setp."); at != std::string_view::npos;
+       at = ptx.find("setp.", at + 1)) {
+    const std::string_view line = ptx.substr(at, ptx.find(';', at) - at);
+    const std::string_view relation = line.substr(5, 2), word = line.substr(line.rfind(' ') + 1);
+    const bool whole = line.find(".f", 5) == std::string_view::npos;
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+    if (whole && (relation == "eq" || relation == "ne") && error == std::errc() &&
+        end == word.data() + word.size() && number > 1)
+      numbers.insert(number);
+  }
+  return numbers;
+}
 
 std::uint64_t reached(std::span<const EntryCoverage> coverage) {
   std::uint64_t sum = 0;
@@ -52,8 +76,10 @@ void add_coverage(std::vector<EntryCoverage>& into, std::span<const EntryCoverag
 }
 
 Reach::Reach(const Task& task, const KernelSource& source, const DeviceSpec& device,
-             ProofLevel level, std::span<const Case> met)
+             ProofLevel level, std::span<const Case> met, std::string_view ptx)
     : task_(task),
+      source_(source),
+      device_(device),
       steps_(plan_steps(task, source, device)),
       requirements_(source, task, device),
       left_(level == ProofLevel::finalist ? idle_budget : 0) {
@@ -68,6 +94,42 @@ Reach::Reach(const Task& task, const KernelSource& source, const DeviceSpec& dev
   }
   std::stable_sort(ladder_.begin(), ladder_.end(),
                    [](const Step& a, const Step& b) { return a.cost < b.cost; });
+  if (level == ProofLevel::finalist) add_named(ptx);
+}
+
+void Reach::add_named(std::string_view ptx) {
+  double left = named_budget;
+  std::size_t taken = 0;
+  for (const std::int64_t number : compared_numbers(ptx)) {
+    if (taken++ == most_named) return;
+    for (const Axis& axis : task_.axes) {
+      if (axis.kind == AxisKind::fixed || number > largest_size(task_, axis.name)) continue;
+      std::optional<Step> step = step_of(axis.name, number);
+      if (!step || step->cost > left) continue;
+      left -= step->cost;
+      named_.push_back(std::move(*step));
+    }
+  }
+}
+
+// Returns what running and judging costs; where that is more, what the threads of the plan cost.
+double Reach::cost_of(const Workload& shape) const {
+  PlanScope scope(source_.plan, source_.constants, task_, shape, device_, nullptr);
+  double warps = 0;
+  for (const PlanLaunch& launch : source_.plan.launches) {
+    double blocks = 1, threads = 1;
+    const auto multiply = [&](const std::vector<Expr>& sides, double& product) {
+      for (const Expr& side : sides) {
+        const ExprValue value = scope.value(side);
+        if (const auto* number = std::get_if<std::int64_t>(&value))
+          product *= static_cast<double>(*number);
+      }
+    };
+    multiply(launch.grid, blocks);
+    multiply(launch.block, threads);
+    warps += blocks * std::max(1.0, threads / 32);
+  }
+  return std::max(padded_cost(task_, steps_, shape), begun_warp * warps);
 }
 
 std::optional<Reach::Step> Reach::step_of(const std::string& axis, std::int64_t size) const {
@@ -83,7 +145,7 @@ std::optional<Reach::Step> Reach::step_of(const std::string& axis, std::int64_t 
   }
   const auto shape = fitting(task_, requirements_, steps_, wanted);
   if (!shape) return std::nullopt;
-  return Step{axis, *shape, padded_cost(task_, steps_, *shape)};
+  return Step{axis, *shape, cost_of(*shape)};
 }
 
 // Four times what was met, again and again up to what the task asks for; where that is too
@@ -105,6 +167,11 @@ void Reach::add_ladder(const Axis& axis, std::int64_t met) {
 }
 
 std::optional<Case> Reach::next(std::span<const EntryCoverage> coverage) {
+  if (!coverage.empty() && !named_.empty()) {
+    const Workload shape = std::move(named_.back().workload);
+    named_.pop_back();
+    return Case{.workload = shape, .content = {.seed = seed_}};
+  }
   // A run that reached more costs nothing.
   if (!before_.empty() && reached(coverage) > reached(before_)) left_ += last_.cost;
   before_.assign(coverage.begin(), coverage.end());

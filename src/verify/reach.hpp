@@ -1,9 +1,11 @@
-// Runs beyond the battery, chosen by what the runs so far executed: larger sizes, axis by axis, as
-// long as instructions never ran or loops never came to their second and third rounds.
+// Runs beyond the battery: sizes that the code asks for by number; then, chosen by what the runs so
+// far executed, larger sizes, axis by axis, as long as instructions never ran or loops never came
+// to their second and third rounds.
 #pragma once
 
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include <cupilot/parts/verification.hpp>
@@ -20,9 +22,9 @@ void add_coverage(std::vector<EntryCoverage>& into, std::span<const EntryCoverag
 
 class Reach {
  public:
-  // `met`: the battery's cases.
+  // `met`: the battery's cases. `ptx`: the kernel's text, whose comparisons name sizes to be met.
   Reach(const Task& task, const KernelSource& source, const DeviceSpec& device, ProofLevel level,
-        std::span<const Case> met);
+        std::span<const Case> met, std::string_view ptx = {});
 
   // The cheapest run of those left that may reach more; nullopt: none is left, all is covered, or
   // what it may cost is spent.
@@ -35,11 +37,16 @@ class Reach {
     double cost = 0;
   };
   void add_ladder(const Axis& axis, std::int64_t met);
+  void add_named(std::string_view ptx);
   std::optional<Step> step_of(const std::string& axis, std::int64_t size) const;
+  double cost_of(const Workload& shape) const;
 
   const Task& task_;
+  const KernelSource& source_;
+  const DeviceSpec& device_;
   PlanSteps steps_;
   PlanRequirements requirements_;
+  std::vector<Step> named_;   // sizes that the code names
   std::vector<Step> ladder_;  // by rising cost
   double left_ = 0;
   Step last_;  // the step that ran last

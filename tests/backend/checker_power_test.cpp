@@ -87,6 +87,18 @@ TEST_CASE("Each input needs one output that sees it, not all of them") {
   CHECK(refusal(*task) == "");
 }
 
+TEST_CASE("A flag that random flags nearly always raise is told from a constant") {
+  Task task = with_reference(16, 64, "return sum > real(0.0) ? real(1.0) : real(0.0);");
+  task.precision = Precision::integer;
+  task.tensors[0].type = task.tensors[1].type = DType::boolean;
+  task.tensors[0].fill = {.kind = FillKind::boolean};
+  task.tensors[1].check = {.kind = CheckKind::bitwise};
+  std::string& text = task.reference.text;
+  const std::string term = "in.x(index * in.cols + c)";
+  text.replace(text.find(term), term.size(), "real(double(in.x(index * in.cols + c)))");
+  CHECK(refusal(task) == "");
+}
+
 TEST_CASE("An input that operators give no influence is a remark") {
   // A number added to a whole row before its softmax.
   const auto task =

@@ -110,6 +110,22 @@ TEST_CASE("a choice owes nothing to a term that is infinite by arithmetic") {
   CHECK(max_(tracked(0.0, 5.0), tracked(2.0, 3.0)).sum == 5.0);
 }
 
+TEST_CASE("a choice owes nothing to a number far below or above that it began with") {
+  const tracked kept = tracked(3.0) * tracked(tracked_term(0.3));
+  for (const double far : {1e4, 1e30, 3.4e38}) {
+    const tracked lowest(-far), largest(far);
+    for (const tracked chosen :
+         {max_(lowest, kept), maxn_(kept, lowest), min_(largest, kept), minn_(kept, largest)}) {
+      CHECK(chosen.value == kept.value);
+      CHECK(chosen.sum == kept.sum);
+    }
+    // A zero that is chosen need not be kept bit by bit.
+    CHECK(max_(lowest, tracked(0.0)).sum > 0.0);
+    CHECK(max_(lowest, tracked(0.0)).sum < 1e-200);
+  }
+  CHECK(max_(tracked(-1.0, 4000.0), tracked(2.0, 3.0)).sum == 4000.0);  // near what it may be
+}
+
 TEST_CASE("what is infinite on the way has no rounding", "[tracked]") {
   // A sigmoid of a large negative: its divisor is infinite.
   const tracked flat = tracked(1.0) / (tracked(1.0) + exp_(-tracked(tracked_term(-1e15))));

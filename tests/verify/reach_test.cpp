@@ -1,6 +1,8 @@
 // Runs that are chosen by what the runs before them executed.
 #include "verify/reach.hpp"
 
+#include <set>
+
 #include "catch.hpp"
 #include "verify/plans.hpp"
 
@@ -70,6 +72,40 @@ TEST_CASE("sizes grow axis by axis until all is covered or paid for") {
   CHECK(reaches("n", 361));
   Reach none = reach_of(ProofLevel::candidate);
   CHECK_FALSE(none.next({&part, 1}));
+}
+
+TEST_CASE("sizes that the code compares with for equality are met whatever else is covered") {
+  const Task task = gemm_of(4096, 512, 8192);
+  const KernelSource source = tiled_gemm();
+  const EntryCoverage all = covered(1, 2);
+  const auto met_by = [&](const char* ptx, ProofLevel level) {
+    Reach reach(task, source, DeviceSpec{}, level, {}, ptx);
+    std::vector<std::int64_t> sizes;
+    for (const Case& one : run_all(reach, all)) sizes.push_back(one.workload.sizes.at("m"));
+    return std::set<std::int64_t>(sizes.begin(), sizes.end());
+  };
+  const char* const equal = "\tsetp.ne.s32 \t%p1, %r2, 177;\n\tsetp.eq.s64 %p2, %rd1, 9999;\n";
+  CHECK(met_by(equal, ProofLevel::finalist).count(177) == 1);
+  CHECK(met_by(equal, ProofLevel::finalist).count(9999) == 0);  // beyond what the task names
+  CHECK(met_by(equal, ProofLevel::candidate).empty());
+  for (const char* none : {"setp.lt.s32 %p1, %r2, 177;", "setp.eq.f32 %p1, %f1, 0f43310000;",
+                           "setp.eq.s32 %p1, %r1, %r177;", "setp.eq.s32 %p1, %r1, 0;"})
+    CHECK(met_by(none, ProofLevel::finalist).empty());
+}
+
+TEST_CASE("axes do not grow beyond the warps that can be begun") {
+  Task task = gemm_of(4'000'000, 8, 8);
+  KernelSource source = tiled_gemm();
+  source.plan.launches[0].grid = {"m"};
+  source.plan.launches[0].block = {64};
+  const std::vector<Case> met = {
+      {.workload = {{{"m", 10}, {"n", 8}, {"k", 8}, {"batch", 1}}, 1}, .content = {.seed = 9}}};
+  Reach reach(task, source, DeviceSpec{}, ProofLevel::finalist, met);
+  std::int64_t most = 0;
+  for (const Case& one : run_all(reach, covered(0, 2)))
+    most = std::max(most, one.workload.sizes.at("m"));
+  CHECK(most > 500);
+  CHECK(most < 50'000);
 }
 
 }  // namespace

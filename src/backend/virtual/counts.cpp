@@ -51,6 +51,11 @@ bool all_grow(const ResolvedPlan& plan, const Grows& grows) {
   return true;
 }
 
+bool sets_up(const ResolvedPlan& plan) {
+  return std::any_of(plan.launches.begin(), plan.launches.end(),
+                     [](const auto& one) { return one.when == When::setup; });
+}
+
 bool runs_one_launch(const ResolvedPlan& plan) {
   return std::count_if(plan.launches.begin(), plan.launches.end(),
                        [](const auto& one) { return one.when == When::run; }) == 1;
@@ -67,9 +72,7 @@ bool in_place(const Task& task) {
 Attempt<std::optional<VirtualMemory>> memory_to_count_in(
     const VirtualContext& context, const TaskRef& task, const CompiledKernel& kernel,
     KernelPrograms& programs, const ResolvedPlan& plan, const Case& what) {
-  const bool sets_up = std::any_of(plan.launches.begin(), plan.launches.end(),
-                                   [](const auto& one) { return one.when == When::setup; });
-  if (!sets_up) {
+  if (!sets_up(plan)) {
     Result<std::optional<VirtualMemory>> touched = VirtualMemory::sparse(task, what, plan);
     if (!touched) return touched.error();
     if (*touched) return std::move(*touched);
@@ -113,8 +116,9 @@ CountingPlan counting_plan(const TaskRef& task, const CompiledKernel& kernel, co
             grows_with_work(plan.launches[l], workload, large->launches[l], more));
   };
   // Blocks that stay tell of the whole only at full size.
+  // There memory may be taken for what is touched alone, but not by setup launches.
   if (!all_grow(plan, grows) &&
-      host_bytes(task, plan_at, workload) <= persistent_blocks * counting_bytes)
+      (!sets_up(plan) || host_bytes(task, plan_at, workload) <= persistent_blocks * counting_bytes))
     return whole;
   CountingPlan out{smaller, *small, {}};
   for (std::size_t l = 0; l < plan.launches.size(); ++l) out.alike.push_back(grows(l));

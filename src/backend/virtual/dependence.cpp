@@ -11,7 +11,7 @@ Dependence dependence_of(const ptx::Module& module, const ptx::Function& entry) 
       if (form.opcode == ptx::Opcode::op_atom && global) found.tickets = true;
       const bool ordered = form.has("acquire") || form.has("volatile") || form.has("relaxed");
       if (form.opcode == ptx::Opcode::op_ld && global && ordered) found.waits = true;
-      const bool sums = form.opcode == ptx::Opcode::op_red ||
+      const bool sums = (form.opcode == ptx::Opcode::op_red && global) ||
                         (form.opcode == ptx::Opcode::op_cp && form.has("reduce"));
       const bool adds = form.opcode == ptx::Opcode::op_atom && !form.types.empty() &&
                         ptx::is_float(form.types.back());

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
 #include <set>
 #include <vector>
 
@@ -16,8 +18,42 @@ namespace {
 
 // Warp instructions of all blocks of a case on ordinary content, on another, and of one block.
 constexpr std::uint64_t ordinary_budget = 1'200'000, other_budget = 300'000,
-                        block_budget = 12'000'000;
-constexpr std::size_t drawn_blocks = 12;
+                        block_budget = 12'000'000, end_budget = 2'000'000;
+constexpr std::size_t drawn_blocks = 12, most_named = 24;
+
+// Whole numbers that an entry, and the functions beside it, compare or compute with.
+std::set<std::int64_t> named_numbers(const ptx::Module& module, const ptx::Function& entry) {
+  constexpr std::int64_t least = 64, most = std::int64_t{1} << 47;
+  std::set<std::int64_t> numbers;
+  for (const ptx::Function& function : module.functions) {
+    if (function.is_entry && &function != &entry) continue;
+    for (const ptx::Operand& operand : function.operands) {
+      if (operand.kind != ptx::OperandKind::immediate || ptx::is_float(operand.type)) continue;
+      const auto number = static_cast<std::int64_t>(operand.bits);
+      const std::int64_t size = number < 0 && number > -most ? -number : number;
+      if (size >= least && size <= most) numbers.insert(size);
+    }
+  }
+  return numbers;
+}
+
+// Blocks beside the numbers that the code names: those of such a number, and those of such an
+// element where blocks take elements in order.
+std::vector<std::uint64_t> named_blocks(const std::set<std::int64_t>& numbers, std::uint64_t grid,
+                                        std::int64_t elements) {
+  std::vector<std::uint64_t> blocks;
+  const auto add = [&](double at) {
+    if (at >= 0 && at < static_cast<double>(grid) && blocks.size() < most_named)
+      blocks.push_back(static_cast<std::uint64_t>(at));
+  };
+  const double share =
+      static_cast<double>(grid) / static_cast<double>(std::max<std::int64_t>(1, elements));
+  for (auto number = numbers.rbegin(); number != numbers.rend(); ++number) {
+    const auto value = static_cast<double>(*number);
+    for (const double at : {value, value - 1, value * share, 2 * value + 1}) add(at);
+  }
+  return blocks;
+}
 
 // The last block, the first, the far corners of each side, then drawn ones.
 std::vector<std::uint64_t> chosen_blocks(const std::array<std::int64_t, 3>& grid, Rng rng) {
@@ -34,35 +70,48 @@ std::vector<std::uint64_t> chosen_blocks(const std::array<std::int64_t, 3>& grid
   return all;
 }
 
-// The launch to be sampled; null: the plan has several, or its blocks wait for each other.
-const ResolvedLaunch* single_launch(const PlanRun& run, Dependence& seen) {
-  if (run.plan.launches.size() != 1 || run.plan.launches[0].when != When::run ||
-      run.plan.launches[0].cooperative)
-    return nullptr;
-  const ResolvedLaunch& launch = run.plan.launches[0];
-  const EntryFacts* facts = find_entry(run.kernel, launch.entry);
-  const ptx::Function* entry =
-      facts == nullptr ? nullptr : run.programs.module().entry(facts->name);
-  if (entry == nullptr) return nullptr;
-  seen = dependence_of(run.programs.module(), *entry);
-  return seen.waits || seen.tickets ? nullptr : &launch;
+// The launches to be sampled, in order, and what any of them does; none: blocks wait for each
+// other, or one launch makes what another needs in whole.
+std::vector<const ResolvedLaunch*> sampled_launches(const PlanRun& run, Dependence& seen) {
+  std::vector<const ResolvedLaunch*> launches;
+  for (const ResolvedLaunch& launch : run.plan.launches) {
+    const EntryFacts* facts = find_entry(run.kernel, launch.entry);
+    const ptx::Function* entry =
+        facts == nullptr ? nullptr : run.programs.module().entry(facts->name);
+    if (entry == nullptr || launch.when != When::run || launch.cooperative) return {};
+    const Dependence one = dependence_of(run.programs.module(), *entry);
+    if (one.waits || one.tickets) return {};
+    seen.sums = seen.sums || one.sums;
+    launches.push_back(&launch);
+  }
+  const bool collects = std::any_of(
+      run.plan.buffers.begin(), run.plan.buffers.end(),
+      [](const ResolvedBuffer& buffer) { return buffer.content != BufferContent::scratch; });
+  // What later launches find there is the work of some blocks alone.
+  if (launches.size() > 1 && (collects || seen.sums)) launches.resize(1);
+  return launches;
 }
 
-// Shares of all outputs that blocks wrote.
+// Shares of all outputs that the blocks of a launch wrote.
 struct Shares {
   double least = 1, most = 0;
-  std::size_t blocks = 0;
+  std::size_t blocks = 0, writers = 0;
 
   void add(double one) {
     least = std::min(least, one);
     most = std::max(most, one);
     ++blocks;
+    if (one > 0) ++writers;
   }
-  // True if all blocks wrote alike, or nothing, and so little that the whole grid leaves elements
-  // out.
-  bool leaves_out(std::uint64_t grid) const {
-    constexpr double alike = 1.001, all = 1 - 1e-9;
-    return blocks > 4 && most <= alike * least && most * static_cast<double>(grid) < all;
+  // At least what the whole grid writes; as most blocks do, or all alike.
+  double bound(std::uint64_t grid) const { return most * static_cast<double>(grid); }
+  bool alike() const { return blocks > 4 && most <= 1.001 * least; }
+  bool tells() const { return alike() || writers > 4; }
+  // So it does where all would have to write as much as most do, and one writes less.
+  bool leaves_out(double all_launches) const {
+    constexpr double all = 1 - 1e-9, nearly_all = 0.95;
+    return all_launches < (alike() ? all : nearly_all) ||
+           (all_launches < 2 - all && least < all * most);
   }
 };
 
@@ -94,57 +143,207 @@ void say_unwritten(const Task& task, const Workload& workload, double share, Cas
     OutputReport output;
     output.tensor = tensor.name;
     output.elements = shape->elements;
-    output.never_written =
-        static_cast<std::int64_t>((1 - share) * static_cast<double>(shape->elements));
+    output.never_written = std::max<std::int64_t>(
+        1, static_cast<std::int64_t>((1 - share) * static_cast<double>(shape->elements)));
     report.outputs.push_back(std::move(output));
   }
 }
+
+// Blocks of the launches of a case, one after another.
+class SampledRun {
+ public:
+  SampledRun(const PlanRun& run, const Case& what, VirtualMemory& memory, Coverage& coverage,
+             CaseReport& report)
+      : run_(run), what_(what), memory_(memory), coverage_(coverage), report_(report) {}
+
+  // False: nothing is told. A fault stands in the report.
+  Result<bool> launch(const ResolvedLaunch& launch, bool first) {
+    Shares shares;
+    std::uint64_t spent = 0;
+    const std::vector<std::uint64_t> blocks = blocks_of(launch);
+    for (const std::uint64_t block : blocks) {
+      const bool ordinary = what_.content.kind == ContentKind::ordinary;
+      if (shares.blocks > 1 && spent > (ordinary ? ordinary_budget : other_budget)) break;
+      Attempt<ptx::Report> one = run_block(launch, block);
+      if (one.is_error()) return one.error();
+      if (one.is_rejected()) return false;
+      spent += one->warp_instructions;
+      if (ptx::is_unended(*one)) {
+        tell_endless(launch, *one, coverage_.take(memory_));
+        unjudged_ = true;
+        break;
+      }
+      // What another launch's blocks would have written was not.
+      if (!first && !one->faults.empty() && one->faults[0].code == "run.uninitialised") {
+        unjudged_ = true;
+        coverage_.take(memory_);
+        continue;
+      }
+      for (const ptx::Fault& fault : one->faults)
+        report_.faults.push_back(
+            {fault.code, fmt::format("{}: {}", launch.entry, fault.message), fault.where});
+      if (!report_.faults.empty()) return true;
+      shares.add(coverage_.take(memory_));
+    }
+    written_ += shares.bound(block_count(launch));
+    unjudged_ = unjudged_ || (shares.most > 0 && !shares.tells());
+    last_ = shares;
+    wrote_ += shares.most > 0 ? 1 : 0;
+    return shares.blocks >= std::min<std::size_t>(2, blocks.size());
+  }
+
+  // True if the grids leave a part of the outputs out.
+  bool leaves_out() const {
+    return coverage_.any() && !unjudged_ && last_.tells() && last_.leaves_out(written_);
+  }
+  double written() const { return written_; }
+  // Elements that are worth a look: both ends, and those that the code names.
+  const std::vector<std::int64_t>& places() const { return places_; }
+
+  // True if no block writes the end of the only output: all write alike, and as many drawn ones as
+  // leave no doubt write nothing beyond what some wrote. `share`: of the output, up to there.
+  Result<bool> leaves_the_end(const ResolvedLaunch& launch, double& share) {
+    constexpr double doubt = 1e-9, most_blocks = 700;
+    if (!last_.alike()) return false;
+    Rng rng = Rng::of(what_.content.seed, "the end");
+    std::uint64_t spent = 0;
+    for (double before = -1; share != before;) {
+      before = share = coverage_.reached(memory_);
+      if (share <= 0 || share >= 1 || std::log(doubt) / std::log(share) > most_blocks) return false;
+      const auto needed = static_cast<std::uint64_t>(std::log(doubt) / std::log(share));
+      for (std::uint64_t drawn = 0; drawn <= needed; ++drawn) {
+        const auto block =
+            static_cast<std::uint64_t>(rng.below(static_cast<std::int64_t>(block_count(launch))));
+        Attempt<ptx::Report> one = run_block(launch, block);
+        if (one.is_error()) return one.error();
+        if (one.is_rejected() || !one->faults.empty()) return false;
+        spent += one->warp_instructions;
+        if (spent > end_budget) return false;
+        if (std::has_single_bit(drawn + 1) && coverage_.reached(memory_) > share) break;
+      }
+      share = coverage_.reached(memory_);
+    }
+    return true;
+  }
+  // True if outputs are the work of the last launch alone.
+  bool last_alone() const { return wrote_ == (last_.most > 0 ? 1 : 0); }
+
+ private:
+  std::vector<std::uint64_t> blocks_of(const ResolvedLaunch& launch) {
+    std::vector<std::uint64_t> blocks =
+        chosen_blocks(launch.grid, Rng::of(what_.content.seed, "full size"));
+    const EntryFacts* facts = find_entry(run_.kernel, launch.entry);
+    const ptx::Function* entry =
+        facts == nullptr ? nullptr : run_.programs.module().entry(facts->name);
+    if (what_.content.kind == ContentKind::ordinary && entry != nullptr) {
+      const std::set<std::int64_t> numbers = named_numbers(run_.programs.module(), *entry);
+      places_.insert(places_.end(), numbers.rbegin(), numbers.rend());
+      std::int64_t elements = 1;
+      for (const Tensor& tensor : run_.task->tensors) {
+        const auto shape = shape_of(run_.task, tensor, what_.workload);
+        if (tensor.role == Role::out && shape) elements = std::max(elements, shape->elements);
+      }
+      for (const std::uint64_t block : named_blocks(numbers, block_count(launch), elements))
+        if (std::find(blocks.begin(), blocks.end(), block) == blocks.end()) blocks.push_back(block);
+    }
+    return one_a_cluster(launch, blocks);
+  }
+
+  Attempt<ptx::Report> run_block(const ResolvedLaunch& launch, std::uint64_t block) const {
+    LaunchRun how;
+    how.blocks = {block};
+    how.budget = block_budget;
+    how.seed = what_.content.seed;
+    how.count = true;
+    return run_launch(run_.context, run_.kernel, run_.programs, memory_, launch, how);
+  }
+
+  double least_element() const {
+    double least = 16;
+    for (const Tensor& tensor : run_.task->tensors) {
+      if (tensor.role == Role::out)
+        least = std::min(least, static_cast<double>(size_of(tensor.type)));
+    }
+    return least;
+  }
+
+  // A block that came to no end, stores over and over what it stored before, and did a multiple of
+  // its share of the whole work, goes round for ever.
+  void tell_endless(const ResolvedLaunch& launch, const ptx::Report& ran, double share) {
+    constexpr double again = 8, unoptimized = 64.0 / 32;
+    const auto bytes = compulsory_bytes(run_.task, what_.workload);
+    const auto flops = textbook_flops(run_.task, what_.workload);
+    const double grid = static_cast<double>(block_count(launch));
+    const double work =
+        unoptimized / grid *
+        (static_cast<double>(bytes ? *bytes : 0) + static_cast<double>(flops ? *flops : 0));
+    const double stored =
+        std::min(32 * ran.counts[Counter::global_store_sectors].value,
+                 32 * least_element() * ran.counts[Counter::global_store_requests].value) /
+        grid;
+    const double kept = share * static_cast<double>(coverage_.bytes());
+    if (!coverage_.any() || stored <= again * kept || work > static_cast<double>(block_budget))
+      return;
+    report_.faults.push_back(
+        {"run.hang",
+         fmt::format(
+             "{}: after {} warp instructions a block has not ended and stores again what it "
+             "stored before: a loop's counter that wraps, say",
+             launch.entry, block_budget),
+         ran.faults[0].where});
+  }
+
+  const PlanRun& run_;
+  const Case& what_;
+  VirtualMemory& memory_;
+  Coverage& coverage_;
+  CaseReport& report_;
+  std::vector<std::int64_t> places_ = {0, -1};
+  Shares last_;
+  double written_ = 0;  // of the outputs, by the whole grids
+  int wrote_ = 0;       // launches that wrote outputs
+  bool unjudged_ = false;
+};
 
 }  // namespace
 
 Result<bool> run_sampled(const PlanRun& run, const Case& what, CaseReport& report) {
   Dependence seen;
-  const ResolvedLaunch* launch = single_launch(run, seen);
-  if (launch == nullptr) return false;
+  const std::vector<const ResolvedLaunch*> launches = sampled_launches(run, seen);
+  if (launches.empty()) return false;
   auto memory = VirtualMemory::sparse(run.task, what, run.plan);
   if (!memory) return memory.error();
   if (!*memory) return false;
   Result<Coverage> coverage = Coverage::of(run.task, what.workload, **memory);
   if (!coverage) return coverage.error();
-  Shares shares;
-  std::uint64_t spent = 0;
-  std::size_t ran = 0;
-  const auto blocks =
-      one_a_cluster(*launch, chosen_blocks(launch->grid, Rng::of(what.content.seed, "full size")));
-  const bool ordinary = what.content.kind == ContentKind::ordinary;
-  for (const std::uint64_t block : blocks) {
-    if (ran > 1 && spent > (ordinary ? ordinary_budget : other_budget)) break;
-    LaunchRun how;
-    how.blocks = {block};
-    how.budget = block_budget;
-    how.seed = what.content.seed;
-    Attempt<ptx::Report> one =
-        run_launch(run.context, run.kernel, run.programs, **memory, *launch, how);
-    if (one.is_error()) return one.error();
-    if (one.is_rejected()) return false;
-    spent += one->warp_instructions;
-    if (ptx::is_unended(*one)) break;
-    for (const ptx::Fault& fault : one->faults)
-      report.faults.push_back(
-          {fault.code, fmt::format("{}: {}", launch->entry, fault.message), fault.where});
+  SampledRun sampled(run, what, **memory, *coverage, report);
+  bool told = true;
+  for (const ResolvedLaunch* launch : launches) {
+    const Result<bool> one = sampled.launch(*launch, launch == launches.front());
+    if (!one) return one.error();
     if (!report.faults.empty()) return true;
-    shares.add(coverage->take(**memory));
-    ++ran;
+    told = told && *one;
   }
-  if (ran < std::min<std::size_t>(2, blocks.size())) return false;
-  if (seen.sums) return true;
-  if (coverage->any() && shares.leaves_out(block_count(*launch))) {
-    say_unwritten(run.task, what.workload, shares.most * static_cast<double>(block_count(*launch)),
-                  report);
+  if (!told) return false;
+  const bool all = launches.size() == run.plan.launches.size();
+  if (seen.sums || !all) return all;
+  if (sampled.leaves_out()) {
+    say_unwritten(run.task, what.workload, sampled.written(), report);
     return true;
   }
+  double end = 0;
+  if (launches.size() == 1) {
+    const Result<bool> left = sampled.leaves_the_end(*launches[0], end);
+    if (!left) return left.error();
+    if (*left) {
+      say_unwritten(run.task, what.workload, end, report);
+      return true;
+    }
+  }
+  if (launches.size() > 1 && !sampled.last_alone()) return true;
   return compare_part(run.context, run.task, **memory, what.workload, what.content,
-                      Rng::of(what.content.seed, "full size", 1), 2 * drawn_blocks, report.outputs);
+                      Rng::of(what.content.seed, "full size", 1), 2 * drawn_blocks,
+                      sampled.places(), report.outputs);
 }
 
 }  // namespace cupilot

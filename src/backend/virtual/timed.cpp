@@ -11,13 +11,15 @@ namespace {
 
 constexpr std::int64_t drawn_of_whole = 1024;
 constexpr std::int64_t compared_run = 32;  // elements
-// The number of runs compared, and the warp instructions that their reference may take; fewer runs
-// follow where that is too expensive.
+// The number of drawn runs compared, how many of the places asked for as well, and the warp
+// instructions that their reference may take; fewer follow where that is too expensive.
 struct Comparing {
   std::int64_t runs;
+  std::size_t places;
   std::uint64_t budget;
 };
-constexpr Comparing comparing[] = {{24, 6'000'000}, {4, 6'000'000}, {1, 60'000'000}};
+constexpr Comparing comparing[] = {
+    {24, 16, 6'000'000}, {4, 16, 6'000'000}, {1, 2, 40'000'000}, {1, 0, 60'000'000}};
 
 constexpr std::int64_t few_runs = 4;
 
@@ -39,9 +41,10 @@ std::int64_t element_at(const TensorShape& shape, std::int64_t offset) {
   return element;
 }
 
-// Around drawn ones of the written elements; none: nothing was written.
+// Around drawn ones of the written elements, and around places; none: nothing was written.
 Result<ElementRuns> drawn_runs(const Task& task, std::size_t tensor, const Workload& workload,
-                               VirtualMemory& memory, std::int64_t drawn, Rng rng) {
+                               VirtualMemory& memory, std::int64_t drawn,
+                               std::span<const std::int64_t> places, Rng rng) {
   ElementRuns runs;
   const std::size_t buffer = memory.tensor(tensor);
   Result<TensorShape> shape = shape_of(task, task.tensors[tensor], workload);
@@ -60,6 +63,12 @@ Result<ElementRuns> drawn_runs(const Task& task, std::size_t tensor, const Workl
         element_at(*shape, static_cast<std::int64_t>(byte) / size_of(task.tensors[tensor].type));
     runs.begins.push_back(std::clamp<std::int64_t>(element - rng.below(runs.length), 0,
                                                    shape->elements - runs.length));
+  }
+  for (const std::int64_t place : places) {
+    const std::int64_t element = place < 0 ? shape->elements + place : place;
+    if (element >= 0 && element < shape->elements)
+      runs.begins.push_back(
+          std::clamp<std::int64_t>(element - runs.length / 2, 0, shape->elements - runs.length));
   }
   std::sort(runs.begins.begin(), runs.begins.end());
   runs.begins.erase(std::unique(runs.begins.begin(), runs.begins.end()), runs.begins.end());
@@ -91,6 +100,16 @@ double Coverage::take(VirtualMemory& memory) {
              : static_cast<double>(before - unwritten) / static_cast<double>(bytes_);
 }
 
+double Coverage::reached(VirtualMemory& memory) const {
+  if (buffers_.size() != 1) return 1;
+  const std::uint64_t bytes = memory.device().data(buffers_[0]).size();
+  const std::uint64_t written = bytes - memory.device().unwritten_bytes(buffers_[0]);
+  if (written == 0) return 0;
+  const std::uint64_t last = written - 1;
+  const std::vector<std::uint64_t> at = memory.device().written_at(buffers_[0], {&last, 1});
+  return at.empty() ? 1 : static_cast<double>(at[0] + 1) / static_cast<double>(bytes);
+}
+
 Result<std::optional<Rejected>> wrong_whole(const VirtualContext& context, const TaskRef& task,
                                             VirtualMemory& memory, const Workload& workload,
                                             const Content& content) {
@@ -108,7 +127,8 @@ Result<std::optional<Rejected>> wrong_whole(const VirtualContext& context, const
 
 Result<bool> compare_part(const VirtualContext& context, const TaskRef& task, VirtualMemory& memory,
                           const Workload& workload, const Content& content, Rng rng,
-                          std::int64_t most, std::vector<OutputReport>& reports) {
+                          std::int64_t most, std::span<const std::int64_t> places,
+                          std::vector<OutputReport>& reports) {
   std::vector<std::uint64_t> addresses;
   for (std::size_t i = 0; i < task->tensors.size(); ++i) {
     const std::size_t buffer = memory.original(i);
@@ -121,7 +141,8 @@ Result<bool> compare_part(const VirtualContext& context, const TaskRef& task, Vi
     if (role != Role::out && !(role == Role::in_out && kept)) continue;
     for (const Comparing& how : comparing) {
       if (how.runs > most) continue;
-      auto runs = drawn_runs(task, i, workload, memory, how.runs, rng.fork(i));
+      auto runs = drawn_runs(task, i, workload, memory, how.runs,
+                             places.first(std::min(places.size(), how.places)), rng.fork(i));
       if (!runs) return runs.error();
       if (runs->count == 0) break;
       auto reference =
@@ -142,7 +163,7 @@ Result<std::optional<Rejected>> wrong_part(const VirtualContext& context, const 
                                            VirtualMemory& memory, const Workload& workload,
                                            const Content& content, Rng rng) {
   std::vector<OutputReport> reports;
-  auto told = compare_part(context, task, memory, workload, content, rng, few_runs, reports);
+  auto told = compare_part(context, task, memory, workload, content, rng, few_runs, {}, reports);
   if (!told) return told.error();
   for (const OutputReport& output : reports) {
     if (auto wrong = wrong_when_timed(output)) return wrong;

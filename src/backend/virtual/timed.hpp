@@ -3,6 +3,8 @@
 #pragma once
 
 #include <optional>
+#include <span>
+#include <vector>
 
 #include <cupilot/parts/rejection.hpp>
 #include <cupilot/rng.hpp>
@@ -16,6 +18,9 @@ class Coverage {
  public:
   static Result<Coverage> of(const Task& task, const Workload& workload, VirtualMemory& memory);
   bool any() const { return bytes_ > 0; }  // true if there is anything to write
+  std::uint64_t bytes() const { return bytes_; }
+  // The share of the only output below the last byte that was written; 1: there are several.
+  double reached(VirtualMemory& memory) const;
   // The share of all outputs' bytes that was first written since the last call, or since it was
   // made.
   double take(VirtualMemory& memory);
@@ -33,10 +38,12 @@ Result<std::optional<Rejected>> wrong_whole(const VirtualContext& context, const
 // After some blocks of a plan's only launch, each output element of one block: a few of the
 // elements that they wrote.
 // Compares elements around drawn ones of those that were written of each output, at most so many
-// runs of them. False: of none.
+// runs of them, and around `places`, negative ones from the end, where they were written. False: of
+// none.
 Result<bool> compare_part(const VirtualContext& context, const TaskRef& task, VirtualMemory& memory,
                           const Workload& workload, const Content& content, Rng rng,
-                          std::int64_t most, std::vector<OutputReport>& reports);
+                          std::int64_t most, std::span<const std::int64_t> places,
+                          std::vector<OutputReport>& reports);
 
 Result<std::optional<Rejected>> wrong_part(const VirtualContext& context, const TaskRef& task,
                                            VirtualMemory& memory, const Workload& workload,

@@ -125,7 +125,7 @@ Result<void> reach_further(Backend& backend, const TaskRef& task, const Compiled
   };
   if (report.coverage.empty() || std::any_of(report.cases.begin(), report.cases.end(), failed))
     return {};
-  Reach reach(task, kernel.source, backend.device(), level, met);
+  Reach reach(task, kernel.source, backend.device(), level, met, kernel.ptx);
   while (const auto next = reach.next(report.coverage)) {
     auto ran = backend.run(task, kernel, {&*next, 1});
     if (!ran) return ran.error();

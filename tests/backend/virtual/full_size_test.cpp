@@ -42,6 +42,8 @@ struct Row {
   int cluster = 1;
 };
 
+std::string verdict_of_sampled(const Task& task, const KernelSource& source);
+
 std::string verdict_of_blocks(const Row& row) {
   const Task task = flipped_task(row.rows, row.cols, row.in_place);
   KernelSource source = row_sum_source(
@@ -50,6 +52,10 @@ std::string verdict_of_blocks(const Row& row) {
   if (row.in_place) source.plan.launches[0].args[0].name = "y";
   source.plan.launches[0].grid = {Expr(row.grid)};
   if (row.cluster > 1) source.plan.launches[0].cluster = {row.cluster};
+  return verdict_of_sampled(task, source);
+}
+
+std::string verdict_of_sampled(const Task& task, const KernelSource& source) {
   const Attempt<CompiledKernel> kernel = virtual_h200().compile(source);
   if (!kernel) return "not compiled";
   std::vector<Case> cases;
@@ -96,6 +102,37 @@ TEST_CASE("blocks of a grid of any size show what goes wrong at its size alone",
        "{ for (int i = blockIdx.x * 128 + threadIdx.x; i < rows; i += gridDim.x * 128) y[i] = 3.0f "
        "- x[i]; }",
        "run.out_of_bounds"},
+      {"a capped grid whose blocks take turns in their work", 500000000, 1,
+       "min(cdiv(rows,128),60000)",
+       "{ int i = blockIdx.x * 128 + threadIdx.x; for (int k = blockIdx.x % 2; k < 3; ++k, i += "
+       "gridDim.x * 128) if (i < rows) y[i] = 3.0f - x[i]; }",
+       "verify.never_written"},
+      {"a counter that wraps and begins anew", 2147483000, 1, "min(cdiv(rows,128),65536)",
+       "{ for (int b = blockIdx.x * 128; b < rows; b += gridDim.x * 128) { const unsigned i = b + "
+       "threadIdx.x; if (i < rows) y[i] = 3.0f - x[i]; } }",
+       "run.hang"},
+      {"places that wrap within the output", 1500000000, 1, "cdiv(rows,128)",
+       "{ const unsigned twice = blockIdx.x * 512u + threadIdx.x * 4u; if (twice / 4 < rows) "
+       "y[twice "
+       "/ 4] = 3.0f - x[twice / 4]; }",
+       "verify.never_written"},
+      {"one block short of one element", 3000000, 128, "rows",
+       "{ const size_t b = blockIdx.x; if (threadIdx.x < cols - (b % 1000003 == 1000002)) y[b * "
+       "cols + threadIdx.x] = 3.0f - x[b * cols + threadIdx.x]; }",
+       "verify.never_written"},
+      {"one block that the code names", 3000000, 100, "rows",
+       "{ const size_t i = (size_t)blockIdx.x * cols + threadIdx.x; if (threadIdx.x < cols) y[i] = "
+       "(blockIdx.x == 1234567 ? 2.0f : 3.0f) - x[i]; }",
+       "verify.bound"},
+      {"one element that the code names", 3000000, 100, "rows",
+       "{ const size_t i = (size_t)blockIdx.x * cols + threadIdx.x; if (threadIdx.x < cols) y[i] = "
+       "(i == 123456789 ? 2.0f : 3.0f) - x[i]; }",
+       "verify.bound"},
+      {"sums in shared memory do not end the comparison", 3000000, 100, "rows",
+       "{ __shared__ int n; if (threadIdx.x == 0) n = 0; __syncthreads(); atomicAdd(&n, 1); "
+       "__syncthreads(); const size_t i = (size_t)blockIdx.x * cols + threadIdx.x; if (threadIdx.x "
+       "< cols) y[i] = 3.0f - x[i] + (blockIdx.x + 1 == rows ? n : 0); }",
+       "verify.bound"},
       {"blocks that take tickets", 90000, 36000, "rows",
        "{ __shared__ int t; if (threadIdx.x == 0) t = atomicAdd((int*)y, 1); __syncthreads(); y[t] "
        "= x[t]; }",
@@ -103,6 +140,43 @@ TEST_CASE("blocks of a grid of any size show what goes wrong at its size alone",
   }));
   INFO(row.name);
   CHECK(verdict_of_blocks(row) == row.code);
+}
+
+// Two launches: `first` writes a buffer, `second` takes it from there.
+std::string verdict_of_two(const char* grid, const char* second) {
+  KernelSource source = row_sum_source(
+      std::string(
+          "extern \"C\" __global__ void first(const float* x, float* mid, int rows, int cols) { "
+          "for "
+          "(size_t i = blockIdx.x * 128 + threadIdx.x; i < rows; i += (size_t)gridDim.x * 128) "
+          "mid[i] = 3.0f - x[i]; }\n"
+          "extern \"C\" __global__ void second(const float* mid, float* y, int rows, int cols) ") +
+      second);
+  PlanLaunch launch = source.plan.launches[0];
+  source.plan.launches = {launch, launch};
+  source.plan.buffers = {{"mid", "rows * 4"}};
+  const char* const entries[] = {"first", "second"};
+  for (std::size_t l = 0; l < 2; ++l) {
+    PlanLaunch& one = source.plan.launches[l];
+    one.entry = one.name = entries[l];
+    one.grid = {Expr(l == 0 ? "min(cdiv(rows,128),60000)" : grid)};
+    one.args[1 - l].name = "mid";
+  }
+  return verdict_of_sampled(flipped_task(500000000, 1, false), source);
+}
+
+TEST_CASE("blocks of the later launches of a plan are run as well", "[threads]") {
+  CHECK(verdict_of_two("min(cdiv(rows,128),60000)",
+                       "{ for (int i = blockIdx.x * 128 + threadIdx.x; i < rows; i += gridDim.x * "
+                       "128) y[i] = mid[i]; }")
+            .empty());
+  CHECK(verdict_of_two("min(cdiv(rows,128),60000)",
+                       "{ const int i = blockIdx.x * 128 + threadIdx.x; if (i < rows) y[i] = "
+                       "mid[i]; }") == "verify.never_written");
+  CHECK(
+      verdict_of_two("cdiv(rows,128)",
+                     "{ const int i = blockIdx.x * 128 + threadIdx.x; if (i < rows) (blockIdx.x > "
+                     "3000000 ? y + (1ll << 34) : y)[i] = 1.0f; }") == "run.out_of_bounds");
 }
 
 }  // namespace
