@@ -87,7 +87,7 @@ std::vector<const ResolvedLaunch*> sampled_launches(const PlanRun& run, Dependen
   const bool collects = std::any_of(
       run.plan.buffers.begin(), run.plan.buffers.end(),
       [](const ResolvedBuffer& buffer) { return buffer.content != BufferContent::scratch; });
-  // What later launches find there is the work of some blocks alone.
+  // Later launches would find the work of some blocks alone there.
   if (launches.size() > 1 && (collects || seen.sums)) launches.resize(1);
   return launches;
 }
@@ -173,7 +173,7 @@ class SampledRun {
         unjudged_ = true;
         break;
       }
-      // What another launch's blocks would have written was not.
+      // It reads what blocks of an earlier launch would have written.
       if (!first && !one->faults.empty() && one->faults[0].code == "run.uninitialised") {
         unjudged_ = true;
         coverage_.take(memory_);
