@@ -24,7 +24,7 @@ constexpr std::size_t drawn_blocks = 12, most_named = 24;
 // Whole numbers that an entry, and the functions beside it, compare or compute with.
 std::set<std::int64_t> named_numbers(const ptx::Module& module, const ptx::Function& entry) {
   constexpr std::int64_t least = 64, most = std::int64_t{1} << 47;
-  std::set<std::int64_t> numbers;
+  std::set<std::int64_t> numbers = {1 << 16};  // narrow registers name it by their width
   for (const ptx::Function& function : module.functions) {
     if (function.is_entry && &function != &entry) continue;
     for (const ptx::Operand& operand : function.operands) {
@@ -237,14 +237,19 @@ class SampledRun {
         facts == nullptr ? nullptr : run_.programs.module().entry(facts->name);
     if (what_.content.kind == ContentKind::ordinary && entry != nullptr) {
       const std::set<std::int64_t> numbers = named_numbers(run_.programs.module(), *entry);
-      places_.insert(places_.end(), numbers.rbegin(), numbers.rend());
       std::int64_t elements = 1;
       for (const Tensor& tensor : run_.task->tensors) {
         const auto shape = shape_of(run_.task, tensor, what_.workload);
         if (tensor.role == Role::out && shape) elements = std::max(elements, shape->elements);
       }
-      for (const std::uint64_t block : named_blocks(numbers, block_count(launch), elements))
+      const std::uint64_t grid = block_count(launch);
+      for (const std::uint64_t block : named_blocks(numbers, grid, elements)) {
+        places_.push_back(
+            static_cast<std::int64_t>(static_cast<double>(block) / static_cast<double>(grid) *
+                                      static_cast<double>(elements)));
         if (std::find(blocks.begin(), blocks.end(), block) == blocks.end()) blocks.push_back(block);
+      }
+      places_.insert(places_.end(), numbers.rbegin(), numbers.rend());
     }
     return one_a_cluster(launch, blocks);
   }

@@ -19,7 +19,7 @@ struct Comparing {
   std::uint64_t budget;
 };
 constexpr Comparing comparing[] = {
-    {24, 16, 6'000'000}, {4, 16, 6'000'000}, {1, 2, 40'000'000}, {1, 0, 60'000'000}};
+    {24, 40, 6'000'000}, {4, 16, 6'000'000}, {1, 2, 40'000'000}, {1, 0, 60'000'000}};
 
 constexpr std::int64_t few_runs = 4;
 

@@ -124,6 +124,10 @@ TEST_CASE("blocks of a grid of any size show what goes wrong at its size alone",
        "{ const size_t i = (size_t)blockIdx.x * cols + threadIdx.x; if (threadIdx.x < cols) y[i] = "
        "(blockIdx.x == 1234567 ? 2.0f : 3.0f) - x[i]; }",
        "verify.bound"},
+      {"each block of many that the code names by its rest", 3000000, 100, "rows",
+       "{ const size_t i = (size_t)blockIdx.x * cols + threadIdx.x; if (threadIdx.x < cols) y[i] = "
+       "((blockIdx.x & 65535) == 65535 ? 2.0f : 3.0f) - x[i]; }",
+       "verify.bound"},
       {"one element that the code names", 3000000, 100, "rows",
        "{ const size_t i = (size_t)blockIdx.x * cols + threadIdx.x; if (threadIdx.x < cols) y[i] = "
        "(i == 123456789 ? 2.0f : 3.0f) - x[i]; }",
