@@ -347,7 +347,7 @@ Result<bool> run_sampled(const PlanRun& run, const Case& what, CaseReport& repor
   }
   if (launches.size() > 1 && !sampled.last_alone()) return true;
   return compare_part(run.context, run.task, **memory, what.workload, what.content,
-                      Rng::of(what.content.seed, "full size", 1), 2 * drawn_blocks,
+                      Rng::of(what.content.seed, "full size", 1), 2 * (drawn_blocks + most_named),
                       sampled.places(), report.outputs);
 }
 

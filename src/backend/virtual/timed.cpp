@@ -18,8 +18,11 @@ struct Comparing {
   std::size_t places;
   std::uint64_t budget;
 };
-constexpr Comparing comparing[] = {
-    {24, 40, 6'000'000}, {4, 16, 6'000'000}, {1, 2, 40'000'000}, {1, 0, 60'000'000}};
+constexpr Comparing comparing[] = {{72, 40, 3'000'000},
+                                   {24, 40, 6'000'000},
+                                   {4, 16, 6'000'000},
+                                   {1, 2, 40'000'000},
+                                   {1, 0, 60'000'000}};
 
 constexpr std::int64_t few_runs = 4;
 
