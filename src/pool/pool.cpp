@@ -279,15 +279,18 @@ Result<std::vector<PoolMatch>> StrategyPool::find(const PoolQuery& query) const 
       "origin, task, text, ";
   std::vector<SqlValue> values;
   if (words.empty()) {
-    sql += "0.0 FROM entry WHERE family = ?";
+    sql += "0.0 FROM entry WHERE ";
   } else {
     sql +=
         "coalesce(found.relevance, 0.0) FROM entry LEFT JOIN (SELECT rowid AS row, -bm25(words) AS "
         "relevance FROM words "
-        "WHERE words MATCH ?) AS found ON found.row = entry.id WHERE family = ?";
+        "WHERE words MATCH ?) AS found ON found.row = entry.id WHERE ";
     values.emplace_back(words);
   }
-  values.emplace_back(query.family);
+  sql += query.family.empty() ? "1" : "family = ?";
+  if (!query.family.empty()) values.emplace_back(query.family);
+  if (query.with_kernel)
+    sql += " AND EXISTS (SELECT 1 FROM kernel WHERE kernel.identity = entry.identity)";
   if (!query.without_task.empty()) {
     sql += " AND task <> ?";
     values.emplace_back(query.without_task);

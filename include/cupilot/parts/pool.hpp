@@ -42,8 +42,8 @@ struct PoolEntry {
 };
 
 struct PoolQuery {
-  std::string family{};
-  std::string precision{}, device{}, arch{}, shape{};  // empty: any
+  std::string family{}, precision{}, device{}, arch{}, shape{};  // empty: any
+  bool with_kernel = false;  // finds only entries that hold a kernel
   std::optional<Zone> zone{};
   std::string text{};                       // words, at least one of which must match
   std::string without_task{};               // leakage guard: excludes entries of this task

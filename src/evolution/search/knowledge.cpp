@@ -56,7 +56,47 @@ std::string words_of(const Task& task) {
   return words;
 }
 
+// Times of other runs never enter a prompt.
+ProvedKernel example_of(const PoolEntry& entry) {
+  return {entry.kernel, entry.computes,
+          fmt::format("{} on {}", entry.text.substr(0, entry.text.find(':')), entry.device)};
+}
+
+// The number of the task's operators that the words in front of the entry's text name.
+std::size_t operators_in(const PoolEntry& entry, const Task& task) {
+  const std::string words = " " + entry.text.substr(0, entry.text.find(':')) + " ";
+  std::set<std::string> met;
+  for (const Operation& operation : task.operations)
+    if (words.find(" " + operation.kind + " ") != std::string::npos) met.insert(operation.kind);
+  return met.size();
+}
+
 }  // namespace
+
+Result<ProvedKernel> nearest_example(const Task& task, const DeviceSpec& device,
+                                     const StrategyPool& pool, const PoolGuard& guard) {
+  if (task.operations.empty()) return ProvedKernel{};
+  PoolQuery query;
+  query.with_kernel = true;
+  query.precision = name_of(task.precision);
+  query.device = device.name;
+  query.arch = device.arch;
+  query.text = words_of(task);
+  query.limit = -1;
+  query.without_task = guard.task;
+  query.without_tags = guard.tags;
+  const auto matches = pool.find(query);
+  if (!matches) return matches.error();
+  ProvedKernel nearest;
+  std::size_t most = 0;
+  for (const PoolMatch& match : *matches) {
+    const std::size_t shared = operators_in(match.entry, task);
+    if (shared <= most || match.entry.kernel.size() > longest_example) continue;
+    most = shared;
+    nearest = example_of(match.entry);
+  }
+  return nearest;
+}
 
 Result<Recollection> remember(const Task& task, const DeviceSpec& device, const Space& space,
                               std::optional<Zone> zone, const StrategyPool& pool,
@@ -78,11 +118,8 @@ Result<Recollection> remember(const Task& task, const DeviceSpec& device, const 
   std::set<std::string> ids;
   for (const PoolMatch& match : *matches) {
     const PoolEntry& entry = match.entry;
-    // Times of other runs never enter a prompt.
     if (all.example.kernel.empty() && entry.kernel.size() <= longest_example)
-      all.example = {
-          entry.kernel, entry.computes,
-          fmt::format("{} on {}", entry.text.substr(0, entry.text.find(':')), entry.device)};
+      all.example = example_of(entry);
     // Another type's kernels need another core.
     if (match.entry.precision != query.precision ||
         static_cast<int>(all.strategies.size()) >= most_remembered)

@@ -30,6 +30,11 @@ Result<Recollection> remember(const Task& task, const DeviceSpec& device, const 
                               std::optional<Zone> zone, const StrategyPool& pool,
                               const PoolGuard& guard);
 
+// The kernel of another family's entry that has most operators in common with the task; empty:
+// none has one.
+Result<ProvedKernel> nearest_example(const Task& task, const DeviceSpec& device,
+                                     const StrategyPool& pool, const PoolGuard& guard);
+
 // Effects of each technique among a search's accepted kernels.
 std::vector<StrategyBrief::Effect> effects_of(std::span<const Individual> all);
 

@@ -166,6 +166,43 @@ TEST_CASE("the nearest kernel that the pool holds is an example, short enough an
   CHECK(example({"own", {}}).kernel == "of another type");
 }
 
+TEST_CASE("a family without a kernel in the pool is shown one with most of its operators") {
+  auto pool = StrategyPool::open(":memory:");
+  REQUIRE(pool);
+  DeviceSpec device;
+  device.name = "h200";
+  Task task = toy_task();
+  task.operations = {{"n", "rms_norm", {}, {}}, {"s", "silu", {}, {}}, {"g", "silu", {}, {}}};
+  const auto keep = [&](const std::string& words, const std::string& kernel) {
+    PoolEntry entry;
+    entry.strategy = of({"a"});
+    entry.family = "of " + kernel;
+    entry.precision = name_of(task.precision);
+    entry.device = "h200";
+    entry.task = kernel;
+    entry.text = words + ": 8 us, bound by silu";
+    entry.kernel = kernel;
+    REQUIRE(pool->add(entry));
+  };
+  const auto nearest = [&](const PoolGuard& guard = {}) {
+    const auto found = nearest_example(task, device, *pool, guard);
+    REQUIRE(found);
+    return found->kernel;
+  };
+  CHECK(nearest().empty());
+  keep("gemm product bf16 matmul", "stranger");
+  keep("silus product bf16 silus", "other word");
+  CHECK(nearest().empty());
+  keep("maps map bf16 silu silu", "one");
+  CHECK(nearest() == "one");
+  keep("norms norm bf16 rms_norm silu", "both");
+  keep("norms norm bf16 rms_norm silu x", std::string(longest_example + 1, 'x'));
+  CHECK(nearest() == "both");
+  CHECK(nearest({"both", {}}) == "one");
+  task.operations.clear();
+  CHECK(nearest().empty());
+}
+
 TEST_CASE("a journal's header keeps what the pool said") {
   HeaderRecord header;
   header.task_json = "{}";
