@@ -56,6 +56,12 @@ struct Row {
   const ModelSpec* model = nullptr;
 };
 
+// Models' part of a run, and its questions that are open at once.
+struct Places {
+  double share = 0;  // of the slots
+  int kernels = 1, strategies = 1;
+};
+
 struct Sum {
   std::int64_t calls = 0;
   double tokens = 0, cost = 0, seconds = 0;
@@ -106,16 +112,30 @@ void measure_writing(const ModelSeat& seat, KernelWriter& templates, const Strat
   static_cast<void>(writer->realised(writing, kernel, {}));
 }
 
+// `alone`: no template serves the task.
+Places places_of(const PlanFlags& flags, int at_once, bool alone, bool measures) {
+  constexpr int lookahead = 12;  // of a search that measures; with more compilers it is longer
+  ModelSeat seat;
+  seat.alone = alone;
+  seat.options.share = alone ? 1 : flags.share;
+  seat.options.later = flags.later;
+  const auto built_in = rule_strategist();
+  const int looks_back = std::max(measures && !alone ? lookahead : usual_lookahead, at_once);
+  return {seat.options.share, at_once,
+          model_strategist(seat, *built_in)->questions_at_once(looks_back)};
+}
+
 // The first question of the strategist, one that crosses two strategies, and those on a kernel.
-// Returns the share of the slots that the model has.
-Result<double> measure_prompts(const TaskRef& task, const DeviceSpec& device,
-                               const Families& families, double share, Measure& measure) {
+Result<Places> measure_prompts(const TaskRef& task, const Backend& backend,
+                               const Families& families, const PlanFlags& flags, int at_once,
+                               Measure& measure) {
+  const DeviceSpec& device = backend.device();
   auto space = make_space(task, device, templates_of(families, task));
-  if (!space) {
-    space = free_space(task);
-    share = 1;
-  }
+  const bool alone = !space;
+  if (alone) space = free_space(task);
   if (!space) return space.error();
+  const Places places =
+      places_of(flags, at_once, alone, backend.provenance() == Provenance::measured);
   ModelSeat seat{&measure, task, &device};
   seat.options.share = 1;
   const auto built_in = rule_strategist();
@@ -142,7 +162,7 @@ Result<double> measure_prompts(const TaskRef& task, const DeviceSpec& device,
   Strategy strategy = parents.empty() ? Strategy{} : parents[0].strategy;
   strategy.uses.push_back({"free", {}, "an idea beyond the templates", {}});
   measure_writing(seat, *templates, strategy);
-  return share;
+  return places;
 }
 
 // Tokens of thinking that an answer holds beside what is wanted of it.
@@ -202,8 +222,7 @@ int questions_at_once(const PlanFlags& flags, const ModelsConfig& config) {
   return is_handoff(flags.models) ? handoff_parallel : usual_lookahead;
 }
 
-// The strategist is asked once at a time, and beside it `at_once` others.
-Sum sum_of(const std::vector<Row>& rows, std::int64_t Row::*calls, int at_once) {
+Sum sum_of(const std::vector<Row>& rows, std::int64_t Row::*calls, const Places& places) {
   Sum sum;
   double proposing = 0, writing = 0;
   for (const Row& row : rows) {
@@ -220,7 +239,7 @@ Sum sum_of(const std::vector<Row>& rows, std::int64_t Row::*calls, int at_once) 
                  count * answer * price.output) /
                 1e6;
   }
-  sum.seconds = std::max(proposing, writing / at_once);
+  sum.seconds = std::max(proposing / places.strategies, writing / places.kernels);
   return sum;
 }
 
@@ -245,7 +264,7 @@ void say_thinking(const std::vector<Row>& rows) {
                     name, tokens));
 }
 
-void print(const std::vector<Row>& rows, const Sum& least, const Sum& most, int at_once,
+void print(const std::vector<Row>& rows, const Sum& least, const Sum& most, const Places& places,
            const ModelsConfig& config) {
   std::vector<std::vector<std::string>> cells = {
       {"agent", "model", "questions", "prompt tokens", "of them kept", "answer tokens"}};
@@ -261,12 +280,12 @@ void print(const std::vector<Row>& rows, const Sum& least, const Sum& most, int 
   say(is_priced(rows)
           ? fmt::format("cost {:.2f} to {:.2f} {}", least.cost, most.cost, config.currency)
           : "cost unknown: a model has no price in the models file");
-  say(
-      fmt::format("prompts are measured at {} bytes a token; answers are taken to be so long, at "
-                  "{:.0f} tokens a second, {} kernels at once; the most is "
-                  "when every proposal of a model needs a kernel of its own, or repairs take as "
-                  "many slots as they may; questions asked again are not in it",
-                  bytes_a_token, tokens_a_second, at_once));
+  say(fmt::format(
+      "prompts are measured at {} bytes a token; answers are taken to be so long, at "
+      "{:.0f} tokens a second, {} kernels and {} questions on strategies at once; the most is "
+      "when every proposal of a model needs a kernel of its own, or repairs take as "
+      "many slots as they may; questions asked again are not in it",
+      bytes_a_token, tokens_a_second, places.kernels, places.strategies));
   for (const Row& row : rows) {
     if (row.model == nullptr || row.model->stream) continue;
     const double seconds = static_cast<double>(row.answer) / tokens_a_second;
@@ -305,15 +324,14 @@ int plan_command(const PlanFlags& flags) {
   const Result<std::unique_ptr<Backend>> backend = open_device(flags.common.device);
   if (!backend) return fail(backend.error(), flags.common.json);
   Measure measure;
-  const Result<double> share =
-      measure_prompts(TaskRef(*task), (*backend)->device(), *families, flags.share, measure);
-  if (!share) return fail(share.error(), flags.common.json);
-  const std::vector<Row> rows = rows_of(flags, *share, measure, *config);
-  const int at_once = questions_at_once(flags, *config);
-  const Sum least = sum_of(rows, &Row::least, at_once),
-            most = sum_of(rows, &Row::with_others, at_once);
+  const Result<Places> places = measure_prompts(TaskRef(*task), **backend, *families, flags,
+                                                questions_at_once(flags, *config), measure);
+  if (!places) return fail(places.error(), flags.common.json);
+  const std::vector<Row> rows = rows_of(flags, places->share, measure, *config);
+  const Sum least = sum_of(rows, &Row::least, *places),
+            most = sum_of(rows, &Row::with_others, *places);
   if (!flags.common.json) {
-    print(rows, least, most, at_once, *config);
+    print(rows, least, most, *places, *config);
     return 0;
   }
   nlohmann::ordered_json json = {{"least", json_of(least)},

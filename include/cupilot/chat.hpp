@@ -75,6 +75,12 @@ class ChatClient {
  public:
   virtual ~ChatClient() = default;
   virtual Result<ChatReply> complete(const ChatRequest& request) = 0;
+  // Answers requests that do not wait for one another, in their order. default: one after another.
+  virtual std::vector<Result<ChatReply>> complete_all(const std::vector<ChatRequest>& requests) {
+    std::vector<Result<ChatReply>> replies;
+    for (const ChatRequest& request : requests) replies.push_back(complete(request));
+    return replies;
+  }
   // Hears of each candidate in the order of their results, so that a client can choose among
   // models. Called from any thread. default: forgets it.
   virtual void told(const ChatOutcome& /*outcome*/) {}

@@ -49,12 +49,20 @@ struct Refusal {
   std::string source_line{};  // that line
 };
 
+// Questions of one agent that models have not answered yet.
+struct OpenQuestions {
+  std::string agent{};
+  int count = 0;
+  double seconds = 0;  // wall clock since the oldest was asked
+};
+
 // The work that a run waits for.
 struct Activity {
-  std::string doing{};         // "proving 3, compiling 1", "confirming the fastest"
-  double seconds = 0;          // wall clock since that began
-  double wall_seconds = 0;     // since the run began
-  double to_come_seconds = 0;  // expected after the search; 0: unknown
+  std::string doing{};                // "proving 3, compiling 1", "confirming the fastest"
+  double seconds = 0;                 // wall clock since that began
+  double wall_seconds = 0;            // since the run began
+  double to_come_seconds = 0;         // expected after the search; 0: unknown
+  std::vector<OpenQuestions> open{};  // by agent; empty: no model is asked
 };
 
 // Receives the progress of a search; the library itself never prints. Called from the thread

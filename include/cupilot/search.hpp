@@ -47,10 +47,14 @@ struct SearchOptions {
   int elites = 4;                 // kept by speed alone
   int tournament = 3;             // drawn a tournament
   int generations_per_epoch = 4;  // then the population is re-seeded from the best kernels
-  // Slot s is bred from results of slots <= s - lookahead. 0 selects max(12, 1.5 x compile jobs);
+  // Slot s is bred from results of slots <= s - lookahead, and of all up to the first accepted one
+  // under one_first. 0 selects max(12, 1.5 x compile jobs);
   // the second term applies to measuring devices under evolve() only and keeps their compilers
-  // busy.
+  // busy. Where a model writes every kernel evolve() selects max(4, parallel).
   int lookahead = 0;
+  // Opens one slot at a time until a kernel was accepted, from which the later ones begin. Has no
+  // meaning but where the strategist proposes for every slot.
+  bool one_first = true;
   double utilisation_weight = 0.15;  // weight of the zone's utilisation in fitness
   double tune_share =
       0.2;  // Share of the evaluation budget reserved for numeric tuning of the champion.

@@ -111,7 +111,7 @@ void ModelChoice::answered(const std::string& agent, const std::string& key,
   arm->asked = std::max(arm->asked, arm->answered + arm->failed + 1);
   ++arm->answered;
   asked_[slot_of(key)].insert(model);
-  if (agent == "strategist") planned_[slot_of(key)] = model;
+  if (agent == "strategist") planned_[slot_of(key)].insert(model);
   if (usage == nullptr) {
     --arm->answered;
     ++arm->failed;
@@ -129,7 +129,8 @@ std::set<std::string> ModelChoice::askers_of(const ChatOutcome& outcome) const {
   if (const auto found = asked_.find(slot); found != asked_.end() && slot >= 0)
     names = found->second;
   const auto after = planned_.upper_bound(slot);
-  if (outcome.proposed && after != planned_.begin()) names.insert(std::prev(after)->second);
+  if (outcome.proposed && after != planned_.begin())
+    names.insert(std::prev(after)->second.begin(), std::prev(after)->second.end());
   return names;
 }
 

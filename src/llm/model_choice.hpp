@@ -51,10 +51,10 @@ class ModelChoice {
   RoleRule rule_;
   std::vector<Arm> arms_;
   double most_gain_ = 0;
-  std::size_t rung_ = 0;                                 // of the ladder
-  int without_gain_ = 0;                                 // candidates since the last gain or step
-  std::map<std::int64_t, std::set<std::string>> asked_;  // by slot
-  std::map<std::int64_t, std::string> planned_;          // by slot: the strategist's
+  std::size_t rung_ = 0;                                   // of the ladder
+  int without_gain_ = 0;                                   // candidates since the last gain or step
+  std::map<std::int64_t, std::set<std::string>> asked_;    // by slot
+  std::map<std::int64_t, std::set<std::string>> planned_;  // by slot: the strategist's
 };
 
 }  // namespace cupilot

@@ -122,6 +122,21 @@ TEST_CASE("a strategy that waited for its slot is its strategist's gain", "[llm]
   CHECK(models.choose(question(40, "strategy")).front() == "b");
 }
 
+TEST_CASE("of questions asked at once each strategist has a part in the gain", "[llm]") {
+  ModelChoice models = choice("a | b | c");
+  const ChatUsage usage = costing(1);
+  for (int slot = 0; slot < 4; ++slot) {
+    for (const char* name : {"a", "b", "c"}) {
+      const ChatRequest ask = question(4 * slot, name == std::string("c") ? "write" : "strategy");
+      models.answered(ask.agent, ask.key, name, &usage);
+    }
+    models.told({fmt::format("slot {}", 4 * slot + 2), 0.5, true});
+  }
+  std::set<std::string> next;
+  for (int slot = 40; slot < 42; ++slot) next.insert(models.choose(question(slot)).front());
+  CHECK(next == std::set<std::string>{"a", "b"});
+}
+
 TEST_CASE("the first models of a comma never take turns", "[llm]") {
   ModelChoice models = choice("a, b");
   CHECK_FALSE(models.takes_turns());

@@ -220,6 +220,29 @@ TEST_CASE("requests are written as each format wants them", "[llm]") {
   CHECK(messages["max_tokens"] == 100);
   CHECK(messages["output_config"]["format"]["schema"]["type"] == "object");
 
+  // Thinking: as the file says, and not where an endpoint refused it.
+  ModelSpec thinking = model;
+  thinking.effort = "high";
+  thinking.thinking_tokens = 2000;
+  for (const bool unwanted : {false, true}) {
+    Unwanted not_these;
+    not_these.thinking = unwanted;
+    const auto sent = [&](const char* format) {
+      return parse_wire(find_codec(format)->encode({ask, thinking, 9000, not_these}));
+    };
+    INFO(unwanted);
+    CHECK(sent("chat").value("reasoning_effort", "") == (unwanted ? "" : "high"));
+    CHECK(sent("responses").contains("reasoning") == !unwanted);
+    CHECK(sent("messages").contains("thinking") == !unwanted);
+    CHECK(sent("messages")["output_config"].contains("effort") == !unwanted);
+    if (unwanted) continue;
+    CHECK(sent("responses")["reasoning"]["effort"] == "high");
+    CHECK(sent("messages")["thinking"]["budget_tokens"] == 2000);
+    CHECK(sent("messages")["output_config"]["effort"] == "high");
+  }
+  CHECK_FALSE(chat.contains("reasoning_effort"));
+  CHECK_FALSE(messages.contains("thinking"));
+
   ModelSpec sampling = model;
   sampling.sampling = true;
   sampling.stream = false;

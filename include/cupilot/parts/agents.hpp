@@ -84,6 +84,12 @@ struct StrategyBrief {
     bool under_way = false;  // proposed, its result not known yet
   };
   std::vector<Tried> history{};  // oldest first; for expensive slots alone
+  // Other parents to breed from, for questions that an expensive slot asks beside its own.
+  struct Beside {
+    BreedKind kind = BreedKind::mutate;
+    std::vector<Individual> parents{};
+  };
+  std::vector<Beside> beside{};
 };
 
 // Proposes strategies. Called by one thread at a time.
@@ -101,6 +107,9 @@ class Strategist {
   // expensive slot so that resume() restores it.
   virtual std::string saved() const { return {}; }
   virtual void restore(const std::string& /*saved*/) {}
+  // Returns how many questions an expensive slot may ask at once; further ones are of
+  // StrategyBrief::beside, and their strategies wait for later slots.
+  virtual int questions_at_once(int /*lookahead*/) const { return 1; }
   // True if it proposes for every slot: no numeric tuning and no random draws take its place.
   virtual bool proposes_all() const { return false; }
   // Returns a feasible strategy not in `tried`; nullopt when none is found. The built-in one is

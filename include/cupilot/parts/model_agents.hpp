@@ -25,8 +25,13 @@ struct ProvedKernel {
 struct SeatOptions {
   // Share of slots whose strategy a model proposes; all slots where no template serves the task.
   double share = 0.5;
-  int initial = 8;  // strategies asked for in the first question
-  int later = 2;    // in each later one; those left over wait for the next slots
+  // Strategies asked for in the first question; where no template serves the task evolve() raises
+  // it to the slots of generation 0, at most 16.
+  int initial = 8;
+  int later = 2;  // in each later one; those left over wait for the next slots
+  // Later questions that are asked at once, of other parents each. 0: as many as let the slots of a
+  // lookahead wait for two answers in turn.
+  int questions = 0;
   // Mathematics or program text that defines the task's computation, for the first kernel.
   std::string statement{};
   // Shown to whoever writes without a base. default: the nearest that the pool holds.

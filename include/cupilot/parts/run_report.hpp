@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <cupilot/chat.hpp>
 #include <cupilot/evolve.hpp>
@@ -38,7 +39,13 @@ struct RunReport {
   Result<RooflineChart> chart;
   Result<std::string> page;  // path of report.html; Error: it could not be written
 };
-Result<RunReport> report_run(const std::string& run_dir);
+// A table of the caller's for the page; its first row is the head.
+struct ReportTable {
+  std::string title{};
+  std::vector<std::vector<std::string>> rows{};
+};
+Result<RunReport> report_run(const std::string& run_dir,
+                             const std::vector<ReportTable>& tables = {});
 
 struct ReplayOptions {
   // Answers for the run's models, such as open_tape() of its tape; null: the built-in strategist

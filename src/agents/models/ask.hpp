@@ -1,4 +1,4 @@
-// One question, asked again once when its answer cannot be read.
+// Questions, each asked again once when its answer cannot be read.
 #pragma once
 
 #include <functional>
@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -40,18 +41,39 @@ ChatRequest request_of(const Question& question);
 ChatRequest request_again(const Question& question, const ChatReply& reply,
                           const Unreadable& fault);
 
+// True for an answer that the question, asked again with its fault, may mend.
+inline bool is_mendable(const Unreadable& fault) {
+  return fault.fault != ReplyFault::cut && fault.fault != ReplyFault::refused &&
+         fault.fault != ReplyFault::filtered;
+}
+
+// Questions that do not wait for one another; the answers come in their order.
+template <class T, class Reader>
+std::vector<Answer<T>> ask_all(ChatClient& client, const std::vector<Question>& questions,
+                               const Reader& read) {
+  std::vector<ChatRequest> requests, again;
+  for (const Question& question : questions) requests.push_back(request_of(question));
+  const std::vector<Result<ChatReply>> replies = client.complete_all(requests);
+  std::vector<Answer<T>> answers;
+  std::vector<std::size_t> mended;  // of `questions`, asked again
+  for (std::size_t i = 0; i < replies.size(); ++i) {
+    answers.push_back(replies[i] ? Answer<T>(read(*replies[i])) : replies[i].error());
+    if (!answers[i]) continue;
+    const auto* fault = std::get_if<Unreadable>(&*answers[i]);
+    if (fault == nullptr || !is_mendable(*fault)) continue;
+    again.push_back(request_again(questions[i], *replies[i], *fault));
+    mended.push_back(i);
+  }
+  if (again.empty()) return answers;
+  const std::vector<Result<ChatReply>> second = client.complete_all(again);
+  for (std::size_t i = 0; i < second.size(); ++i)
+    answers[mended[i]] = second[i] ? Answer<T>(read(*second[i])) : second[i].error();
+  return answers;
+}
+
 template <class T, class Reader>
 Answer<T> ask(ChatClient& client, const Question& question, const Reader& read) {
-  auto reply = client.complete(request_of(question));
-  if (!reply) return reply.error();
-  Read<T> answer = read(*reply);
-  const auto* fault = std::get_if<Unreadable>(&answer);
-  if (fault == nullptr || fault->fault == ReplyFault::cut || fault->fault == ReplyFault::refused ||
-      fault->fault == ReplyFault::filtered)
-    return answer;
-  auto second = client.complete(request_again(question, *reply, *fault));
-  if (!second) return second.error();
-  return read(*second);
+  return std::move(ask_all<T>(client, {question}, read).front());
 }
 
 }  // namespace cupilot

@@ -57,20 +57,28 @@ std::string strategist_head(const Task& task, const DeviceSpec& device, const Sp
                                            {"most_free", std::to_string(most_free_uses)}});
 }
 
-Answer<std::vector<Strategy>> ask_strategist(ChatClient& client, const std::string& head,
-                                             const StrategyBrief& brief, const DeviceSpec& device,
-                                             std::size_t count, const std::string& key) {
-  const Question question{"strategist", key, head, question_text(brief, device, count),
-                          strategy_schema(*brief.space, count)};
-  auto answer = ask<std::vector<Strategy>>(client, question, [&](const ChatReply& reply) {
-    return read_strategy_reply(reply, *brief.space, count);
-  });
-  if (!answer || std::holds_alternative<Unreadable>(*answer)) return answer;
-  std::vector<Strategy> feasible;
-  for (const Strategy& wish : std::get<std::vector<Strategy>>(*answer)) {
-    if (auto strategy = completed(*brief.space, wish)) feasible.push_back(std::move(*strategy));
+std::vector<Answer<std::vector<Strategy>>> ask_strategist(
+    ChatClient& client, const std::string& head, const std::vector<StrategyBrief>& briefs,
+    const DeviceSpec& device, std::size_t count, const std::string& key) {
+  const Space& space = *briefs.front().space;
+  std::vector<Question> questions;
+  for (const StrategyBrief& brief : briefs) {
+    const auto letter = static_cast<char>('a' + questions.size());
+    questions.push_back({"strategist", questions.empty() ? key : fmt::format("{} {}", key, letter),
+                         head, question_text(brief, device, count), strategy_schema(space, count)});
   }
-  return Read<std::vector<Strategy>>(std::move(feasible));
+  auto answers = ask_all<std::vector<Strategy>>(client, questions, [&](const ChatReply& reply) {
+    return read_strategy_reply(reply, space, count);
+  });
+  for (auto& answer : answers) {
+    if (!answer || std::holds_alternative<Unreadable>(*answer)) continue;
+    std::vector<Strategy> feasible;
+    for (const Strategy& wish : std::get<std::vector<Strategy>>(*answer)) {
+      if (auto strategy = completed(space, wish)) feasible.push_back(std::move(*strategy));
+    }
+    *answer = std::move(feasible);
+  }
+  return answers;
 }
 
 }  // namespace cupilot

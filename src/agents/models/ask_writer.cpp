@@ -135,8 +135,8 @@ std::string asked_text(const Strategy& strategy) {
   const bool completed = std::any_of(strategy.uses.begin(), strategy.uses.end(), is_free) &&
                          !std::all_of(strategy.uses.begin(), strategy.uses.end(), is_free);
   return strategy_text(strategy) +
-         (completed ? "Where other techniques or values speak against the text of `free`, that "
-                      "text goes before.\n"
+         (completed ? "Where another technique or value contradicts the text of `free`, follow the "
+                      "text.\n"
                     : "");
 }
 
@@ -146,8 +146,8 @@ constexpr std::string_view tested =
     "Tested are random values, NaN, infinities, denormals, zeros, rows of one value, rows around "
     "1e6, single values of 1e15, sizes of 1 and 2, primes, and sizes beside a multiple of a tile, "
     "where `require` admits them. NaN and infinities appear where the reference has them; a row "
-    "may begin with -inf, and -inf less -inf is NaN. Outputs and buffers hold garbage before a "
-    "run; two inputs may be the same memory.";
+    "may begin with -inf, and -inf minus -inf is NaN. Outputs hold garbage before a run; two "
+    "inputs may be the same memory.";
 
 std::string writer_head(const Task& task, const DeviceSpec& device) {
   std::vector<std::string> headers = common_headers();
@@ -167,9 +167,28 @@ std::string writer_head(const Task& task, const DeviceSpec& device) {
 
 namespace {
 
+// True if an element of an output may take many elements of an input.
+bool has_folds(const Task& task) {
+  const auto is_reduced = [](const Axis& axis) { return axis.kind == AxisKind::reduced; };
+  const auto folds = [](const Operation& one) {
+    const OperatorRow* row = find_operator(one.kind);
+    return row == nullptr || row->stages.empty() ||
+           std::any_of(row->stages.begin(), row->stages.end(),
+                       [](const OperatorStage& stage) { return stage.kind != StageKind::map; });
+  };
+  if (std::any_of(task.axes.begin(), task.axes.end(), is_reduced)) return true;
+  if (task.operations.empty()) return task.reference.text.find("for (") != std::string::npos;
+  return std::any_of(task.operations.begin(), task.operations.end(), folds);
+}
+
+// The example of the task's kind of work: products, folds of rows, or maps.
+std::string_view shipped_example(const Task& task) {
+  if (is_matmul_like(task)) return "example_product";
+  return has_folds(task) ? "example_rows" : "example_map";
+}
+
 std::string example_text(const Task& task, const ProvedKernel& example) {
-  if (example.kernel.empty())
-    return is_matmul_like(task) ? "" : filled_prompt("example_rows", {}) + "\n";
+  if (example.kernel.empty()) return filled_prompt(shipped_example(task), {}) + "\n";
   const std::string computes =
       example.computes.empty()
           ? ""
@@ -208,7 +227,7 @@ Answer<KernelSource> ask_translator(ChatClient& client, const std::string& head,
        {"strategy", asked_text(*brief.strategy)},
        {"difference", lines.empty() ? "- nothing: write it in another way that may be faster\n"
                                     : fmt::format("{}\n", fmt::join(lines, "\n"))},
-       {"digest", digest_text(base.digest)},
+       {"digest", digest_text(base.digest, "kernel above")},
        {"headers", needed_headers(brief, headers_in(base.source.text))}});
   return ask_for_kernel(client, question, brief);
 }
@@ -217,7 +236,7 @@ Answer<KernelSource> ask_crosser(ChatClient& client, const std::string& head,
                                  const WriterBrief& brief, const WriterBrief::Base& base,
                                  const WriterBrief::Base& other) {
   const Question question = question_of("crossing", brief.key, head,
-                                        {{"digest", digest_text(base.digest)},
+                                        {{"digest", digest_text(base.digest, "first kernel")},
                                          {"base", kernel_text("first kernel", base.source)},
                                          {"other", kernel_text("second kernel", other.source)}});
   return ask_for_kernel(client, question, brief);

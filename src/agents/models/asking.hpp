@@ -23,12 +23,13 @@ struct PromptHeads {
 std::string writer_head(const Task& task, const DeviceSpec& device);
 std::string strategist_head(const Task& task, const DeviceSpec& device, const Space& space);
 
-// Strategies for what the brief says: an initial set, a cross of two parents, an improvement of
+// Strategies for what a brief says: an initial set, a cross of two parents, an improvement of
 // one, an exploration. Each is completed in the brief's space, free techniques beside it; at most
-// `count`. Never sees source.
-Answer<std::vector<Strategy>> ask_strategist(ChatClient& client, const std::string& head,
-                                             const StrategyBrief& brief, const DeviceSpec& device,
-                                             std::size_t count, const std::string& key);
+// `count`. Never sees source. Several briefs are asked at once, and answered in their order: the
+// second one under the key "KEY b".
+std::vector<Answer<std::vector<Strategy>>> ask_strategist(
+    ChatClient& client, const std::string& head, const std::vector<StrategyBrief>& briefs,
+    const DeviceSpec& device, std::size_t count, const std::string& key);
 
 // Whole kernels. Device headers that the answer includes stand in its text.
 // The first kernel, where there is none to begin with; `statement`: what the task computes, in the

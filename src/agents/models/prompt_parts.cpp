@@ -216,15 +216,17 @@ std::string task_text(const Task& task) {
   for (const auto& [name, value] : task.constants)
     text += tamed_line(fmt::format("- {} is {}", name, value), longest_text) + "\n";
   for (const Workload& workload : task.time_shapes)
-    text +=
-        tamed_line(fmt::format("- timed at {}, weight {:g}", shape_text(workload), workload.weight),
-                   longest_text) +
-        "\n";
+    text += tamed_line("- timed at " + shape_text(workload) +
+                           (task.time_shapes.size() > 1
+                                ? fmt::format(", weight {:g} in the mean time", workload.weight)
+                                : ""),
+                       longest_text) +
+            "\n";
   for (const Workload& workload : task.check_shapes)
-    text += tamed_line("- also proved at " + shape_text(workload), longest_text) + "\n";
+    text += tamed_line("- also checked at " + shape_text(workload), longest_text) + "\n";
   text += task.reference.text.empty()
               ? "\nThe reference, in fp64, each operator as PyTorch defines it:\n\n"
-              : "\nThe reference, one element of an output:\n\n";
+              : "\nThe reference, which gives an output's element at a row-major index:\n\n";
   return text + fenced("reference", reference_text(task), longest_reference);
 }
 
@@ -277,18 +279,22 @@ std::string strategy_text(const Strategy& strategy) {
   return text;
 }
 
-std::string digest_text(const std::vector<std::string>& digest) {
+std::string digest_text(const std::vector<std::string>& digest, std::string_view kernel) {
   std::string text;
   for (const std::string& sentence : digest) text += tamed_line(sentence, longest_sentence) + "\n";
-  return text.empty() ? text : "The roofline's verdict on the kernel above:\n" + text;
+  return text.empty() ? text
+                      : "The roofline's verdict on the " + std::string(kernel) + ":\n" + text;
 }
 
-// "4.10 MB of inputs and outputs and 12.3 Mflop " of what every kernel has to do.
+// "4.10 MB of inputs and outputs and 12.3 million operations ", which every kernel has to do.
 std::string work_text(const Task& task, const Workload& shape) {
   const auto bytes = compulsory_bytes(task, shape), flops = textbook_flops(task, shape);
   if (!bytes || !flops) return "Bytes and operations ";
-  return fmt::format("{:.4g} MB of inputs and outputs and {:.4g} million operations ",
-                     static_cast<double>(*bytes) / 1e6, static_cast<double>(*flops) / 1e6);
+  const double millions = static_cast<double>(*flops) / 1e6;
+  const bool many = millions >= 1e4;
+  return fmt::format("{:.4g} MB of inputs and outputs and {:.4g} {} operations ",
+                     static_cast<double>(*bytes) / 1e6, many ? millions / 1e3 : millions,
+                     many ? "billion" : "million");
 }
 
 std::string limits_text(const Task& task, const DeviceSpec& device) {
@@ -341,7 +347,7 @@ std::string allowed_text(const Task& task) {
       continue;
     least = bound->per_value;
     text = fmt::format(
-        " An output may differ by {} its value and {} the sum of its terms' magnitudes.",
+        " An output may differ by {} its value plus {} the summed magnitudes of its terms.",
         share_text(bound->per_value), share_text(bound->per_sum));
   }
   return text;
@@ -354,9 +360,10 @@ std::string precision_text(const Task& task) {
     wide = wide ||
            ((tensor.role == Role::out || tensor.role == Role::in_out) && size_of(tensor.type) >= 4);
   std::string text = fmt::format("Arithmetic is of class {}: ", name_of(task.precision));
-  text += exact ? "no type below it in sums or products, in any order of additions."
-                : "operands of products may be rounded to it, sums are kept in fp32, in any "
-                  "order of additions.";
+  text += exact
+              ? "no sum or product is rounded to a narrower type; additions may come in any order."
+              : "operands of products may be rounded to it, sums are kept in fp32; additions may "
+                "come in any order.";
   return text + allowed_text(task) +
          (wide ? " Outputs are held to some units of their last place: expf, sqrtf and / "
                  "are within that, "
@@ -389,7 +396,7 @@ std::string individual_text(const StrategyBrief& brief, const Individual& indivi
   const double own = individual.time_us - launch_us, floor = individual.verdict.floor_us;
   if (brief.roofline && own > 0) text += fmt::format("; {:.4g} us without its launch", own);
   if (brief.roofline && own > 0 && floor > 0)
-    text += fmt::format(", of which bytes and operations need {:.3g}", floor);
+    text += fmt::format(", of which bytes and operations need {:.3g} us", floor);
   text += ".\n" + strategy_text(individual.strategy);
   const auto& digest = individual.verdict.digest;
   // The first sentence is the time, which stands above.
@@ -421,7 +428,12 @@ std::string history_text(const StrategyBrief& brief) {
   fast.insert(fast.end(), refused.begin(), refused.end());
   fast.insert(fast.end(), under_way.begin(), under_way.end());
   std::sort(fast.begin(), fast.end(), [](const auto* a, const auto* b) { return a->id < b->id; });
-  std::string text = "Tried so far, the oldest first:\n";
+  const bool short_ones = std::any_of(fast.begin(), fast.end(), [](const auto* one) {
+    return one->strategy.uses.size() > uses_by_name;
+  });
+  std::string text =
+      fmt::format("Tried so far, the oldest first{}:\n",
+                  short_ones ? " (a technique's values in the order of its parameters)" : "");
   for (const auto* one : fast) text += tried_line(brief, *one);
   return text;
 }
@@ -477,7 +489,8 @@ std::string known_text(const StrategyBrief& brief) {
   std::stable_sort(effects.begin(), effects.end(),
                    [](const auto& a, const auto& b) { return a.count > b.count; });
   if (effects.size() > effects_told) effects.resize(effects_told);
-  if (!effects.empty()) text += "Mean change of speed when a technique was added:\n";
+  if (!effects.empty())
+    text += "Mean change of speed when a technique was added, here or for similar tasks:\n";
   for (const auto& effect : effects)
     text += fmt::format("- {}: {:+.0f} % ({} times)\n", idea_text(effect.technique),
                         100 * (std::exp2(effect.gain) - 1), effect.count);

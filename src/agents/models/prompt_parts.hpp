@@ -41,7 +41,8 @@ std::vector<std::string> difference(const Strategy& from, const Strategy& to);
 // Lists techniques that helped, that harmed, and that were refused with the reason; "" when nothing
 // is known.
 std::string known_text(const StrategyBrief& brief);
-std::string digest_text(const std::vector<std::string>& digest);
+// `kernel`: the words that name it.
+std::string digest_text(const std::vector<std::string>& digest, std::string_view kernel);
 std::string population_text(const std::vector<Strategy>& population);
 
 }  // namespace cupilot

@@ -1,5 +1,6 @@
 // A model and the built-in strategist take turns by slot.
 #include <algorithm>
+#include <cmath>
 #include <deque>
 
 #include <fmt/format.h>
@@ -25,6 +26,14 @@ class ModelStrategist final : public Strategist {
   }
 
   bool proposes_all() const override { return seat_.alone; }
+
+  int questions_at_once(int lookahead) const override {
+    constexpr double answers_in_turn = 2;
+    constexpr int most = 8;
+    if (seat_.options.questions > 0) return std::min(seat_.options.questions, most);
+    const double slots = lookahead * (seat_.alone ? 1 : seat_.options.share);
+    return std::clamp(static_cast<int>(std::ceil(slots / later() / answers_in_turn)), 1, most);
+  }
 
   // The strategies that wait, one JSON text each.
   std::string saved() const override {
@@ -92,8 +101,10 @@ class ModelStrategist final : public Strategist {
         start.effects.clear();
         start.failures.clear();
         start.history.clear();
-        auto asked = ask_strategist(*seat_.client, head_, start, *seat_.device,
-                                    static_cast<std::size_t>(seat_.options.initial), "initial");
+        const auto asked =
+            ask_strategist(*seat_.client, head_, {start}, *seat_.device,
+                           static_cast<std::size_t>(seat_.options.initial), "initial")
+                .front();
         if (!asked) return asked.error();
         const auto* strategies = std::get_if<std::vector<Strategy>>(&*asked);
         initial_ = strategies != nullptr ? *strategies : std::vector<Strategy>();
@@ -103,14 +114,38 @@ class ModelStrategist final : public Strategist {
       if (untried || !seat_.alone || initial_->empty()) return untried;
     }
     if (auto waited = next_waiting(brief)) return waited;
-    const auto count = static_cast<std::size_t>(std::max(1, seat_.options.later));
-    auto asked = ask_strategist(*seat_.client, head_, brief, *seat_.device, count,
-                                fmt::format("slot {}/strategy", brief.slot));
-    if (!asked) return asked.error();
-    if (const auto* strategies = std::get_if<std::vector<Strategy>>(&*asked))
-      keep(brief, *strategies);
+    if (auto asked = ask_later(brief); !asked) return asked.error();
     return next_waiting(brief);
   }
+
+  // Keeps the answers to the brief and to those beside it. Error: none of them was answered.
+  Result<void> ask_later(const StrategyBrief& brief) {
+    std::vector<StrategyBrief> briefs = {brief};
+    for (const StrategyBrief::Beside& other : brief.beside) {
+      briefs.push_back(brief);
+      briefs.back().kind = other.kind;
+      briefs.back().parents = other.parents;
+    }
+    const auto answers = ask_strategist(*seat_.client, head_, briefs, *seat_.device,
+                                        static_cast<std::size_t>(later()),
+                                        fmt::format("slot {}/strategy", brief.slot));
+    const Error* silence = nullptr;
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      if (!answers[i] && !is_silence(answers[i].error())) return answers[i].error();
+      if (!answers[i]) silence = &answers[i].error();
+    }
+    const bool silent = std::none_of(answers.begin(), answers.end(),
+                                     [](const auto& answer) { return static_cast<bool>(answer); });
+    if (silent) return *silence;
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      if (!answers[i]) continue;
+      if (const auto* strategies = std::get_if<std::vector<Strategy>>(&*answers[i]))
+        keep(briefs[i], *strategies);
+    }
+    return {};
+  }
+
+  int later() const { return std::max(1, seat_.options.later); }
 
   // With the parents that they were proposed for.
   void keep(const StrategyBrief& brief, const std::vector<Strategy>& strategies) {

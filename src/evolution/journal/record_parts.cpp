@@ -277,6 +277,7 @@ Json put(const SearchOptions& o) {
                {"tune_share", o.tune_share},
                {"brood", o.offspring_per_slot},
                {"repairs", o.repairs},
+               {"one_first", o.one_first},
                {"max_evaluations", o.max_evaluations},
                {"max_generations", o.max_generations},
                {"target_us", o.target_us},
@@ -300,6 +301,7 @@ SearchOptions search_options_of(const Json& json) {
   json.at("tune_share").get_to(o.tune_share);
   json.at("brood").get_to(o.offspring_per_slot);
   o.repairs = json.value("repairs", 0);
+  o.one_first = json.value("one_first", false);
   json.at("max_evaluations").get_to(o.max_evaluations);
   json.at("max_generations").get_to(o.max_generations);
   json.at("target_us").get_to(o.target_us);

@@ -120,6 +120,7 @@ parts::Json put(const SeatOptions& seats) {
   return {{"share", seats.share},
           {"initial", seats.initial},
           {"later", seats.later},
+          {"questions", seats.questions},
           {"statement", seats.statement},
           {"prose", seats.prose},
           {"example",
@@ -133,6 +134,7 @@ SeatOptions seats_of(const parts::Json& json) {
   json.at("share").get_to(seats.share);
   json.at("initial").get_to(seats.initial);
   seats.later = json.value("later", seats.later);
+  seats.questions = json.value("questions", 1);
   json.at("statement").get_to(seats.statement);
   json.at("prose").get_to(seats.prose);
   if (json.contains("example")) {

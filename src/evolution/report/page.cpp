@@ -128,6 +128,17 @@ std::string written_table(const std::vector<PageWritten>& written) {
   return html + "</table>\n</details>\n";
 }
 
+std::string callers_table(const ReportTable& table) {
+  std::string html = "<h2>" + escaped(table.title) + "</h2>\n<table>\n";
+  for (const auto& cells : table.rows) {
+    const char* tag = &cells == &table.rows.front() ? "th" : "td";
+    html += "<tr>";
+    for (const std::string& cell : cells) html += fmt::format("<{0}>{1}</{0}>", tag, escaped(cell));
+    html += "</tr>\n";
+  }
+  return html + "</table>\n";
+}
+
 std::string generations_table(const RunSummary& summary) {
   std::string html = "<h2>Generations</h2>\n<table>\n";
   Thinned<std::string> lines(most_lines);
@@ -240,7 +251,8 @@ std::string search_charts(const PageData& data, std::size_t verified) {
                      "ancestors, and their fastest other children.");
 }
 
-std::string page_of(const RunWalk& walk, const PageData& data, const PageGatherer& gatherer) {
+std::string page_of(const RunWalk& walk, const PageData& data, const PageGatherer& gatherer,
+                    const std::vector<ReportTable>& tables) {
   const EvolveReport& report = walk.summary.report;
   const std::size_t verified = gatherer.verified();
   const bool models = walk.summary.models;
@@ -250,6 +262,7 @@ std::string page_of(const RunWalk& walk, const PageData& data, const PageGathere
       "<noscript><p>The charts need JavaScript. Their numbers stand in the JSON block at the end "
       "of this page's source, those of the best kernel also below.</p></noscript>\n";
   html += search_charts(data, verified) + champion_part(report, models);
+  for (const ReportTable& table : tables) html += callers_table(table);
   if (models) html += written_table(gatherer.written());
   html += generations_table(walk.summary);
   html += "<div class=\"sides\">\n<section>\n" +
@@ -265,7 +278,8 @@ std::string page_of(const RunWalk& walk, const PageData& data, const PageGathere
   return html + charts_script(data) + "</body>\n</html>\n";
 }
 
-Result<RunReport> report_from_one_walk(Host& host, const std::string& run_dir) {
+Result<RunReport> report_from_one_walk(Host& host, const std::string& run_dir,
+                                       const std::vector<ReportTable>& tables) {
   PageGatherer gatherer;
   auto walk = walk_run(host, run_dir, [&](const SearchEvent& event, const FramedRecord& record) {
     gatherer.take(event, record);
@@ -273,7 +287,8 @@ Result<RunReport> report_from_one_walk(Host& host, const std::string& run_dir) {
   if (!walk) return walk.error();
   const PageData data = gatherer.data(host, run_dir, *walk);
   const std::string path = run_dir + "/report.html";
-  const auto written = host.write_file_atomically(path, page_of(*walk, data, gatherer), false);
+  const auto written =
+      host.write_file_atomically(path, page_of(*walk, data, gatherer, tables), false);
   auto chart = gatherer.roofline(*walk);
   return RunReport{std::move(walk->summary), std::move(chart),
                    written ? Result<std::string>(path) : written.error()};
@@ -282,7 +297,7 @@ Result<RunReport> report_from_one_walk(Host& host, const std::string& run_dir) {
 }  // namespace
 
 Result<std::string> write_report(Host& host, const std::string& run_dir) {
-  auto all = report_from_one_walk(host, run_dir);
+  auto all = report_from_one_walk(host, run_dir, {});
   if (!all) return all.error();
   return std::move(all->page);
 }
@@ -291,8 +306,8 @@ Result<std::string> write_report(const std::string& run_dir) {
   return guarded([&] { return write_report(real_host(), run_dir); });
 }
 
-Result<RunReport> report_run(const std::string& run_dir) {
-  return guarded([&] { return report_from_one_walk(real_host(), run_dir); });
+Result<RunReport> report_run(const std::string& run_dir, const std::vector<ReportTable>& tables) {
+  return guarded([&] { return report_from_one_walk(real_host(), run_dir, tables); });
 }
 
 }  // namespace cupilot

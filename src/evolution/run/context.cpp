@@ -6,7 +6,6 @@
 #include <cupilot/parts/prediction.hpp>
 
 #include "agents/write/values_writer.hpp"
-#include "evolution/run/timely_chat.hpp"
 #include "evolution/search/knowledge.hpp"
 #include "kernel/tunable_check.hpp"
 #include "kernel/tunable_model.hpp"
@@ -185,6 +184,10 @@ void consult_pool(RunContext& context, const EvolveOptions& options) {
   context.knowledge.remembered = std::move(remembered->strategies);
   context.knowledge.effects = std::move(remembered->effects);
   if (context.seats.example.kernel.empty()) context.seats.example = std::move(remembered->example);
+  if (options.chat != nullptr && context.seats.example.kernel.empty()) {
+    auto nearest = nearest_example(context.task, context.backend->device(), *pool, guard);
+    if (nearest) context.seats.example = std::move(*nearest);
+  }
   learn_from_pool(context, options, *pool);
 }
 

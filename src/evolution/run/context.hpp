@@ -10,6 +10,8 @@
 #include <cupilot/parts/agents.hpp>
 #include <cupilot/parts/pool.hpp>
 
+#include "evolution/run/timely_chat.hpp"
+
 namespace cupilot {
 
 // A search's parts beside its options; the pointers reach into the owners or to what the caller
@@ -58,7 +60,7 @@ struct RunContext : SearchComponents {
   std::unique_ptr<Backend> own_screen;  // it, where the caller gave none
   Backend* checker = nullptr;           // tries the task's own check; null: there is none to try
   std::string pool;                     // is read and told of the champion; "": there is none
-  std::unique_ptr<ChatClient>
+  std::unique_ptr<TimelyChat>
       chat;                  // the caller's, which hears of the end; before those who ask it
   SeatOptions seats;         // the caller's, with the pool's example
   bool model_alone = false;  // no template serves the task

@@ -94,6 +94,8 @@ Driver::Driver(RunContext context, const EvolveOptions& options, std::optional<J
   part_seconds_["beginning"] = host_.monotonic_seconds() - began;
   options_.search = resolved(options.search, context_);
   width_ = width_of(options_, *context_.backend);
+  if (context_.chat != nullptr)
+    heartbeat_.watch([chat = context_.chat.get()] { return chat->open(); });
 }
 
 Result<void> Driver::commit() {
@@ -171,9 +173,8 @@ void Driver::dispatch(const Proposal& proposal) {
   stages_[proposal.id] = stage;
   EvaluationJob job;
   job.proposal = proposal;
-  const std::int64_t visible = proposal.slot - options_.search.lookahead + 1;
-  job.brief =
-      known_.brief_for(proposal, static_cast<std::uint64_t>(std::max<std::int64_t>(0, visible)));
+  job.brief = known_.brief_for(proposal,
+                               static_cast<std::uint64_t>(search_->state_->visible(proposal.slot)));
   job.elite_below_us = search_->known_best_us(proposal.slot);
   job.begins = [stage](const char* begun) {
     if (begun == std::string_view("done")) {

@@ -59,6 +59,7 @@ Pieces Search::State::saved() const {
                              {"first", slots.first()},
                              {"forgotten", forgotten},
                              {"first_open", first_open},
+                             {"first_right", first_right},
                              {"evaluated", evaluated},
                              {"absorbed", absorbed},
                              {"absorbed_evaluated", absorbed_evaluated},
@@ -91,6 +92,7 @@ bool Search::State::take_saved(std::vector<FramedRecord>& parts) {
   options.max_generations = state.at("max_generations").get<int>();
   state.at("forgotten").get_to(forgotten);
   state.at("first_open").get_to(first_open);
+  state.at("first_right").get_to(first_right);
   state.at("evaluated").get_to(evaluated);
   state.at("absorbed").get_to(absorbed);
   state.at("absorbed_evaluated").get_to(absorbed_evaluated);

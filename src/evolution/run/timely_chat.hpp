@@ -3,10 +3,18 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include <cupilot/chat.hpp>
+#include <cupilot/evolve.hpp>
 #include <cupilot/parts/host.hpp>
+
+#include "base/guard.hpp"
+#include "base/stop.hpp"
+#include "evolution/evaluate/workers.hpp"
 
 namespace cupilot {
 
@@ -40,7 +48,9 @@ class TimelyChat final : public ChatClient {
     }
     std::unique_lock<std::mutex>* lent = LentLock::current();
     if (lent != nullptr) lent->unlock();
+    const auto asked = note(request.agent);
     auto reply = client_.complete(timely);
+    forget(asked);
     if (lent != nullptr) lent->lock();
     // No silence of the model, which would let others propose and write in its place: the question
     // is asked when the run goes on.
@@ -48,13 +58,73 @@ class TimelyChat final : public ChatClient {
     return reply;
   }
 
+  // Asks all at once, each on a thread of its own.
+  std::vector<Result<ChatReply>> complete_all(const std::vector<ChatRequest>& requests) override {
+    if (requests.size() < 2) return ChatClient::complete_all(requests);
+    std::unique_lock<std::mutex>* lent = LentLock::current();
+    if (lent != nullptr) lent->unlock();
+    auto replies = ask_at_once(requests);
+    if (lent != nullptr) lent->lock();
+    return replies;
+  }
+
   void told(const ChatOutcome& outcome) override { client_.told(outcome); }
 
+  // The questions that wait for their answers, by agent.
+  std::vector<OpenQuestions> open() const {
+    const double now = host_.monotonic_seconds();
+    const std::lock_guard hold(mutex_);
+    std::map<std::string, OpenQuestions> all;
+    for (const auto& [agent, began] : open_) {
+      OpenQuestions& row = all[agent];
+      row.agent = agent;
+      row.seconds = std::max(row.seconds, now - began);
+      ++row.count;
+    }
+    std::vector<OpenQuestions> rows;
+    for (auto& [agent, row] : all) rows.push_back(std::move(row));
+    return rows;
+  }
+
  private:
+  using Open = std::multimap<std::string, double>;
+
+  Open::iterator note(const std::string& agent) {
+    const double now = host_.monotonic_seconds();
+    const std::lock_guard hold(mutex_);
+    return open_.emplace(agent, now);
+  }
+  void forget(Open::iterator asked) {
+    const std::lock_guard hold(mutex_);
+    open_.erase(asked);
+  }
+
+  std::vector<Result<ChatReply>> ask_at_once(const std::vector<ChatRequest>& requests) {
+    using Numbered = std::pair<std::size_t, Result<ChatReply>>;
+    constexpr double look_seconds = 1;
+    Workers<Numbered> workers(host_, static_cast<int>(requests.size()));
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      workers.submit([this, i, &request = requests[i], stop = stop_flags()] {
+        const StopScope stopped(stop);
+        return Numbered(i, guarded([&] { return complete(request); }));
+      });
+    }
+    std::map<std::size_t, Result<ChatReply>> ended;
+    while (ended.size() < requests.size()) {
+      for (auto& [number, reply] : workers.collect(look_seconds))
+        ended.emplace(number, std::move(reply));
+    }
+    std::vector<Result<ChatReply>> replies;
+    for (auto& [number, reply] : ended) replies.push_back(std::move(reply));
+    return replies;
+  }
+
   ChatClient& client_;
   Host& host_;
   std::atomic<bool>* cancel_;
   double end_;
+  mutable std::mutex mutex_;  // guards open_
+  Open open_;                 // agents of open questions, and when they were asked
 };
 
 }  // namespace cupilot

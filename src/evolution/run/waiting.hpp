@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,8 @@ class Heartbeat {
   Heartbeat(Host& host, SearchObserver* observer, double began)
       : host_(host), observer_(observer), started_(began), heard_(host.monotonic_seconds()) {}
 
+  // Has each word tell of the questions that models are asked, which `open` returns.
+  void watch(std::function<std::vector<OpenQuestions>()> open) { open_ = std::move(open); }
   // The run's seconds began later than was said.
   void began(double seconds) { started_ = seconds; }
   // The observer heard something now.
@@ -36,14 +39,16 @@ class Heartbeat {
   void tell(std::string doing, double since, double to_come_seconds = 0) {
     const double now = host_.monotonic_seconds();
     heard_ = now;
-    if (observer_ != nullptr)
-      observer_->on_activity({std::move(doing), now - since, now - started_, to_come_seconds});
+    if (observer_ == nullptr) return;
+    observer_->on_activity({std::move(doing), now - since, now - started_, to_come_seconds,
+                            open_ ? open_() : std::vector<OpenQuestions>()});
   }
 
  private:
   Host& host_;
   SearchObserver* observer_;
   double started_, heard_;
+  std::function<std::vector<OpenQuestions>()> open_;
 };
 
 // Stops a search that waited for nothing but models for `seconds`; 0: never.

@@ -113,6 +113,33 @@ std::vector<std::string> EvolutionPolicy::choose_parents(StrategyBrief& brief, B
   return ids;
 }
 
+std::vector<StrategyBrief::Beside> EvolutionPolicy::parents_beside(
+    const PolicyView& view, const StrategyBrief& brief, const std::vector<std::string>& ids,
+    const std::string& core, const Rng& rng) const {
+  constexpr int draws_a_question = 4;
+  std::vector<StrategyBrief::Beside> all;
+  if (brief.kind == BreedKind::seed || population_.members().empty()) return all;
+  std::int64_t count = strategist_.questions_at_once(options_.lookahead);
+  const std::int64_t most_draws = draws_a_question * count;
+  // The last slots ask for no more than they need.
+  if (view.max_evaluations > 0)
+    count = std::min(count, count * (view.max_evaluations - view.spent) / options_.lookahead);
+  std::set<std::set<std::string>> met = {{ids.begin(), ids.end()}};
+  for (std::int64_t draw = 0; draw < most_draws && std::ssize(all) + 1 < count; ++draw) {
+    Rng own = rng.fork(static_cast<std::uint64_t>(draw));
+    StrategyBrief other;
+    other.slot = brief.slot;
+    other.generation = brief.generation;
+    other.roofline = brief.roofline;
+    const BreedKind drawn = draw_kind(own, options_.steering.crossover);
+    const std::vector<std::string> parents =
+        choose_parents(other, drawn == BreedKind::cross ? drawn : BreedKind::mutate, core, own);
+    if (met.insert({parents.begin(), parents.end()}).second)
+      all.push_back({other.kind, std::move(other.parents)});
+  }
+  return all;
+}
+
 bool EvolutionPolicy::was_crossed(const std::string& a, const std::string& b) const {
   const auto has = [](const std::vector<std::string>& parents, const std::string& id) {
     return std::find(parents.begin(), parents.end(), id) != parents.end();
@@ -280,6 +307,8 @@ Result<std::optional<Strategy>> EvolutionPolicy::child(const PolicyView& view, R
     if (!told) told = brief_for(view, of_parents);
     StrategyBrief& brief = *told;
     std::vector<std::string> parents = choose_parents(brief, asked, core, own.fork(1));
+    if (strategist_.is_expensive(view.slot, view.generation))
+      brief.beside = parents_beside(view, brief, parents, core, own.fork(3));
     auto proposed = strategist_.propose(brief, own.fork(2));
     if (!proposed) return proposed.error();
     if (!*proposed) continue;

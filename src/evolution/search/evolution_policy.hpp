@@ -94,6 +94,12 @@ class EvolutionPolicy final : public Policy {
   // Fills in kind and parents of a brief; returns the ids of the parents' strategies.
   std::vector<std::string> choose_parents(StrategyBrief& brief, BreedKind kind,
                                           const std::string& core, const Rng& rng) const;
+  // Parents for the questions that an expensive slot may ask beside that of `brief`, whose parents
+  // are `ids`: others for each.
+  std::vector<StrategyBrief::Beside> parents_beside(const PolicyView& view,
+                                                    const StrategyBrief& brief,
+                                                    const std::vector<std::string>& ids,
+                                                    const std::string& core, const Rng& rng) const;
   // True if one of the tried has both as parents.
   bool was_crossed(const std::string& a, const std::string& b) const;
   Proposal repair() const;  // repairs the first of `repairable_`

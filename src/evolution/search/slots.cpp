@@ -110,7 +110,14 @@ void Search::State::forget_old() {
   slots.forget(absorbed, needed);
 }
 
+std::int64_t Search::State::visible(std::int64_t slot) const {
+  const std::int64_t usual = std::max<std::int64_t>(0, slot - options.lookahead + 1);
+  if (!one_first) return usual;
+  return first_right < 0 ? slot : std::max(usual, std::min(slot, first_right + 1));
+}
+
 void Search::State::settle(SearchSlot& slot) {
+  if (first_right < 0 && slot.score.accepted) first_right = slot.proposal.slot;
   std::erase(open_ids, slot.proposal.id);
   if (slot.status == SearchSlot::Status::told && slot.score.evaluated) ++evaluated;
   while (first_open < slots.size() && slots[first_open].status != SearchSlot::Status::open)
@@ -143,7 +150,10 @@ void Search::State::absorb_below(std::int64_t end) {
 Search::Search(const SearchOptions& options, const Space& space, Strategist& strategist, Zone zone,
                double plain_us, Knowledge knowledge)
     : Search(options, plain_us,
-             policy_of(options, space, strategist, zone, plain_us, std::move(knowledge))) {}
+             policy_of(options, space, strategist, zone, plain_us, std::move(knowledge))) {
+  state_->one_first =
+      options.one_first && options.policy == SearchPolicy::evolution && strategist.proposes_all();
+}
 Search::Search(const SearchOptions& options, double plain_us, std::unique_ptr<Policy> policy)
     : state_(std::make_unique<State>(options, plain_us, std::move(policy))) {}
 Search::~Search() = default;
@@ -176,7 +186,7 @@ Result<Ask> Search::ask(int count) {
   Waiting waiting;
   while (s.finished.empty() && static_cast<int>(fresh.size()) < std::max(1, count)) {
     const std::int64_t next = s.slots.size();
-    const std::int64_t visible = std::max<std::int64_t>(0, next - s.options.lookahead + 1);
+    const std::int64_t visible = s.visible(next);
     if (s.first_open < visible) {
       for (const std::uint64_t id : s.open_ids) {
         if (static_cast<std::int64_t>(id) <= visible) waiting.ids.push_back(id);
@@ -209,7 +219,7 @@ Result<Ask> Search::ask(int count) {
 Result<void> Search::replay(const Proposal& proposal) {
   State& s = *state_;
   const std::int64_t next = s.slots.size();
-  const std::int64_t visible = std::max<std::int64_t>(0, next - s.options.lookahead + 1);
+  const std::int64_t visible = s.visible(next);
   if (proposal.slot != next || proposal.id != static_cast<std::uint64_t>(next) + 1 ||
       s.first_open < visible) {
     return Error{ErrorCode::failure,

@@ -53,6 +53,8 @@ struct Search::State {
   std::int64_t first_open = 0;          // all slots before it are settled
   std::vector<std::uint64_t> open_ids;  // proposals without a result, in slot order
   std::int64_t evaluated = 0;           // of settled slots, absorbed or not
+  bool one_first = false;               // SearchOptions::one_first, where it has a meaning
+  std::int64_t first_right = -1;        // the first slot that was told to be accepted; -1: none
   std::string finished;                 // reason that no more slots come
   bool stopped = false;                 // stopped from outside: open slots are not waited for
 
@@ -70,6 +72,8 @@ struct Search::State {
 
   State(const SearchOptions& o, double plain, std::unique_ptr<Policy> p);
 
+  // Returns the first slot whose result breeding of `slot` may not know.
+  std::int64_t visible(std::int64_t slot) const;
   void settle(SearchSlot& slot);
   void absorb_next();
   void absorb_below(std::int64_t end);

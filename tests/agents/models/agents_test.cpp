@@ -440,3 +440,71 @@ TEST_CASE("a kernel is written from the nearest of those that are there", "[agen
   CHECK(asked.find("// far") == std::string::npos);
   CHECK(asked.find("dram binds.") != std::string::npos);
 }
+
+TEST_CASE("questions of other parents are asked at once, their strategies kept in order",
+          "[agents][model]") {
+  Room room;
+  const auto answer = [](const std::string& idea) {
+    return R"({"strategies":[{"techniques":[{"name":"free","settings":[],"text":")" + idea +
+           R"("}],"rationale":""}]})";
+  };
+  struct Row {
+    const char* silent;  // key of the question that is not answered
+    ErrorCode code;
+    std::vector<std::string> proposed;  // none: an error
+  };
+  for (const Row& row : {Row{"", ErrorCode::endpoint, {"of a", "of b"}},
+                         Row{"slot 40/strategy/0", ErrorCode::endpoint, {"of b"}},
+                         Row{"slot 40/strategy b/0", ErrorCode::endpoint, {"of a"}},
+                         Row{"slot 40/strategy b/0", ErrorCode::failure, {}}}) {
+    INFO(row.silent << " " << row.proposed.size());
+    ScriptedChat model([&](const ChatRequest& request) -> Result<ChatReply> {
+      if (request.key == row.silent) return Error{row.code, "nobody answers", ""};
+      return said(answer(request.key.find("y b/") != std::string::npos ? "of b" : "of a"));
+    });
+    StrategyBrief brief = room.brief(BreedKind::mutate, 40, 1);
+    Individual a, b;
+    a.strategy = free_strategy();
+    b.strategy.uses = {{"free", {}, "the other parent", {}}};
+    brief.parents = {a};
+    brief.beside = {{BreedKind::mutate, {b}}};
+    ModelSeat seat = room.seat(model);
+    seat.alone = true;
+    const auto strategist = model_strategist(seat, *room.rules);
+    const auto first = strategist->propose(brief, Rng::of(1, "t", 0));
+    REQUIRE(model.asked.size() == 2);
+    CHECK(model.asked[1].key == "slot 40/strategy b/0");
+    CHECK(model.asked[1].messages.back().text.find("the other parent") != std::string::npos);
+    CHECK(static_cast<bool>(first) == !row.proposed.empty());
+    if (!first) continue;
+    CHECK((*first)->uses.back().text == row.proposed[0]);
+    if (row.proposed.size() < 2) continue;
+    room.tried.insert(strategy_id(**first));
+    const auto second = strategist->propose(brief, Rng::of(1, "t", 1));
+    REQUIRE(second);
+    CHECK(model.asked.size() == 2);
+    CHECK((*second)->uses.back().text == row.proposed[1]);
+    CHECK((*second)->parents == std::vector{strategy_id(b.strategy)});
+    room.tried.clear();
+  }
+}
+
+TEST_CASE("as many questions are asked at once as let a lookahead wait for two answers",
+          "[agents][model]") {
+  Room room;
+  ScriptedChat model([](const ChatRequest&) -> Result<ChatReply> { return silence(); });
+  struct Row {
+    bool alone;
+    double share;
+    int later, asked, lookahead, expected;
+  };
+  for (const Row& row :
+       {Row{true, 0.1, 2, 0, 4, 1}, Row{true, 1, 2, 0, 12, 3}, Row{false, 0.5, 2, 0, 12, 2},
+        Row{true, 1, 8, 0, 12, 1}, Row{true, 1, 2, 1, 12, 1}, Row{true, 1, 1, 0, 100, 8}}) {
+    ModelSeat seat = room.seat(model, row.share);
+    seat.alone = row.alone;
+    seat.options.later = row.later;
+    seat.options.questions = row.asked;
+    CHECK(model_strategist(seat, *room.rules)->questions_at_once(row.lookahead) == row.expected);
+  }
+}

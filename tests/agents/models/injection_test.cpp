@@ -68,7 +68,7 @@ std::vector<ChatRequest> prompts_with(const std::string& stranger) {
   brief.parents = {parent, parent};
   brief.history = {{1, parent.strategy, 5, ""}, {2, parent.strategy, 0, "run.race"}};
   static_cast<void>(
-      ask_strategist(model, strategist_head(*task, device, **space), brief, device, 2, "slot 1"));
+      ask_strategist(model, strategist_head(*task, device, **space), {brief}, device, 2, "slot 1"));
   KernelSource kernel;
   kernel.text = "// " + stranger + "\nextern \"C\" __global__ void f() {}\n";
   kernel.plan.launches.resize(1);

@@ -13,6 +13,7 @@
 #include "agents/write/device_headers.hpp"
 #include "base/embedded.hpp"
 #include "catch.hpp"
+#include "strategy/edit.hpp"
 #include "support/gemm.hpp"
 #include "support/scripted_chat.hpp"
 
@@ -132,7 +133,7 @@ TEST_CASE("strategists' prompts are what they are", "[agents][prompt]") {
   const std::string head = strategist_head(room.task, room.device, *room.space);
   check_golden("strategist_head", head);
   const auto ask = [&](const char* name) {
-    static_cast<void>(ask_strategist(room.model, head, brief, room.device, 2, "slot 3/strategy"));
+    static_cast<void>(ask_strategist(room.model, head, {brief}, room.device, 2, "slot 3/strategy"));
     check_golden(name, room.last());
   };
   ask("initial");
@@ -321,7 +322,7 @@ TEST_CASE("in 50 calls for a GEMM prompts stay short and mostly the same", "[age
       brief.history.push_back({id + 1, drawn(*space, 500 + id),
                                id % 4 == 0 ? 0 : 5.0 + static_cast<double>(id),
                                id % 4 == 0 ? "verify.bound" : ""});
-    static_cast<void>(ask_strategist(model, head, brief, device, 2, "slot"));
+    static_cast<void>(ask_strategist(model, head, {brief}, device, 2, "slot"));
     const Strategy strategy = drawn(*space, 100 + call);
     WriterBrief writing;
     writing.task = TaskRef(*task);
@@ -418,7 +419,7 @@ TEST_CASE("a writer is told how much an output may differ by", "[agents][prompt]
                     whole = precision_text(*gemm_of({"m=64", "n=64", "k=64"}));
   INFO(half << "\n" << whole);
   CHECK(says(half, "An output may differ by 0.39 % of its value"));
-  CHECK(says(half, "in any order of additions"));
+  CHECK(says(half, "additions may come in any order"));
   CHECK(says(whole, "An output may differ by 6.0e-08 times its value"));
 }
 
@@ -483,4 +484,89 @@ TEST_CASE("a refusal is told in the lines of the shown text, with the line quote
   // The plan is line 1, the include line 2.
   INFO(room.last());
   CHECK(room.last().find("line 4 (`  wrong;`): error") != std::string::npos);
+}
+
+TEST_CASE("what a task has to do is told in numbers without powers of ten", "[agents][prompt]") {
+  const DeviceSpec device = *chip("h200");
+  const std::string large = limits_text(*gemm_of({"m=4096", "n=4096", "k=4096"}), device),
+                    small = limits_text(*gemm_of({"m=256", "n=256", "k=256"}), device);
+  INFO(large << small);
+  CHECK(says(large, "and 137.4 billion operations take"));
+  CHECK(says(small, "and 33.55 million operations take"));
+}
+
+TEST_CASE("a generator without a kernel of the pool is shown one of its kind of work",
+          "[agents][prompt]") {
+  const DeviceSpec device = *chip("h200");
+  const Strategy strategy = individual(32, 0).strategy;
+  Task map = *load_task("examples/model_tape/task.json");
+  map.axes.back().kind = AxisKind::free;
+  map.reference.text =
+      "__device__ real reference_y(const Inputs& in, long long index) {\n"
+      "  return in.x(index) * real(2.0);\n}\n";
+  Task graph = map;
+  graph.reference.text.clear();
+  graph.operations = {{"a", "silu", {"x"}, {"y"}}};
+  struct Row {
+    Task task;
+    const char* says;
+  };
+  const Row rows[] = {{map, "silu(g[i])"},
+                      {*load_task("examples/model_tape/task.json"), "sum of row r"},
+                      {*gemm_of({"m=64", "n=64", "k=64"}), "sum over k of a[m, k] * b[k, n]"},
+                      {*load_task("examples/graph/layer.json"), "sum of row r"},
+                      {graph, "silu(g[i])"}};
+  for (const Row& row : rows) {
+    ScriptedChat model{[](const ChatRequest&) -> Result<ChatReply> { return silence(); }};
+    WriterBrief brief;
+    brief.task = TaskRef(row.task);
+    brief.device = &device;
+    brief.strategy = &strategy;
+    static_cast<void>(ask_generator(model, writer_head(row.task, device), brief, ""));
+    const std::string asked = model.asked.back().messages.back().text;
+    INFO(asked);
+    CHECK(says(asked, row.says));
+  }
+}
+
+TEST_CASE("a parent is told what relieves it, without what cannot or did harm",
+          "[agents][prompt]") {
+  const Room room;
+  StrategyBrief brief;
+  brief.space = room.space.get();
+  const auto told = [&](const Individual& one) { return individual_text(brief, one, "A", 0, 1); };
+  Individual one = individual(32, 5.5);
+  CHECK(says(told(one), "- unroll: relieves issue, at most 40 % of the time"));
+  CHECK_FALSE(says(told(one), "relieves launch"));
+  brief.effects = {{"unroll", -0.02, 3}};
+  CHECK(says(told(one), "- unroll: relieves"));
+  brief.effects = {{"unroll", -0.2, 3}};
+  CHECK_FALSE(says(told(one), "- unroll: relieves"));
+  brief.effects.clear();
+  one.strategy.uses.push_back({"unroll", {{"unroll_k", 4}}, "", {}});
+  CHECK_FALSE(says(told(one), "- unroll: relieves"));
+  // What cannot stand beside a technique of the parent is no advice.
+  const GemmSeat gemm({"m=64", "n=64", "k=64"});
+  brief.space = gemm.space.get();
+  for (std::uint64_t key = 0; key < 6; ++key) {
+    Individual drawn_one = individual(32, 5.5);
+    drawn_one.strategy = sample(*gemm.space, Rng::of(3, "relief test", key));
+    drawn_one.verdict.bottlenecks = {{Resource::launch, 0.9},
+                                     {Resource::issue, 0.5},
+                                     {Resource::shared, 0.4},
+                                     {Resource::latency, 0.4},
+                                     {Resource::dram, 0.3}};
+    const std::string text = told(drawn_one);
+    CHECK_FALSE(says(text, "relieves launch"));
+    for (std::size_t at = text.find(": relieves "); at != std::string::npos;
+         at = text.find(": relieves ", at + 1)) {
+      const std::size_t begin = text.rfind("- ", at) + 2;
+      Strategy wish = drawn_one.strategy;
+      wish.uses.push_back({text.substr(begin, at - begin), {}, "", {}});
+      INFO(text);
+      const auto whole = gemm.space->complete(wish, {wish.uses.back().technique});
+      REQUIRE(whole);
+      for (const Use& use : wish.uses) CHECK(find_use(whole->strategy, use.technique) != nullptr);
+    }
+  }
 }

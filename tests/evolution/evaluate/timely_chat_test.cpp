@@ -1,5 +1,9 @@
 #include "evolution/run/timely_chat.hpp"
 
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
 #include <cupilot/parts/run_report.hpp>
 
 #include "catch.hpp"
@@ -153,4 +157,60 @@ TEST_CASE("a lock is given up while a model is waited for") {
   REQUIRE(chat.complete({}));
   CHECK(client.was_free);
   CHECK(lock.owns_lock());
+}
+
+TEST_CASE("questions that do not wait for one another are open at once", "[threads]") {
+  struct Meeting : ChatClient {
+    std::mutex mutex;
+    std::condition_variable come;
+    int open = 0;
+    TimelyChat* chat = nullptr;
+    std::vector<OpenQuestions> seen;
+    // Each waits until both are there.
+    Result<ChatReply> complete(const ChatRequest& request) override {
+      std::unique_lock lock(mutex);
+      if (++open == 2) seen = chat->open();
+      come.notify_all();
+      const bool met = come.wait_for(lock, std::chrono::seconds(20), [&] { return open == 2; });
+      if (!met || request.key == "lost") return Error{ErrorCode::endpoint, request.key, ""};
+      ChatReply reply;
+      reply.text = request.key;
+      return reply;
+    }
+  } client;
+  TimelyChat chat(client, real_host(), nullptr, 0);
+  client.chat = &chat;
+  std::mutex mutex;
+  std::unique_lock lock(mutex);
+  const LentLock lent(lock);
+  ChatRequest first, second;
+  first.agent = second.agent = "strategist";
+  first.key = "first";
+  second.key = "lost";
+  const auto replies = chat.complete_all({first, second});
+  CHECK(lock.owns_lock());
+  REQUIRE(replies.size() == 2);
+  REQUIRE(replies[0]);
+  CHECK(replies[0]->text == "first");
+  REQUIRE_FALSE(replies[1]);
+  CHECK(replies[1].error().message == "lost");
+  REQUIRE(client.seen.size() == 1);
+  CHECK(client.seen[0].agent == "strategist");
+  CHECK(client.seen[0].count == 2);
+  CHECK(chat.open().empty());
+}
+
+TEST_CASE("an observer hears of the questions that are open") {
+  struct Hears : SearchObserver {
+    void on_activity(const Activity& activity) override { open = activity.open; }
+    std::vector<OpenQuestions> open;
+  } observer;
+  VirtualClock clock;
+  Heartbeat heartbeat(clock, &observer, 0);
+  heartbeat.tell("waiting", 0);
+  CHECK(observer.open.empty());
+  heartbeat.watch([] { return std::vector<OpenQuestions>{{"translator", 3, 12}}; });
+  heartbeat.tell("waiting", 0);
+  REQUIRE(observer.open.size() == 1);
+  CHECK(observer.open[0].count == 3);
 }

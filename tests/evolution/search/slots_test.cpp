@@ -360,3 +360,49 @@ TEST_CASE("a stop from outside ends it; raised limits reopen it") {
   auto more = search.ask(1);
   CHECK(proposals(more).size() == 1);
 }
+
+TEST_CASE("where one strategist proposes all, a first right kernel is had before others begin") {
+  struct Alone final : Strategist {
+    bool proposes_all() const override { return all; }
+    Result<std::optional<Strategy>> propose(const StrategyBrief& brief, Rng rng) override {
+      return rules->propose(brief, rng);
+    }
+    bool all = true;
+    std::unique_ptr<Strategist> rules = rule_strategist();
+  };
+  struct Row {
+    bool all, one_first;
+    std::size_t begins;  // open slots of a search of which nothing is known
+  };
+  for (const Row& row : {Row{true, true, 1}, Row{false, true, 5}, Row{true, false, 5}}) {
+    World world = World::make();
+    auto alone = std::make_unique<Alone>();
+    alone->all = row.all;
+    world.strategist = std::move(alone);
+    world.options.one_first = row.one_first;
+    world.options.repairs = 2;
+    Search search = world.search();
+    auto first = search.ask(100);
+    CHECK(proposals(first).size() == row.begins);
+    if (row.begins > 1) continue;
+    auto waits = search.ask(100);
+    REQUIRE(std::holds_alternative<Waiting>(*waits));
+    CHECK(std::get<Waiting>(*waits).ids == std::vector<std::uint64_t>{1});
+    // A refused one is mended before anything else is begun.
+    Score refused;
+    refused.evaluated = refused.repairable = true;
+    refused.rejection = "compile.error";
+    search.tell(1, refused);
+    auto repair = search.ask(100);
+    const std::vector<Proposal> mended = proposals(repair);
+    REQUIRE(mended.size() == 1);
+    CHECK(mended[0].kind == BreedKind::repair);
+    search.tell(2, world.score(mended[0].strategy));
+    Search restored = world.search();
+    REQUIRE(restored.restore(search.saved()));
+    for (Search* const one : {&search, &restored}) {
+      auto rest = one->ask(100);
+      CHECK(proposals(rest).size() == 5);
+    }
+  }
+}

@@ -215,3 +215,102 @@ TEST_CASE("a journal's header keeps every switch, and one without them has all p
   REQUIRE(older);
   CHECK(older->search.steering == SearchFeatures{});
 }
+
+namespace {
+
+// A model by its word: expensive, and asking several questions at once.
+class Asker final : public Strategist {
+ public:
+  bool is_expensive(std::int64_t, int generation) const override { return generation > 0; }
+  int questions_at_once(int) const override { return 3; }
+  bool proposes_all() const override { return all; }
+  Result<std::optional<Strategy>> propose(const StrategyBrief& brief, Rng rng) override {
+    briefs.push_back(brief);
+    return own_->propose(brief, rng);
+  }
+  bool all = false;
+  std::vector<StrategyBrief> briefs;
+
+ private:
+  std::unique_ptr<Strategist> own_ = rule_strategist();
+};
+
+std::set<std::string> ids_of(const std::vector<Individual>& parents) {
+  std::set<std::string> ids;
+  for (const Individual& parent : parents) ids.insert(strategy_id(parent.strategy));
+  return ids;
+}
+
+// Asks for all and answers at once, each slot another time.
+void run_through(Search& search) {
+  while (true) {
+    auto asked = search.ask(1);
+    REQUIRE(asked);
+    const auto* proposals = std::get_if<std::vector<Proposal>>(&*asked);
+    if (proposals == nullptr) return;
+    Score score;
+    score.accepted = score.evaluated = true;
+    score.time_us = 20 + static_cast<double>(proposals->front().id * 37 % 41);
+    search.tell(proposals->front().id, score);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("an expensive slot is told other parents for questions beside its own") {
+  const World world = small_world();
+  SearchOptions options;
+  options.max_evaluations = 60;
+  options.initial = 10;
+  options.lookahead = 6;
+  options.tune_share = 0;
+  Asker asker;
+  Search search(options, *world.space, asker, Zone::memory, 640);
+  run_through(search);
+  std::size_t most = 0;
+  for (const StrategyBrief& brief : asker.briefs) {
+    std::set<std::set<std::string>> met = {ids_of(brief.parents)};
+    for (const StrategyBrief::Beside& other : brief.beside) {
+      CHECK((other.parents.size() == 2) == (other.kind == BreedKind::cross));
+      CHECK(met.insert(ids_of(other.parents)).second);
+    }
+    most = std::max(most, brief.beside.size());
+    // What is asked for and never tried costs for nothing.
+    if (brief.generation == 0 || brief.slot >= 58) CHECK(brief.beside.empty());
+  }
+  CHECK(most == 2);
+}
+
+TEST_CASE("a model is not asked to cross a pair that has children") {
+  const World world = small_world();
+  SearchOptions options;
+  options.max_evaluations = 80;
+  options.initial = 6;
+  options.population = 4;  // few pairs, so that many are drawn again
+  options.lookahead = 3;
+  options.tune_share = 0;
+  Asker asker;
+  Search search(options, *world.space, asker, Zone::memory, 640);
+  std::set<std::set<std::string>> crossed;
+  std::size_t seen = 0, crosses = 0;
+  while (true) {
+    auto asked = search.ask(1);
+    REQUIRE(asked);
+    const auto* proposals = std::get_if<std::vector<Proposal>>(&*asked);
+    if (proposals == nullptr) break;
+    for (; seen < asker.briefs.size(); ++seen) {
+      const StrategyBrief& brief = asker.briefs[seen];
+      if (brief.kind != BreedKind::cross || brief.generation == 0) continue;
+      CHECK(crossed.count(ids_of(brief.parents)) == 0);
+      ++crosses;
+    }
+    const Proposal& proposal = proposals->front();
+    const auto& parents = proposal.strategy.parents;
+    if (parents.size() == 2) crossed.insert({parents.begin(), parents.end()});
+    Score score;
+    score.accepted = score.evaluated = true;
+    score.time_us = 20 + static_cast<double>(proposal.id * 37 % 41);
+    search.tell(proposal.id, score);
+  }
+  CHECK(crosses >= 5);
+}
