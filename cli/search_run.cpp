@@ -3,9 +3,14 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <ctime>
+#include <utility>
 
 #include "device.hpp"
+#include "screens/rewritten.hpp"
 #include "screens/say.hpp"
 #include "signals.hpp"
 #include "steering.hpp"
@@ -21,9 +26,28 @@ void Screen::on_refusal(const Refusal& refusal) {
   if (refusal.why.code != "gate.duplicate") print(refusal_text(refusal));
 }
 void Screen::on_activity(const Activity& activity) {
-  if (!json_) print(activity_line(activity));
+  if (json_) return;
+  const std::vector<std::string> lines = activity_lines(activity);
+  if (isatty(fileno(stream_)) == 0) {
+    print(fmt::format("{}", fmt::join(lines, "; ")));
+    return;
+  }
+  winsize size{};
+  const bool known = ioctl(fileno(stream_), TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  constexpr std::size_t usual_columns = 80;
+  const std::lock_guard hold(mutex_);
+  const bool whole =
+      send(stream_, rewritten(lines, waiting_lines_, known ? size.ws_col : usual_columns));
+  waiting_lines_ = whole ? lines.size() : 0;
 }
-void Screen::print(const std::string& line) { show(stream_, line); }
+void Screen::print(const std::string& line) {
+  const std::lock_guard hold(mutex_);
+  show(stream_, rewritten({}, std::exchange(waiting_lines_, 0), 0) + line);
+}
+void Screen::end() {
+  const std::lock_guard hold(mutex_);
+  send(stream_, rewritten({}, std::exchange(waiting_lines_, 0), 0));
+}
 
 int in_flight(int threads, const Backend& backend) {
   if (threads > 0) return threads;

@@ -1,7 +1,9 @@
 // Shared by the verbs that search.
 #pragma once
 
+#include <cstddef>
 #include <cstdio>
+#include <mutex>
 #include <string>
 
 #include <cupilot/evolve.hpp>
@@ -24,8 +26,12 @@ class Screen : public SearchObserver {
   void on_refusal(const Refusal& refusal) override;
   void on_activity(const Activity& activity) override;
   void print(const std::string& line);
+  // Takes away the lines that told what was waited for.
+  void end();
 
  private:
+  std::mutex mutex_;               // a notice comes from any thread
+  std::size_t waiting_lines_ = 0;  // on a terminal: the last ones that on_activity wrote
   bool json_;
   std::FILE* stream_;
   Provenance provenance_;

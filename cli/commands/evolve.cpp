@@ -27,18 +27,24 @@ int unanswered_exit_code(const std::string& run_dir, const std::string& models) 
               false);
 }
 
-int finish(const Result<EvolveReport>& report, const Task& task, bool json,
+// The models' part, here and in the pages.
+void tell_use(const ModelUse& use, const EvolveReport& report) {
+  say(model_use_text(use, report.evaluations));
+  static_cast<void>(report_run(report.run_dir, model_use_tables(use)));
+  const auto questions = write_questions_page(report.run_dir, use, report.evaluations);
+  if (questions && *questions) say("questions: " + **questions);
+}
+
+int finish(Screen& screen, const Result<EvolveReport>& report, const Task& task, bool json,
            const SeatFlags& seats) {
+  screen.end();
   if (!report) return fail(report.error(), json);
   if (json) {
     say(report_json(*report, task));
   } else {
     print_report(*report, task);
     const bool asked = !seats.models.empty() || !seats.tape.empty();
-    const auto use = asked ? model_use(report->run_dir, report->evaluations) : std::nullopt;
-    if (use) say(model_use_line(*use) + "\n" + model_use_table(*use));
-    const auto questions = use ? write_questions_page(report->run_dir, *use) : std::nullopt;
-    if (questions && *questions) say("questions: " + **questions);
+    if (const auto use = asked ? model_use(report->run_dir) : std::nullopt) tell_use(*use, *report);
   }
   return unanswered_exit_code(report->run_dir, seats.models);
 }
@@ -73,7 +79,7 @@ int evolve_command(const EvolveFlags& flags) {
     screen.print(fmt::format("evolving {} on {}; run directory {}", task->name,
                              (*backend)->identity(), options.run_dir));
   options.seconds_before = real_host().monotonic_seconds() - began;
-  return finish(evolve(*task, **backend, options), *task, flags.common.json, flags.seats);
+  return finish(screen, evolve(*task, **backend, options), *task, flags.common.json, flags.seats);
 }
 
 int resume_command(const RunFlags& flags) {
@@ -102,7 +108,8 @@ int resume_command(const RunFlags& flags) {
   if (auto seated = seat_models(flags.seats, models->get(), measures, options); !seated)
     return fail(seated.error(), flags.common.json);
   options.seconds_before = real_host().monotonic_seconds() - began;
-  return finish(resume(flags.dir, **backend, options), run->task, flags.common.json, flags.seats);
+  return finish(screen, resume(flags.dir, **backend, options), run->task, flags.common.json,
+                flags.seats);
 }
 
 int record_command(const RecordFlags& flags) {
@@ -122,6 +129,7 @@ int record_command(const RecordFlags& flags) {
                                                       .cancel = &watch_signals(),
                                                       .task_words = flags.task,
                                                       .device_name = flags.common.device});
+  screen.end();
   if (!kept) return fail(kept.error(), flags.common.json);
   if (flags.common.json) {
     say(recorded_json(*kept, flags.dir));

@@ -58,6 +58,7 @@ int portfolio_command(const EvolveFlags& flags) {
                              task->time_shapes.size(), (*backend)->identity(), path));
   }
   Result<WisdomEntry> entry = evolve_portfolio(*task, **backend, options);
+  screen.end();
   if (!entry) return fail(entry.error(), flags.common.json);
   if (auto kept = remember_in(path, *entry); !kept) return fail(kept.error(), flags.common.json);
   say(flags.common.json ? wisdom_summary_json({{*entry}}) : wisdom_screen(*entry));

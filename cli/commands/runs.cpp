@@ -29,12 +29,14 @@ void print_roofline(Result<RooflineChart> chart, const Candidate* shown) {
 }  // namespace
 
 int report_command(const RunFlags& flags) {
-  const Result<RunReport> all = report_run(flags.dir);
+  const Result<RunBeginning> beginning = read_beginning(flags.dir);
+  const std::optional<ModelUse> use =
+      beginning && beginning->models ? model_use(flags.dir) : std::nullopt;
+  const Result<RunReport> all =
+      report_run(flags.dir, use ? model_use_tables(*use) : std::vector<ReportTable>());
   if (!all) return fail(all.error(), flags.common.json);
   const RunSummary* run = &all->summary;
   const Result<std::string>& page = all->page;
-  const std::optional<ModelUse> use =
-      run->models ? model_use(flags.dir, run->report.evaluations) : std::nullopt;
   if (flags.common.json) {
     say(report_json(run->report, run->task, use ? &*use : nullptr));
   } else {
@@ -43,14 +45,15 @@ int report_command(const RunFlags& flags) {
     for (const Refusal& refusal : run->report.refusals) say(refusal_text(refusal));
     print_phases(run->report);
     print_roofline(all->chart, nullptr);
-    if (use) say(model_use_line(*use) + "\n" + model_use_table(*use));
+    if (use) say(model_use_text(*use, run->report.evaluations));
     for (const std::string& notice : run->report.notices) say("note: " + notice);
   }
   // A read-only directory still has its summary; only the page is missing. Under --json that was
   // the one object.
   if (!page) return fail(page.error(), false);
   if (!flags.common.json) say("page: " + *page);
-  const auto questions = use ? write_questions_page(flags.dir, *use) : std::nullopt;
+  const auto questions =
+      use ? write_questions_page(flags.dir, *use, run->report.evaluations) : std::nullopt;
   if (questions && !*questions) return fail(questions->error(), false);
   if (questions && !flags.common.json) say("questions: " + **questions);
   return 0;

@@ -1,5 +1,7 @@
 #include "screens/json_out.hpp"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include <cupilot/parts/rejection.hpp>
@@ -149,7 +151,29 @@ Json baselines(const std::vector<Baseline>& list) {
   return json;
 }
 
-Json models(const ModelUse& use) {
+// `of`: "agent" or "model".
+Json uses_json(const char* of, const std::vector<RoleUse>& uses) {
+  Json json = Json::array();
+  for (const RoleUse& one : uses) {
+    json.push_back({{of, one.name},
+                    {"questions", one.questions},
+                    {"again", one.again},
+                    {"failed", one.failed},
+                    {"cut", one.cut},
+                    {"written", one.written},
+                    {"accepted", one.accepted},
+                    {"improved", one.improved},
+                    {"gain", one.gain},
+                    {"tokens", one.tokens},
+                    {"cost", one.cost},
+                    {"reserved_tokens", one.reserved_tokens},
+                    {"reserved_cost", one.reserved_cost},
+                    {"seconds", one.seconds}});
+  }
+  return json;
+}
+
+Json models(const ModelUse& use, std::int64_t evaluations) {
   Json json = {{"exchanges", use.exchanges},
                {"failed", use.failed},
                {"prompt_tokens", use.prompt_tokens},
@@ -157,29 +181,16 @@ Json models(const ModelUse& use) {
                {"reused", use.reused},
                {"tokens", use.tokens},
                {"cost", use.cost},
-               {"cost_per_candidate", use.cost_per_candidate},
+               {"cost_per_candidate",
+                use.cost / static_cast<double>(std::max<std::int64_t>(1, evaluations))},
                {"reserved_tokens", use.reserved_tokens},
                {"reserved_cost", use.reserved_cost},
                {"best_is_theirs", use.best_is_theirs},
                {"improvements", use.improvements},
                {"tokens_until_best", use.tokens_until_best},
                {"cost_until_best", use.cost_until_best},
-               {"agents", Json::array()}};
-  for (const RoleUse& role : use.roles) {
-    json["agents"].push_back({{"agent", role.agent},
-                              {"questions", role.questions},
-                              {"again", role.again},
-                              {"failed", role.failed},
-                              {"cut", role.cut},
-                              {"written", role.written},
-                              {"accepted", role.accepted},
-                              {"improved", role.improved},
-                              {"tokens", role.tokens},
-                              {"cost", role.cost},
-                              {"reserved_tokens", role.reserved_tokens},
-                              {"reserved_cost", role.reserved_cost},
-                              {"seconds", role.seconds}});
-  }
+               {"agents", uses_json("agent", use.roles)},
+               {"models", uses_json("model", use.models)}};
   return json;
 }
 
@@ -229,7 +240,7 @@ std::string report_json(const EvolveReport& report, const Task& task, const Mode
     json["best"]["gain_noise"] =
         report.best->gain_noise > 0 ? Json(report.best->gain_noise) : Json();
   }
-  if (use != nullptr) json["models"] = models(*use);
+  if (use != nullptr) json["models"] = models(*use, report.evaluations);
   return dump(json);
 }
 

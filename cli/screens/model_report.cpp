@@ -53,6 +53,13 @@ std::int64_t slot_of(const std::string& key) {
 std::int64_t tokens_of(const ModelsSpent& spent) { return spent.tokens - spent.reserved_tokens; }
 double cost_of(const ModelsSpent& spent) { return spent.cost - spent.reserved_cost; }
 
+// The model as the models file names it, else as the endpoint does.
+std::string model_of(const TapeEntry& entry) {
+  if (entry.error) return "no answer";
+  const std::string& name = entry.reply.by.empty() ? entry.reply.model : entry.reply.by;
+  return name.empty() ? "unnamed" : name;
+}
+
 void add_to_role(const TapeEntry& entry, RoleUse& role) {
   ++role.questions;
   role.again += entry.key.ends_with("/1") ? 1 : 0;
@@ -66,17 +73,35 @@ void add_to_role(const TapeEntry& entry, RoleUse& role) {
   role.seconds += entry.spent.seconds;
 }
 
-// Names the agents that were asked in a slot.
+using Uses = std::map<std::string, RoleUse>;
+
+// Names the agents and models that were asked in a slot.
 struct SlotSeats {
-  std::string writer;
-  bool planned = false;  // a strategist was asked for it
+  std::string writer, writing_model;
+  std::string planning_model;  // "": no strategist was asked for it
 };
+
+void add_seat(const TapeEntry& entry, std::map<std::int64_t, SlotSeats>& seats) {
+  const bool writes = entry.key.find("/write/") != std::string::npos ||
+                      entry.key.find("/repair/") != std::string::npos;
+  if (writes) {
+    seats[slot_of(entry.key)].writer = entry.agent;
+    seats[slot_of(entry.key)].writing_model = model_of(entry);
+  }
+  if (entry.agent == "strategist") seats[slot_of(entry.key)].planning_model = model_of(entry);
+}
+
+// A new best kernel, `gain` times as fast as the one before it.
+void improve(RoleUse& use, double gain) {
+  ++use.improved;
+  use.gain *= gain;
+}
 
 // Follows the run's candidates in slot order: kernels by writer, new best ones by seat. Returns the
 // slot of the last new best one; -1: there is none.
 std::int64_t count_kernels(const std::string& run_dir,
                            const std::map<std::int64_t, SlotSeats>& seats, ModelUse& use,
-                           std::map<std::string, RoleUse>& roles) {
+                           Uses& roles, Uses& models) {
   constexpr int most_missing = 16;  // open proposals, after which nothing follows
   std::int64_t last_best = -1;
   double best_us = 0;
@@ -90,16 +115,24 @@ std::int64_t count_kernels(const std::string& run_dir,
     const bool theirs = is_model_written(candidate) && !seat.writer.empty();
     const auto* accepted = std::get_if<Accepted>(&candidate.outcome);
     if (theirs) {
-      ++roles[seat.writer].written;
-      roles[seat.writer].accepted += accepted != nullptr ? 1 : 0;
+      for (RoleUse* one : {&roles[seat.writer], &models[seat.writing_model]}) {
+        ++one->written;
+        one->accepted += accepted != nullptr ? 1 : 0;
+      }
     }
     if (accepted == nullptr || accepted->measurement.time_us <= 0) continue;
     if (best_us > 0 && accepted->measurement.time_us >= best_us) continue;
+    const double gain = best_us > 0 ? best_us / accepted->measurement.time_us : 1;
     best_us = accepted->measurement.time_us;
     last_best = slot;
     ++use.improvements;
-    if (theirs) ++roles[seat.writer].improved;
-    if (!theirs && seat.planned) ++roles["strategist"].improved;
+    if (theirs) {
+      improve(roles[seat.writer], gain);
+      improve(models[seat.writing_model], gain);
+    } else if (!seat.planning_model.empty()) {
+      improve(roles["strategist"], gain);
+      improve(models[seat.planning_model], gain);
+    }
   }
   return last_best;
 }
@@ -113,9 +146,18 @@ void add_cost_until(std::int64_t slot, const TapeContents& tape, ModelUse& use) 
   }
 }
 
+std::vector<RoleUse> named(const Uses& uses) {
+  std::vector<RoleUse> all;
+  for (const auto& [name, use] : uses) {
+    all.push_back(use);
+    all.back().name = name;
+  }
+  return all;
+}
+
 }  // namespace
 
-std::optional<ModelUse> model_use(const std::string& run_dir, std::int64_t evaluations) {
+std::optional<ModelUse> model_use(const std::string& run_dir) {
   const std::string path = run_dir + "/tape.jsonl";
   if (!real_host().exists(path)) return std::nullopt;
   const auto tape = read_tape(path);
@@ -124,16 +166,14 @@ std::optional<ModelUse> model_use(const std::string& run_dir, std::int64_t evalu
   std::int64_t counted = 0;
   std::size_t bytes = 0, shared = 0;
   std::vector<std::string> before;
-  std::map<std::string, RoleUse> roles;
+  Uses roles, models;
   std::map<std::int64_t, SlotSeats> seats;
   for (const TapeEntry& entry : tape->entries) {
     ++use.exchanges;
     use.failed += entry.error || entry.reply.finish != ChatFinish::complete ? 1 : 0;
     add_to_role(entry, roles[entry.agent]);
-    const bool writes = entry.key.find("/write/") != std::string::npos ||
-                        entry.key.find("/repair/") != std::string::npos;
-    if (writes) seats[slot_of(entry.key)].writer = entry.agent;
-    if (entry.agent == "strategist") seats[slot_of(entry.key)].planned = true;
+    add_to_role(entry, models[model_of(entry)]);
+    add_seat(entry, seats);
     const std::string text = prompt_of(entry);
     const std::int64_t tokens = entry.reply.usage.input_tokens;
     use.estimated = use.estimated || tokens == 0 || entry.reply.usage.estimated;
@@ -144,22 +184,21 @@ std::optional<ModelUse> model_use(const std::string& run_dir, std::int64_t evalu
   }
   if (use.exchanges > 0) use.prompt_tokens = counted / use.exchanges;
   if (bytes > 0) use.reused = static_cast<double>(shared) / static_cast<double>(bytes);
-  add_cost_until(count_kernels(run_dir, seats, use, roles), *tape, use);
-  for (auto& [agent, role] : roles) {
-    role.agent = agent;
-    use.roles.push_back(role);
-  }
+  add_cost_until(count_kernels(run_dir, seats, use, roles, models), *tape, use);
+  use.roles = named(roles);
+  use.models = named(models);
   const auto best = read_candidate(run_dir, "best");
   use.best_is_theirs = best && is_model_written(best->candidate);
   use.reserved_tokens = tape->spent.reserved_tokens;
   use.reserved_cost = tape->spent.reserved_cost;
   use.tokens = tokens_of(tape->spent);
   use.cost = cost_of(tape->spent);
-  if (evaluations > 0) use.cost_per_candidate = use.cost / static_cast<double>(evaluations);
   return use;
 }
 
-std::string model_use_line(const ModelUse& use) {
+namespace {
+
+std::string model_use_line(const ModelUse& use, std::int64_t evaluations) {
   std::string line =
       fmt::format("models: {} exchanges, {} of them failed", use.exchanges, use.failed);
   if (use.prompt_tokens > 0)
@@ -168,7 +207,8 @@ std::string model_use_line(const ModelUse& use) {
                     use.prompt_tokens, use.estimated ? " (estimated)" : "", 100 * use.reused);
   line += fmt::format("; {} tokens in all", use.tokens);
   if (use.cost > 0)
-    line += fmt::format(", cost {:.4g}, {:.4g} a candidate", use.cost, use.cost_per_candidate);
+    line += fmt::format(", cost {:.4g}, {:.4g} a candidate", use.cost,
+                        use.cost / static_cast<double>(std::max<std::int64_t>(1, evaluations)));
   if (use.reserved_tokens > 0)
     line += fmt::format(" (beside {} tokens{} that were only reserved: no usage is known)",
                         use.reserved_tokens,
@@ -179,8 +219,6 @@ std::string model_use_line(const ModelUse& use) {
     line += fmt::format("; {} tokens until the best kernel", use.tokens_until_best);
   return line + (use.best_is_theirs ? "; a model wrote the best kernel" : "");
 }
-
-namespace {
 
 // "1200, 0.05": tokens and money that were set aside.
 std::string reserved_text(std::int64_t tokens, double cost) {
@@ -193,28 +231,42 @@ std::string share_text(const RoleUse& role, const ModelUse& use) {
   return role.improved > 0 ? fmt::format("{} of {}", role.improved, use.improvements) : "";
 }
 
-}  // namespace
-
-std::string model_use_table(const ModelUse& use) {
-  std::vector<std::vector<std::string>> rows = {{"agent", "questions", "again", "failed", "cut",
-                                                 "kernels", "accepted", "improved", "tokens",
-                                                 "cost", "seconds"}};
-  const bool reserved = std::any_of(use.roles.begin(), use.roles.end(), [](const RoleUse& role) {
+// `of`: "agent" or "model".
+std::vector<std::vector<std::string>> rows_of(const std::string& of,
+                                              const std::vector<RoleUse>& uses,
+                                              const ModelUse& use) {
+  std::vector<std::vector<std::string>> rows = {{of, "questions", "again", "failed", "cut",
+                                                 "kernels", "accepted", "improved", "gain",
+                                                 "tokens", "cost", "seconds"}};
+  const bool reserved = std::any_of(uses.begin(), uses.end(), [](const RoleUse& role) {
     return role.reserved_tokens > 0 || role.reserved_cost > 0;
   });
   if (reserved) rows.front().push_back("reserved");
-  for (const RoleUse& role : use.roles) {
+  for (const RoleUse& role : uses) {
     const bool writes = role.written > 0;
-    rows.push_back({role.agent, std::to_string(role.questions), std::to_string(role.again),
-                    std::to_string(role.failed), std::to_string(role.cut),
-                    writes ? std::to_string(role.written) : "",
-                    writes ? std::to_string(role.accepted) : "", share_text(role, use),
-                    std::to_string(role.tokens),
-                    role.cost > 0 ? fmt::format("{:.4g}", role.cost) : "",
-                    fmt::format("{:.0f}", role.seconds)});
+    rows.push_back(
+        {role.name, std::to_string(role.questions), std::to_string(role.again),
+         std::to_string(role.failed), std::to_string(role.cut),
+         writes ? std::to_string(role.written) : "", writes ? std::to_string(role.accepted) : "",
+         share_text(role, use), role.gain > 1 ? fmt::format("{:.2f}x", role.gain) : "",
+         std::to_string(role.tokens), role.cost > 0 ? fmt::format("{:.4g}", role.cost) : "",
+         fmt::format("{:.0f}", role.seconds)});
     if (reserved) rows.back().push_back(reserved_text(role.reserved_tokens, role.reserved_cost));
   }
-  return table(rows);
+  return rows;
+}
+
+}  // namespace
+
+std::vector<ReportTable> model_use_tables(const ModelUse& use) {
+  return {{"Models", rows_of("model", use.models, use)},
+          {"Agents", rows_of("agent", use.roles, use)}};
+}
+
+std::string model_use_text(const ModelUse& use, std::int64_t evaluations) {
+  std::string text = model_use_line(use, evaluations);
+  for (const ReportTable& one : model_use_tables(use)) text += "\n" + table(one.rows);
+  return text;
 }
 
 }  // namespace cupilot::cli

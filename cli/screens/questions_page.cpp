@@ -78,13 +78,14 @@ std::string entry_text(const std::string& run_dir, const TapeEntry& entry) {
 }  // namespace
 
 std::optional<Result<std::string>> write_questions_page(const std::string& run_dir,
-                                                        const ModelUse& use) {
+                                                        const ModelUse& use,
+                                                        std::int64_t evaluations) {
   const auto tape = read_tape(run_dir + "/tape.jsonl");
   if (!tape) return std::nullopt;
   std::string page = fmt::format(
       "<!doctype html><meta charset=\"utf-8\"><title>questions of {}</title><style>{}</style>\n"
-      "<p><a href=\"report.html\">report</a> · {}</p><pre>{}</pre>\n",
-      escaped(run_dir), style, escaped(model_use_line(use)), escaped(model_use_table(use)));
+      "<p><a href=\"report.html\">report</a></p><pre>{}</pre>\n",
+      escaped(run_dir), style, escaped(model_use_text(use, evaluations)));
   std::set<std::int64_t> met;  // candidates; report.html points at their first questions
   for (const TapeEntry& entry : tape->entries) {
     const std::int64_t candidate = candidate_of(entry.key);

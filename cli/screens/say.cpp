@@ -77,14 +77,17 @@ int fail(const Error& error, bool json) {
   return static_cast<int>(error.code);
 }
 
-bool show(std::FILE* stream, std::string line, int milliseconds) {
-  line += '\n';
-  for (std::size_t begin = 0; begin < line.size();) {
+bool show(std::FILE* stream, const std::string& line, int milliseconds) {
+  return send(stream, line + "\n", milliseconds);
+}
+
+bool send(std::FILE* stream, const std::string& text, int milliseconds) {
+  for (std::size_t begin = 0; begin < text.size();) {
     // A pipe that is ready takes so many bytes at once.
-    const std::size_t count = std::min<std::size_t>(PIPE_BUF, line.size() - begin);
+    const std::size_t count = std::min<std::size_t>(PIPE_BUF, text.size() - begin);
     pollfd entry{fileno(stream), POLLOUT, 0};
     if (poll(&entry, 1, milliseconds) != 1 || entry.revents != POLLOUT) return false;
-    const ssize_t written = write(entry.fd, line.data() + begin, count);
+    const ssize_t written = write(entry.fd, text.data() + begin, count);
     if (written <= 0) return false;
     begin += static_cast<std::size_t>(written);
   }
@@ -166,17 +169,21 @@ std::string refusal_text(const Refusal& refusal) {
   return text + "\n  next: " + refusal.next;
 }
 
-std::string activity_line(const Activity& activity) {
+std::vector<std::string> activity_lines(const Activity& activity) {
   std::string text = fmt::format("... {:.0f} s: {}", activity.wall_seconds, activity.doing);
   if (activity.to_come_seconds >= 1)
     text += fmt::format("; some {:.0f} s follow the search", activity.to_come_seconds);
-  return text;
+  std::vector<std::string> lines = {std::move(text)};
+  for (const OpenQuestions& open : activity.open)
+    lines.push_back(fmt::format("{}: {} question{} open, {:.0f} s", open.agent, open.count,
+                                open.count == 1 ? "" : "s", open.seconds));
+  return lines;
 }
 
 Ticker tell_waits(std::string doing) {
   const std::chrono::milliseconds every(static_cast<int>(1000 * activity_seconds));
   return {every, [doing = std::move(doing)](double seconds) {
-            show(stderr, activity_line({doing, seconds, seconds, 0}) + "\n");
+            show(stderr, activity_lines({doing, seconds, seconds, 0, {}}).front() + "\n");
           }};
 }
 

@@ -27,8 +27,8 @@ std::string generation_line(const Progress& progress, Provenance provenance, boo
 
 // Tells the first refusal of a code: code and message, setting, line, next step.
 std::string refusal_text(const Refusal& refusal);
-// Names the work that a run waits for.
-std::string activity_line(const Activity& activity);
+// Names the work that a run waits for, then in a line each the agents whose questions are open.
+std::vector<std::string> activity_lines(const Activity& activity);
 // Says on standard error, every activity_seconds while it lives, that a verb still works.
 Ticker tell_waits(std::string doing);
 // Says that the program leaves its work where it stands.
@@ -49,6 +49,8 @@ int end_of_output(int code);
 
 // A line for a reader who may be away: what finds no room within so many milliseconds is dropped.
 // True if all of it was written.
-bool show(std::FILE* stream, std::string line, int milliseconds = 0);
+bool show(std::FILE* stream, const std::string& line, int milliseconds = 0);
+// Does the same for a text that ends as it is.
+bool send(std::FILE* stream, const std::string& text, int milliseconds = 0);
 
 }  // namespace cupilot::cli

@@ -27,6 +27,13 @@ TEST_CASE("plan says what a run with models would ask, and asks nobody", "[cli]"
   CHECK(json["least"]["calls"] == 1);
   CHECK(json["most"]["calls"] == 8 + 20 + 12 + 20);  // a repair takes a slot of its own
   CHECK(json["most"]["cost"].get<double>() > json["least"]["cost"].get<double>());
+  // No answer and no prompt is longer than it is said to be.
+  double tokens = 0;
+  for (const auto& agent : json["agents"])
+    tokens += agent["most"].get<double>() *
+              (agent["prompt_tokens"].get<double>() + agent["answer_tokens"].get<double>());
+  CHECK(json["most"]["tokens"].get<double>() <= tokens);
+  CHECK(json["most"]["tokens"].get<double>() >= 0.75 * tokens);
   for (const auto& agent : json["agents"]) {
     INFO(agent.dump());
     CHECK(agent["prompt_tokens"].get<int>() > 500);
@@ -71,7 +78,7 @@ TEST_CASE("plan counts what models and flags say of a run", "[cli]") {
   CHECK(plain["strategist"]["most"] == 8);
   CHECK(three["strategist"]["most"] == 3);
   CHECK(three["reviser"]["most"] == 0);
-  // Four kernels at once, or sixteen; all the while one question of the strategist.
+  // Four kernels at once, or sixteen.
   CHECK(plain["most"]["seconds"] == (32 * 4000 + 20 * 100) / 50. / 4);
   CHECK(parallel["most"]["seconds"] == (32 * 4000 + 20 * 100) / 50. / 16);
   CHECK(plain["least"]["seconds"] == 800 / 50.);
@@ -80,6 +87,28 @@ TEST_CASE("plan counts what models and flags say of a run", "[cli]") {
       planned(CUPILOT_SOURCE_DIR "/examples/gated_norm_tape/task.json", "plain.json");
   CHECK(alone["generator"]["most"] == 40);
   CHECK(alone["strategist"]["most"] == 15);
+}
+
+TEST_CASE("a server is named by one line", "[cli]") {
+  const support::Scratch scratch;
+  struct Row {
+    const char* words;
+    const char* model;
+    bool free;  // nobody is paid
+  };
+  for (const Row& row : {Row{"http://127.0.0.1:9#tiny", "tiny", true},
+                         Row{"http://127.0.0.1:9/v1#tiny:7b", "tiny:7b", true},
+                         Row{"http://127.0.0.1:9", "default", true},
+                         Row{"https://models.example/v1#large", "large", false}}) {
+    INFO(row.words);
+    const auto ran =
+        run("plan gemm m=64 n=64 k=64 --models '" + std::string(row.words) + "'", scratch);
+    INFO(ran.out << ran.err);
+    REQUIRE(ran.exit == 0);
+    CHECK(ran.out.find("strategist  " + std::string(row.model) + " ") != std::string::npos);
+    CHECK((ran.out.find("cost 0.00 to 0.00") != std::string::npos) == row.free);
+    CHECK((ran.out.find("cost unknown") != std::string::npos) != row.free);
+  }
 }
 
 TEST_CASE("a handoff stops without an answer and goes on with it", "[cli][search]") {
@@ -135,6 +164,21 @@ TEST_CASE("a run's page leads to the questions of each candidate of a model", "[
     ++links;
   }
   CHECK(links >= 3);  // the best kernel, and two candidates
+  // The same numbers by model and by agent, here, in `report` and in its page.
+  for (const bool again : {false, true}) {
+    if (again) REQUIRE(run("report run", scratch).exit == 0);
+    const std::string now = support::slurp(scratch.path / "run/report.html");
+    CHECK(now.find("<h2>Models</h2>\n<table>\n<tr><th>model</th><th>questions</th>") !=
+          std::string::npos);
+    CHECK(now.find("<h2>Agents</h2>\n<table>\n<tr><th>agent</th>") != std::string::npos);
+  }
+  const auto json = nlohmann::json::parse(run("report run --json", scratch).out)["models"];
+  int asked = 0, accepted = 0;
+  for (const auto& row : json["models"]) asked += row["questions"].get<int>();
+  for (const auto& row : json["models"]) accepted += row["accepted"].get<int>();
+  CHECK(asked == json["exchanges"]);
+  CHECK(accepted == 2);
+  CHECK(json["models"][0]["gain"].get<double>() >= 1);
 }
 
 TEST_CASE("what was only reserved is told apart from what was spent", "[cli][search]") {
