@@ -181,7 +181,7 @@ CUPILOT_HD int turn_of(const FillParams& p, const OnLine& on, unsigned long long
   return static_cast<int>((start + static_cast<unsigned long long>(on.number)) %
                           static_cast<unsigned long long>(period));
 }
-// The same for lines that differ in magnitude. Lines of a symmetric matrix have elements of all
+// Is turn_of() for lines that differ in magnitude. Lines of a symmetric matrix have elements of all
 // others, and so take one turn: beside few large terms honest sums lose many small ones, all in one
 // direction, which no bound of random rounding allows for.
 CUPILOT_HD int scale_turn_of(const FillParams& p, OnLine on, unsigned long long stream,

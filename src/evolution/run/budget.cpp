@@ -96,7 +96,7 @@ double Driver::confirm_seconds() const {
                                          screen_alone * screen_seconds() + own_reference_seconds());
   const double timed = (real ? confirm_visits : 1) * working_seconds("search/timing");
   const double baselines = real ? baseline_visits * baselines_seconds_ : baselines_seconds_;
-  // Where the chip's counters are not read, the interpreter counts while the device proves.
+  // The interpreter counts while the device proves, where the chip's counters are not read.
   const double read = ledger_.dearest("search/counters");
   const bool interprets = read <= 0 || !counting_.lost().empty();
   const double interpreted =
