@@ -1,6 +1,7 @@
 // Generator, translator, crosser and reviser: each gets one whole file.
 #include <algorithm>
-#include <regex>
+#include <cctype>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -60,10 +61,40 @@ BaseText base_text(const KernelSource& source) {
               fenced("constants", source.text.substr(chosen, types - chosen), longest_reason)};
 }
 
+// A line of a source that a refusal names, as "kernel.cu(12)" or "<dir>/kernel.cu:12".
+struct NamedLine {
+  std::size_t begin = 0, end = 0;  // in the refusal
+  std::string number{};
+};
+
+// A refusal may hold a stranger's text of any length, on which std::regex recurses.
+std::optional<NamedLine> next_named_line(const std::string& text, std::size_t from) {
+  constexpr std::string_view extension = ".cu";
+  const auto is_digit = [&](std::size_t at) {
+    return at < text.size() && std::isdigit(static_cast<unsigned char>(text[at])) != 0;
+  };
+  const auto is_of_path = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("_./<>-").find(c) != std::string_view::npos;
+  };
+  for (std::size_t mark = text.find(extension, from); mark != std::string::npos;
+       mark = text.find(extension, mark + 1)) {
+    const std::size_t after = mark + extension.size();
+    if (after >= text.size() || (text[after] != '(' && text[after] != ':')) continue;
+    NamedLine line{mark, after + 1};
+    while (is_digit(line.end)) ++line.end;
+    line.number = text.substr(after + 1, line.end - after - 1);
+    if (line.number.empty()) continue;
+    while (line.begin > from && is_of_path(text[line.begin - 1])) --line.begin;
+    if (line.end < text.size() && text[line.end] == ')') ++line.end;
+    return line;
+  }
+  return std::nullopt;
+}
+
 // A refusal that names lines of the compiled text, in the lines of the text that is shown, with the
 // line itself quoted.
 std::string in_shown_lines(const std::string& reason, const KernelSource& source) {
-  static const std::regex place(R"([\w./<>-]*\.cu[(:](\d+)\)?)");
   // The plan stands in front of what is shown.
   const std::string shown = shown_text(source);
   const auto before = std::count(shown.begin(), shown.end(), '\n') - [](const std::string& text) {
@@ -71,10 +102,10 @@ std::string in_shown_lines(const std::string& reason, const KernelSource& source
   }(with_includes(source.text));
   std::string told;
   std::size_t from = 0;
-  for (std::sregex_iterator at(reason.begin(), reason.end(), place), end; at != end; ++at) {
-    told += reason.substr(from, static_cast<std::size_t>(at->position()) - from);
-    from = static_cast<std::size_t>(at->position() + at->length());
-    told += shown_place(source.text, std::stoul((*at)[1].str().substr(0, 9)),
+  while (const auto line = next_named_line(reason, from)) {
+    told += reason.substr(from, line->begin - from);
+    from = line->end;
+    told += shown_place(source.text, std::stoul(line->number.substr(0, 9)),
                         static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, before)));
   }
   return told + reason.substr(from);

@@ -105,6 +105,6 @@ TEST_CASE("with profiling refused the same search works on the next rung, and sa
     if (allowed) CHECK(read_back.stalls[0].share == Approx(0.6));
     CHECK(kept->report.counting_seconds == Approx(report->counting_seconds));
     CHECK(kept->report.controller_cpu_seconds ==
-          Approx(report->controller_cpu_seconds).epsilon(0.5));
+          Approx(report->controller_cpu_seconds).epsilon(0.8));  // reading the run back is in one
   }
 }
