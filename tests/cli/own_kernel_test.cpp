@@ -129,6 +129,22 @@ TEST_CASE("a kernel's own headers are found, and places name them", "[cli]") {
   }
 }
 
+TEST_CASE("a strategy of other sizes is given the nearest values that the sizes allow", "[cli]") {
+  const Scratch scratch;
+  const auto wide = scratch.file("wide.json", R"({"format": "cupilot strategy 1", "techniques": [
+    {"name": "vector_load", "values": {"vector": 4}}, {"name": "pointwise", "values": {"threads": 64}}]})");
+  const auto verify = [&](const std::string& sizes) {
+    return run("verify '" + wide.string() + "' --task kernelbench:1/25 " + sizes +
+                   " --device virtual:h200",
+               scratch);
+  };
+  const Ran even = verify("rows=4 cols=64"), odd = verify("rows=3 cols=37");
+  expect(even, 0, "PROVED");
+  CHECK(even.err.find("does not fit these sizes") == std::string::npos);
+  expect(odd, 0, "PROVED");
+  CHECK(odd.err.find("does not fit these sizes") != std::string::npos);
+}
+
 TEST_CASE("a kernel may include the device headers that ship", "[cli]") {
   const Scratch scratch;
   scratch.file("plan.json", R"({"buffers": [{"name": "x", "bytes": 256}],
