@@ -48,6 +48,9 @@ class ContractionText : public StageText {
     std::size_t dimension = 0;
     StageAxis place{}, tap{};
     std::int64_t step = 1, far = 0, taps = 1;
+    // Of all phases: the reach of their taps at neighbouring places, and the first of these, a
+    // phase's remainder and its tap.
+    std::int64_t all_reach = 0, first_rest = 0, first_tap = 0;
   };
   // A left factor that is read at places and taps of such dimensions, and at a channel: all terms
   // of neighbouring places lie in one patch. Sides are in the order of places, the last of them are
@@ -71,6 +74,7 @@ class ContractionText : public StageText {
   std::optional<Direct> direct(const std::string& factor) const;
   void find_window();
   bool add_dimension(Window& window, std::size_t dimension) const;
+  static void span_phases(Side& side, const Phase& phase, std::int64_t taps);
   bool order_sides(Window& window) const;
   bool is_bound(const Window& window, const std::string& clause) const;
   const Side* patch_side(bool rows) const;
@@ -80,6 +84,8 @@ class ContractionText : public StageText {
   std::string count_of_taps(const Side& side) const;
   std::string window_numbers() const;
   std::string window_place(const char* name, const Side* side) const;
+  std::string first_place(const char* name, const Side* side) const;
+  SiteWindowSide site_side(const Side& side) const;
   std::string window_slice() const;
   std::string window_values() const;
   std::string window_term() const;

@@ -45,7 +45,15 @@ void ContractionText::find_window() {
     const bool bound = std::all_of(clauses.begin(), clauses.end(), [&](const std::string& clause) {
       return is_bound(found, clause);
     });
-    if (bound && order_sides(found)) window_ = std::move(found);
+    if (!bound || !order_sides(found)) return;
+    window_ = std::move(found);
+    // Batches of neighbouring columns follow each other, then those of neighbouring rows.
+    for (const bool rows : {true, false}) {
+      const Side* side = patch_side(rows);
+      std::stable_partition(phases_.begin(), phases_.end(), [&](const Phase& phase) {
+        return side != nullptr && phase.place == side->place.name;
+      });
+    }
     return;
   }
 }
@@ -80,6 +88,7 @@ bool ContractionText::add_dimension(Window& window, std::size_t dimension) const
     const std::int64_t between = phase->step / std::gcd(phase->step, factor);
     side.far = factor * between / phase->step;
     side.taps = (taps + between - 1) / between;
+    span_phases(side, *phase, taps);
   } else {
     if (!index->is_known() || (term != nullptr && phase_of(term->name) != nullptr)) return false;
     side.step = *index->factors.at(place->name);
@@ -89,6 +98,24 @@ bool ContractionText::add_dimension(Window& window, std::size_t dimension) const
   if (side.step < 1 || side.taps < 1) return false;
   window.sides.push_back(side);
   return true;
+}
+
+// Finds how far the taps of all phases reach and which of them comes first.
+void ContractionText::span_phases(Side& side, const Phase& phase, std::int64_t taps) {
+  const std::int64_t rest = *phase.known.rest, factor = *phase.known.factors.at(phase.tap);
+  std::optional<std::int64_t> first, last;
+  for (std::int64_t one = 0; one < phase.step; ++one) {
+    for (std::int64_t tap = 0; tap < taps; ++tap) {
+      const std::int64_t at = one + rest + factor * tap;
+      if (at % phase.step != 0) continue;
+      if (!first || at / phase.step < *first) {
+        first = at / phase.step;
+        side.first_rest = one, side.first_tap = tap;
+      }
+      last = std::max(last.value_or(at / phase.step), at / phase.step);
+    }
+  }
+  side.all_reach = first ? *last - *first : 0;
 }
 
 // Every place has a side of its own, every term is a channel or a tap.
@@ -161,17 +188,19 @@ std::optional<SiteWindow> ContractionText::window() const {
   }
   out.outer = product_of(outer);
   out.channels = window_->channel.extent;
-  const auto reach = [](const Side& side) { return (side.taps - 1) * std::abs(side.far); };
-  const Side& columns = *patch_side(false);
-  out.columns = extent_in_phase(columns.place);
-  out.column_step = columns.step;
-  out.column_reach = reach(columns);
-  out.taps = columns.taps;
-  if (const Side* rows = patch_side(true); rows != nullptr) {
-    out.rows = extent_in_phase(rows->place);
-    out.row_step = rows->step;
-    out.row_reach = reach(*rows);
-    out.taps *= rows->taps;
+  out.columns = site_side(*patch_side(false));
+  if (const Side* rows = patch_side(true)) out.rows = site_side(*rows);
+  return out;
+}
+
+SiteWindowSide ContractionText::site_side(const Side& side) const {
+  SiteWindowSide out{.extent = extent_in_phase(side.place), .step = side.step, .taps = side.taps};
+  out.reach = (side.taps - 1) * std::abs(side.far);
+  out.all_taps = side.taps, out.all_reach = out.reach;
+  if (const Phase* phase = phase_of(side.place.name)) {
+    out.phases = phase->step;
+    out.all_taps = whole_number(side.tap.extent.text);
+    out.all_reach = side.all_reach;
   }
   return out;
 }
@@ -188,18 +217,22 @@ std::string ContractionText::count_of_taps(const Side& side) const {
 
 std::string ContractionText::window_numbers() const {
   std::string out;
-  const auto number = [&](const char* name, std::int64_t value) {
+  const auto number = [&](const std::string& name, std::int64_t value) {
     out += fmt::format("  static constexpr int {} = {};\n", name, value);
   };
   const auto count = [&](const char* name, const std::string& value) {
     out += fmt::format("{} int window_{}() const {{ return {}; }}\n", qualified, name, value);
   };
   const SiteWindow all = *window();
-  number("ROW_STEP", all.row_step);
-  number("ROW_REACH", all.row_reach);
-  number("COLUMN_STEP", all.column_step);
-  number("COLUMN_REACH", all.column_reach);
-  number("MOST_TAPS", all.taps);
+  for (const bool is_row : {true, false}) {
+    const SiteWindowSide& side = is_row ? all.rows : all.columns;
+    const std::string name = is_row ? "ROW_" : "COLUMN_";
+    number(name + "STEP", side.step);
+    number(name + "REACH", side.reach);
+    number(name + "PHASES", side.phases);
+    number(name + "ALL_REACH", side.all_reach);
+  }
+  number("MOST_TAPS", all.rows.taps * all.columns.taps);
   number("OUTER_TAPS", all.outer_taps);
   const Side *rows = patch_side(true), *columns = patch_side(false);
   number("ROW_FAR", rows == nullptr ? 0 : rows->far);
@@ -237,6 +270,19 @@ std::string ContractionText::window_place(const char* name, const Side* side) co
   const std::string& at = window_->at[side->dimension];
   return opening + ones() + of(side->place, "place") + of(side->tap, "tap") + needs_of(at) +
          fmt::format("    return {};\n  }}\n", narrowed(at));
+}
+
+// The index along a side of the first tap of all phases, at a place.
+std::string ContractionText::first_place(const char* name, const Side* side) const {
+  const Phase* phase = side == nullptr ? nullptr : phase_of(side->place.name);
+  const std::string opening = fmt::format("{} int {}(int place) const {{\n", qualified, name);
+  if (phase == nullptr) return opening + "    return place;\n  }\n";
+  const std::string& at = window_->at[side->dimension];
+  return opening + ones() +
+         fmt::format("    const int {} = place * {} + {};\n    const int {} = {};\n",
+                     side->place.name, phase->step, side->first_rest, side->tap.name,
+                     side->first_tap) +
+         needs_of(at) + fmt::format("    return {};\n  }}\n", narrowed(at));
 }
 
 // Indices along the sides that no patch extends in, at a number of their places and of their taps.
@@ -346,7 +392,9 @@ std::string ContractionText::window_term() const {
 
 std::string ContractionText::window_functions() const {
   return window_numbers() + window_place("window_row", patch_side(true)) +
-         window_place("window_column", patch_side(false)) + window_slice() + window_values() +
+         window_place("window_column", patch_side(false)) +
+         first_place("first_row", patch_side(true)) +
+         first_place("first_column", patch_side(false)) + window_slice() + window_values() +
          window_term();
 }
 

@@ -31,13 +31,19 @@ std::optional<SiteTiles> tiles_of(const Task& task, const GraphSite& site);
 // `struct Graph` of such a graph.
 std::string tile_text(const Task& task, const GraphSite& site);
 
-// A contraction whose left factor is read in patches of a plane: extents of places, within a phase,
-// and channels; the most taps of a phase; how far neighbouring places lie apart and how far all
-// taps of one reach.
+// A side of a patch: extent of places, within a phase, and how far neighbours lie apart; the most
+// taps of a phase and how far they reach; phases, and taps and reach of them all.
+struct SiteWindowSide {
+  Expr extent = 1;
+  std::int64_t step = 1, taps = 1, reach = 0, phases = 1, all_taps = 1, all_reach = 0;
+};
+
+// A contraction whose left factor is read in patches of a plane, at channels; the most taps of a
+// phase along the sides before the plane.
 struct SiteWindow {
-  Expr outer = 1, rows = 1, columns = 1, channels = 1;
-  std::int64_t outer_taps = 1, taps = 1;
-  std::int64_t row_step = 1, row_reach = 0, column_step = 1, column_reach = 0;
+  Expr outer = 1, channels = 1;
+  std::int64_t outer_taps = 1;
+  SiteWindowSide rows{}, columns{};
 };
 
 // A sum of products of two factors that are found by coordinates: extents of what both depend on,

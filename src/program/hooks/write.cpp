@@ -253,15 +253,21 @@ std::optional<Tunable> as_contraction(const Tunable& tunable, const Task& task) 
   if (tunable.anchor == "window") {
     const SiteWindow& window = *found->window;
     sizes.insert(sizes.end(), {{"graph_outer", window.outer},
-                               {"graph_across", window.columns},
-                               {"graph_down", window.rows},
+                               {"graph_across", window.columns.extent},
+                               {"graph_down", window.rows.extent},
                                {"graph_channels", window.channels},
-                               {"graph_taps", window.taps},
-                               {"graph_outer_taps", window.outer_taps},
-                               {"graph_row_step", window.row_step},
-                               {"graph_row_reach", window.row_reach},
-                               {"graph_column_step", window.column_step},
-                               {"graph_column_reach", window.column_reach}});
+                               {"graph_taps", window.rows.taps * window.columns.taps},
+                               {"graph_outer_taps", window.outer_taps}});
+    for (const bool is_row : {true, false}) {
+      const SiteWindowSide& side = is_row ? window.rows : window.columns;
+      const std::string name = is_row ? "graph_row_" : "graph_column_";
+      sizes.insert(sizes.end(), {{name + "step", side.step},
+                                 {name + "taps", side.taps},
+                                 {name + "reach", side.reach},
+                                 {name + "phases", side.phases},
+                                 {name + "all_taps", side.all_taps},
+                                 {name + "all_reach", side.all_reach}});
+    }
   }
   return given_graph(tunable, task, *site, contraction_text(task, *site), sizes);
 }

@@ -81,6 +81,66 @@ TEST_CASE("patches serve the phases of transposed windows", "[hooks][threads]") 
   }
 }
 
+TEST_CASE("phases are computed from one patch and leave together", "[hooks][threads]") {
+  struct Joined {
+    Window window{};
+    std::vector<std::int64_t> joins{};  // 1: columns, 2: rows too
+  };
+  const std::vector<Joined> all = {
+      {{"conv_transpose2d",
+        plane,
+        {"ch", 10, 4, 3},
+        {"n", "20", "(h-1)*3+5", "w*2"},
+        {{"stride", Integers{3, 2}},
+         {"padding", Integers{1, 1}},
+         {"dilation", Integers{2, 1}},
+         {"output_padding", Integers{0, 1}},
+         {"groups", std::int64_t{2}}}},
+       {1, 2}},
+      // Two of five columns are reached by no tap.
+      {{"conv_transpose2d",
+        plane,
+        {"ch", "o", 2, 3},
+        {"n", "o", "h+1", "(w-1)*5+5"},
+        {{"stride", Integers{1, 5}}, {"dilation", Integers{1, 2}}}},
+       {1}},
+      // Every tap belongs to one of eight phases.
+      {{"conv_transpose3d",
+        {"n", "ch", "d", "h", "w"},
+        {"ch", "o", 3, 3, 3},
+        {"n", "o", "d*2+1", "h*2+1", "w*2+1"},
+        {{"stride", Integers{2, 2, 2}},
+         {"padding", Integers{1, 1, 1}},
+         {"dilation", Integers{2, 2, 2}}}},
+       {2}},
+      {{"conv_transpose1d",
+        {"n", "ch", "w"},
+        {"ch", "o", 3},
+        {"n", "o", "w*2+1"},
+        {{"stride", Integers{2}}, {"padding", Integers{1}}, {"dilation", Integers{2}}}},
+       {1}}};
+  for (const auto& [window, joins] : all) {
+    for (const std::int64_t join : joins) {
+      Values several = wide, few = small;
+      several["JOIN"] = few["JOIN"] = join;
+      several["BLOCK_N"] = 16;
+      few["STAY"] = 1;
+      few["FILL"] = 7;
+      few["STAGES"] = 3;
+      check_accepted(window_task(window, sizes, Precision::tf32, false), "window_patch", several);
+      check_accepted(window_task(window, sizes, Precision::fp32_emulated, true), "window_patch",
+                     few);
+    }
+  }
+  Values joined = wide;
+  joined["JOIN"] = 1;
+  const Window plain{"conv2d", plane, {"o", "ch", 3, 3}, {"n", "o", "h-2", "w-2"}};
+  const Task task = window_task(plain, sizes, Precision::tf32, false);
+  const auto templates = templates_of(builtin_families(), task);
+  CHECK_FALSE(
+      instantiate(*named(templates, task, "window_patch"), task, virtual_h200().device(), joined));
+}
+
 TEST_CASE("blocks that stay take further tiles", "[hooks][threads]") {
   // More tiles than the device has multiprocessors.
   const Window window{"conv_transpose2d",

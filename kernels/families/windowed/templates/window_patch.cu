@@ -17,27 +17,31 @@
     "STEPS": {"name": "steps", "technique": "window_patch", "domain": [1, 2, 3, 4, 5, 6, 8, 9], "plain": 3},
     "STAGES": {"name": "ring", "technique": "window_patch", "domain": [2, 3, 4, 6, 8], "plain": 3},
     "STAY": {"name": "stay", "technique": "window_patch", "domain": [0, 1], "plain": 0},
+    "FILL": {"name": "fillers", "technique": "window_patch", "domain": [3, 7], "plain": 3},
+    "JOIN": {"name": "joined", "technique": "window_patch", "domain": [0, 1, 2], "plain": 0},
     "MIN_BLOCKS": {"name": "min_blocks", "technique": "launch_bounds", "domain": [1, 2, 3], "plain": 1}
   },
   "let": {
-    "threads": "128 * GROUPS + 128",
+    "threads": "128 * GROUPS + 32 * (FILL + 1)",
+    "joined": "(JOIN > 0 ? graph_column_phases : 1) * (JOIN > 1 ? graph_row_phases : 1)",
     "pieces": "GROUPS * PARTS",
     "tile_rows": "64 / LINE * (pieces / ACROSS)",
     "tile_columns": "LINE * ACROSS",
-    "patch_rows": "(tile_rows - 1) * graph_row_step + graph_row_reach + 1",
-    "patch_columns": "(tile_columns - 1) * graph_column_step + graph_column_reach + 1",
+    "patch_rows": "(tile_rows - 1) * graph_row_step + (JOIN > 1 ? graph_row_all_reach : graph_row_reach) + 1",
+    "patch_columns": "(tile_columns - 1) * graph_column_step + (JOIN > 0 ? graph_column_all_reach : graph_column_reach) + 1",
     "patch_pitch": "cdiv(patch_columns, graph_column_step) * graph_column_step",
     "patch_bytes": "graph_planes * CHANNELS * patch_rows * patch_pitch * 4",
     "slab_steps": "graph_taps * CHANNELS / 8",
     "step_bytes": "graph_planes * 32 * BLOCK_N",
     "ring_bytes": "2 * patch_bytes + STAGES * STEPS * step_bytes",
-    "laid_bytes": "32 * (64 * pieces + 4)",
+    "laid_bytes": "32 * (64 * pieces * joined + 4)",
     "shared_all": "STAY ? ring_bytes + min(2, BLOCK_N / 8) * laid_bytes : max(ring_bytes, laid_bytes)",
-    "sums": "PARTS * BLOCK_N / 2",
+    "sums": "PARTS * BLOCK_N / 2 * joined",
     "held": "sums + 2 * PARTS + 28"
   },
   "restrict": [
     "dev.cc == 90",
+    "JOIN == 0 || (JOIN > 1 ? graph_row_phases : graph_column_phases) > 1",
     "pieces % ACROSS == 0",
     "STEPS <= slab_steps",
     "patch_rows * patch_pitch <= 16383",
@@ -56,7 +60,7 @@
     "buffers": [{"name": "ordered", "bytes": "quads * graph_planes * 16"}],
     "launches": [
       {"name": "order", "entry": "window_order", "grid": ["cdiv(quads, 256)"], "block": [256], "args": ["graph", "ordered"]},
-      {"name": "main", "entry": "window_patch", "grid": ["STAY ? min(tiles * graph_batch, dev.sms * MIN_BLOCKS) : tiles * graph_batch"], "block": ["threads"], "shared": "shared_all + 128", "args": ["graph", "ordered"]}
+      {"name": "main", "entry": "window_patch", "grid": ["STAY ? min(tiles * graph_batch / joined, dev.sms * MIN_BLOCKS) : tiles * graph_batch / joined"], "block": ["threads"], "shared": "shared_all + 128", "args": ["graph", "ordered"]}
     ]
   },
   "model": {
@@ -101,11 +105,17 @@
 #include "cupilot/wgmma.cuh"
 #include "cupilot/planes.cuh"
 
-constexpr int THREADS = 128 * GROUPS + 128, FILLERS = 96;
+constexpr int FILLERS = 32 * FILL, THREADS = 128 * GROUPS + FILLERS + 32;
+// Phases of columns and of rows that a block computes from one patch and stores together.
+constexpr int COLUMNS_JOINED = JOIN > 0 ? Graph::COLUMN_PHASES : 1;
+constexpr int ROWS_JOINED = JOIN > 1 ? Graph::ROW_PHASES : 1;
+constexpr int JOINED = ROWS_JOINED * COLUMNS_JOINED;
+constexpr int ROW_REACH = ROWS_JOINED > 1 ? Graph::ROW_ALL_REACH : Graph::ROW_REACH;
+constexpr int COLUMN_REACH = COLUMNS_JOINED > 1 ? Graph::COLUMN_ALL_REACH : Graph::COLUMN_REACH;
 constexpr int PIECE_ROWS = 64 / LINE, TILE_ROWS = PIECE_ROWS * (GROUPS * PARTS / ACROSS);
 constexpr int TILE_COLUMNS = LINE * ACROSS;
-constexpr int PATCH_ROWS = (TILE_ROWS - 1) * Graph::ROW_STEP + Graph::ROW_REACH + 1;
-constexpr int PATCH_COLUMNS = (TILE_COLUMNS - 1) * Graph::COLUMN_STEP + Graph::COLUMN_REACH + 1;
+constexpr int PATCH_ROWS = (TILE_ROWS - 1) * Graph::ROW_STEP + ROW_REACH + 1;
+constexpr int PATCH_COLUMNS = (TILE_COLUMNS - 1) * Graph::COLUMN_STEP + COLUMN_REACH + 1;
 // Columns that lie a whole number of steps apart are neighbours.
 constexpr int SPAN = (PATCH_COLUMNS + Graph::COLUMN_STEP - 1) / Graph::COLUMN_STEP;
 constexpr int PITCH = SPAN * Graph::COLUMN_STEP, PATCH = PATCH_ROWS * PITCH;
@@ -115,7 +125,8 @@ constexpr int STEP_BYTES = PLANES * 32 * BLOCK_N, STAGE_BYTES = STEPS * STEP_BYT
 constexpr int MOST_STEPS = Graph::MOST_TAPS * DEPTHS;
 // Results leave by way of shared memory, TURN times eight channels at once: of blocks that stay
 // behind the rings, in which the next tile's patch is under way already.
-constexpr int CONSUMERS = 128 * GROUPS, PLACES = 64 * GROUPS * PARTS, LAID = PLACES + 4;
+constexpr int CONSUMERS = 128 * GROUPS, PLACES = 64 * GROUPS * PARTS;
+constexpr int LAID = PLACES * JOINED + 4;
 constexpr int EIGHTS = BLOCK_N / 8, RING_BYTES = 2 * PATCH_BYTES + STAGES * STAGE_BYTES;
 constexpr int FITTING = STAY != 0 ? 2 : RING_BYTES / (32 * LAID);
 constexpr int TURN = FITTING < 1 ? 1 : FITTING < EIGHTS ? FITTING : EIGHTS;
@@ -134,16 +145,23 @@ __device__ __forceinline__ void put_planes(float (&of)[4], uint4* to, int apart)
   for (int plane = 0; plane < PLANES; ++plane) to[plane * apart] = plane_of(of);
 }
 
+// Taps of a phase and the place of their first in a patch.
+struct Phase {
+  int rows, columns, row, column;
+};
+
 // A block's work.
 struct Work {
   Graph::Batch batch;
   Graph::Taps taps;
   int outer, row, column, channel;  // first places, first channel of results
-  int slabs, steps, rounds;         // of channels, of a round, all
-  long long weights;                // bytes before the first of its own
+  int number;                       // of the batch, the first of those joined
+  int slabs, rounds;                // of channels, all
+  long long weights, each;          // bytes before the first of its own, of a phase
 
   __device__ __forceinline__ Work(const Graph& graph, int block) {
-    const int batches = graph.batches(), number = block % batches;
+    const int batches = graph.batches() / JOINED;
+    number = block % batches * JOINED;
     batch = graph.batch_place(number);
     taps = graph.window_taps(batch);
     int tile = block / batches;
@@ -158,10 +176,32 @@ struct Work {
     outer = tile / down;
     channel = first * BLOCK_N;
     slabs = (graph.window_channels() + CHANNELS - 1) / CHANNELS;
-    steps = taps.rows * taps.columns * DEPTHS;
-    rounds = steps > 0 ? taps.outer * slabs : 0;
-    weights = static_cast<long long>(number * over + first) * (Graph::OUTER_TAPS * slabs) *
-              (MOST_STEPS * STEP_BYTES);
+    int all = 0;
+#pragma unroll
+    for (int one = 0; one < JOINED; ++one) all += steps_of(phase(graph, one));
+    rounds = all > 0 ? taps.outer * slabs : 0;
+    const long long slab = static_cast<long long>(Graph::OUTER_TAPS * slabs) *
+                           (MOST_STEPS * STEP_BYTES);
+    weights = (static_cast<long long>(number) * over + first) * slab;
+    each = over * slab;
+  }
+  // One of those joined: its taps along a side of joined phases are the same in all batches.
+  __device__ __forceinline__ Phase phase(const Graph& graph, int one) const {
+    const Graph::Batch same = graph.batch_place(one);
+    const Graph::Taps own = graph.window_taps(same);
+    Phase out;
+    out.rows = ROWS_JOINED > 1 ? own.rows : taps.rows;
+    out.columns = COLUMNS_JOINED > 1 ? own.columns : taps.columns;
+    out.row = ROWS_JOINED > 1      ? graph.window_row(same, 0, 0) - graph.first_row(0)
+              : Graph::ROW_FAR < 0 ? (out.rows - 1) * -Graph::ROW_FAR
+                                   : 0;
+    out.column = COLUMNS_JOINED > 1 ? graph.window_column(same, 0, 0) - graph.first_column(0)
+                 : Graph::COLUMN_FAR < 0 ? (out.columns - 1) * -Graph::COLUMN_FAR
+                                         : 0;
+    return out;
+  }
+  __device__ __forceinline__ static int steps_of(const Phase& phase) {
+    return phase.rows * phase.columns * DEPTHS;
   }
 };
 
@@ -170,7 +210,7 @@ __device__ __forceinline__ int all_tiles(const Graph& graph) {
   return (graph.n_count() + BLOCK_N - 1) / BLOCK_N *
          ((graph.window_columns() + TILE_COLUMNS - 1) / TILE_COLUMNS) *
          ((graph.window_rows() + TILE_ROWS - 1) / TILE_ROWS) * graph.window_outer() *
-         graph.batches();
+         (graph.batches() / JOINED);
 }
 
 // Rounds and lays out all weights: for each batch, tile of channels, outer tap, slab and step (a
@@ -223,9 +263,13 @@ __device__ __forceinline__ void fill(const Graph& graph, const Work& work, const
   constexpr int EACH = PATCH_ROWS * PATCH_COLUMNS, ITEMS = QUADS * EACH;
   constexpr int MOST = (ITEMS + FILLERS - 1) / FILLERS, BATCH = MOST < 8 ? MOST : 8;
   const int top =
-      graph.window_row(work.batch, work.row, Graph::ROW_FAR < 0 ? work.taps.rows - 1 : 0);
-  const int left = graph.window_column(work.batch, work.column,
-                                       Graph::COLUMN_FAR < 0 ? work.taps.columns - 1 : 0);
+      ROWS_JOINED > 1
+          ? graph.first_row(work.row)
+          : graph.window_row(work.batch, work.row, Graph::ROW_FAR < 0 ? work.taps.rows - 1 : 0);
+  const int left = COLUMNS_JOINED > 1
+                       ? graph.first_column(work.column)
+                       : graph.window_column(work.batch, work.column,
+                                             Graph::COLUMN_FAR < 0 ? work.taps.columns - 1 : 0);
 #pragma unroll 1
   for (int round = 0; round < work.rounds; ++round, ring.advance()) {
     const Graph::Slice slice = graph.window_slice(work.batch, work.outer, round / work.slabs);
@@ -260,73 +304,90 @@ __device__ __forceinline__ void fill(const Graph& graph, const Work& work, const
 }
 
 // Copies weights: one thread.
-__device__ __forceinline__ void copy_weights(const Work& work, const Rings& rings,
-                                             const uint4* ordered, Ring<STAGES>& ring) {
+__device__ __forceinline__ void copy_weights(const Graph& graph, const Work& work,
+                                             const Rings& rings, const uint4* ordered,
+                                             Ring<STAGES>& ring) {
   const char* from = reinterpret_cast<const char*>(ordered) + work.weights;
 #pragma unroll 1
   for (int round = 0; round < work.rounds; ++round, from += MOST_STEPS * STEP_BYTES) {
+#pragma unroll
+    for (int one = 0; one < JOINED; ++one) {
+      const int steps = Work::steps_of(work.phase(graph, one));
 #pragma unroll 1
-    for (int first = 0; first < work.steps; first += STEPS, ring.advance()) {
-      const int bytes = min(STEPS, work.steps - first) * STEP_BYTES;
-      const unsigned full = rings.full_stage + ring.stage * 8;
-      wait_barrier(rings.empty_stage + ring.stage * 8, ring.parity ^ 1);
-      arrive_expecting(full, bytes);
-      copy_bulk(rings.stages + ring.stage * STAGE_BYTES, from + first * STEP_BYTES, bytes, full);
+      for (int first = 0; first < steps; first += STEPS, ring.advance()) {
+        const int bytes = min(STEPS, steps - first) * STEP_BYTES;
+        const unsigned full = rings.full_stage + ring.stage * 8;
+        wait_barrier(rings.empty_stage + ring.stage * 8, ring.parity ^ 1);
+        arrive_expecting(full, bytes);
+        copy_bulk(rings.stages + ring.stage * STAGE_BYTES,
+                  from + one * work.each + first * STEP_BYTES, bytes, full);
+      }
     }
   }
 }
 
 // Units from the patch's first element to a tap's.
-__device__ __forceinline__ int tap_distance(const Graph::Taps& taps, int row, int column) {
-  if (Graph::ROW_FAR < 0) row -= taps.rows - 1;
-  if (Graph::COLUMN_FAR < 0) column -= taps.columns - 1;
-  const int across = column * Graph::COLUMN_FAR;
-  return row * Graph::ROW_FAR * PITCH + across % Graph::COLUMN_STEP * SPAN +
+__device__ __forceinline__ int tap_distance(const Phase& phase, int row, int column) {
+  const int across = phase.column + column * Graph::COLUMN_FAR;
+  return (phase.row + row * Graph::ROW_FAR) * PITCH + across % Graph::COLUMN_STEP * SPAN +
          across / Graph::COLUMN_STEP;
 }
 
 struct Sums {
-  float at[PARTS][BLOCK_N / 2];
+  float at[JOINED][PARTS][BLOCK_N / 2];
 
   __device__ __forceinline__ Sums() {
 #pragma unroll
-    for (int part = 0; part < PARTS; ++part) {
+    for (int one = 0; one < JOINED; ++one) {
 #pragma unroll
-      for (int i = 0; i < BLOCK_N / 2; ++i) at[part][i] = 0.0f;
+      for (int part = 0; part < PARTS; ++part) {
+#pragma unroll
+        for (int i = 0; i < BLOCK_N / 2; ++i) at[one][part][i] = 0.0f;
+      }
     }
   }
   __device__ __forceinline__ void settle_all() {
 #pragma unroll
-    for (int part = 0; part < PARTS; ++part) settle(at[part]);
+    for (int one = 0; one < JOINED; ++one) {
+#pragma unroll
+      for (int part = 0; part < PARTS; ++part) settle(at[one][part]);
+    }
   }
-  // Brings results of TURN times eight channels to shared memory.
+  // Brings results of TURN times eight channels to shared memory, in the order of places.
   __device__ __forceinline__ void lay(float* to, int first) const {
     const int thread = static_cast<int>(threadIdx.x), lane = thread % 32;
 #pragma unroll
     for (int i = 0; i < 2 * PARTS; ++i) {
       const int piece = thread / 128 * PARTS + i / 2;
       const int in_piece = thread % 128 / 32 * 16 + lane / 4 + i % 2 * 8;
-      float* const at = to + (piece / ACROSS * PIECE_ROWS + in_piece / LINE) * TILE_COLUMNS +
-                        piece % ACROSS * LINE + in_piece % LINE + lane % 4 * 2 * LAID;
+      const int row = piece / ACROSS * PIECE_ROWS + in_piece / LINE;
+      const int column = piece % ACROSS * LINE + in_piece % LINE;
+      float* const at = to + row * ROWS_JOINED * (TILE_COLUMNS * COLUMNS_JOINED) +
+                        column * COLUMNS_JOINED + lane % 4 * 2 * LAID;
 #pragma unroll
-      for (int j = 0; j < TURN; ++j) {
-        if (first + j >= EIGHTS) continue;
+      for (int one = 0; one < JOINED; ++one) {
+        const int far =
+            one / COLUMNS_JOINED * (TILE_COLUMNS * COLUMNS_JOINED) + one % COLUMNS_JOINED;
 #pragma unroll
-        for (int r = 0; r < 2; ++r)
-          at[(j * 8 + r) * LAID] = this->at[i / 2][(first + j) * 4 + i % 2 * 2 + r];
+        for (int j = 0; j < TURN; ++j) {
+          if (first + j >= EIGHTS) continue;
+#pragma unroll
+          for (int r = 0; r < 2; ++r)
+            at[(j * 8 + r) * LAID + far] = this->at[one][i / 2][(first + j) * 4 + i % 2 * 2 + r];
+        }
       }
     }
     named_wait(1, CONSUMERS);
   }
-  // Products of one step.
-  __device__ __forceinline__ void add(const unsigned long long (&places)[PARTS], int far,
+  // Products of one step of a phase.
+  __device__ __forceinline__ void add(int one, const unsigned long long (&places)[PARTS], int far,
                                       unsigned long long channels) {
 #pragma unroll
     for (int product = PLANES > 1 ? 0 : 2; product < 3; ++product) {
       const int of_a = product == 0, of_b = product == 1;
 #pragma unroll
       for (int part = 0; part < PARTS; ++part)
-        Wgmma<BLOCK_N>::template multiply<float, 0, 0>(at[part],
+        Wgmma<BLOCK_N>::template multiply<float, 0, 0>(at[one][part],
                                                        places[part] + (far + of_a * QUADS * PATCH),
                                                        channels + of_b * 2 * BLOCK_N, 1);
     }
@@ -336,20 +397,23 @@ struct Sums {
 // Stores what was laid there: neighbouring lanes have neighbouring places.
 __device__ __forceinline__ void store_laid(const Graph& graph, const Work& work, const float* from,
                                            int first) {
-  constexpr int SHARES = CONSUMERS > PLACES ? CONSUMERS / PLACES : 1;
-  const int thread = static_cast<int>(threadIdx.x), share = SHARES > 1 ? thread / PLACES : 0;
+  constexpr int ALL = PLACES * JOINED, SHARES = CONSUMERS > ALL ? CONSUMERS / ALL : 1;
+  constexpr int WIDE = TILE_COLUMNS * COLUMNS_JOINED;
+  const int thread = static_cast<int>(threadIdx.x), share = SHARES > 1 ? thread / ALL : 0;
   const int rows = graph.window_rows(), columns = graph.window_columns();
 #pragma unroll 1
-  for (int place = thread - share * PLACES; place < PLACES; place += CONSUMERS) {
-    const int row = work.row + place / TILE_COLUMNS, column = work.column + place % TILE_COLUMNS;
+  for (int item = thread - share * ALL; item < ALL; item += CONSUMERS) {
+    const int down = item / WIDE, across = item % WIDE;
+    const int row = work.row + down / ROWS_JOINED, column = work.column + across / COLUMNS_JOINED;
     if (row >= rows || column >= columns) continue;
-    const Graph::Left left =
-        graph.left_place(work.batch, (work.outer * rows + row) * columns + column);
+    const int one = down % ROWS_JOINED * COLUMNS_JOINED + across % COLUMNS_JOINED;
+    const Graph::Batch batch = JOINED > 1 ? graph.batch_place(work.number + one) : work.batch;
+    const Graph::Left left = graph.left_place(batch, (work.outer * rows + row) * columns + column);
     if (!left.present) continue;
 #pragma unroll 4
     for (int i = share; i < min(TURN * 8, BLOCK_N - first); i += SHARES) {
-      const Graph::Right right = graph.right_place(work.batch, work.channel + first + i);
-      if (right.present) graph.store(left, right, from[i * LAID + place]);
+      const Graph::Right right = graph.right_place(batch, work.channel + first + i);
+      if (right.present) graph.store(left, right, from[i * LAID + item]);
     }
   }
 }
@@ -371,31 +435,38 @@ __device__ __forceinline__ void consume(const Graph& graph, const Work& work, co
 #pragma unroll 1
   for (int round = 0; round < work.rounds; ++round, patch.advance()) {
     const int base = patch.stage * (PATCH_BYTES / 16);
-    int row = 0, column = 0, depth = 0;
     wait_barrier(rings.full_patch + patch.stage * 8, patch.parity);
+#pragma unroll
+    for (int one = 0; one < JOINED; ++one) {
+      const Phase phase = work.phase(graph, one);
+      const int steps = Work::steps_of(phase);
+      int row = 0, column = 0, depth = 0;
 #pragma unroll 1
-    for (int first = 0; first < work.steps; first += STEPS, stage.advance()) {
-      unsigned long long channels =
-          unit_descriptor(rings.stages + stage.stage * STAGE_BYTES, BLOCK_N, 8);
-      wait_barrier(rings.full_stage + stage.stage * 8, stage.parity);
-      int left = min(STEPS, work.steps - first);  // one at least
+      for (int first = 0; first < steps; first += STEPS, stage.advance()) {
+        unsigned long long channels =
+            unit_descriptor(rings.stages + stage.stage * STAGE_BYTES, BLOCK_N, 8);
+        wait_barrier(rings.full_stage + stage.stage * 8, stage.parity);
+        int left = min(STEPS, steps - first);  // one at least
 #pragma unroll 1
-      do {
-        multiply_fence();
-        sums.add(places, base + tap_distance(work.taps, row, column) + depth * 2 * PATCH, channels);
-        channels += STEP_BYTES / 16;
-        depth = depth + 1 == DEPTHS ? 0 : depth + 1;
-        if (depth == 0) column = column + 1 == work.taps.columns ? 0 : column + 1;
-        if (depth == 0 && column == 0) ++row;
-      } while (--left > 0);
-      multiply_fence();  // or the compiler adds one, behind the loop
-      multiply_commit();
-      multiply_wait<1>();
-      if (lane == 0 && behind_stage >= 0) arrive(rings.empty_stage + behind_stage * 8);
-      if (lane == 0 && behind_patch >= 0) arrive(rings.empty_patch + behind_patch * 8);
-      behind_stage = stage.stage;
-      behind_patch = first + STEPS < work.steps ? -1 : patch.stage;
+        do {
+          multiply_fence();
+          sums.add(one, places, base + tap_distance(phase, row, column) + depth * 2 * PATCH,
+                   channels);
+          channels += STEP_BYTES / 16;
+          depth = depth + 1 == DEPTHS ? 0 : depth + 1;
+          if (depth == 0) column = column + 1 == phase.columns ? 0 : column + 1;
+          if (depth == 0 && column == 0) ++row;
+        } while (--left > 0);
+        multiply_fence();  // or the compiler adds one, behind the loop
+        multiply_commit();
+        multiply_wait<1>();
+        if (lane == 0 && behind_stage >= 0) arrive(rings.empty_stage + behind_stage * 8);
+        if (lane == 0 && behind_patch >= 0) arrive(rings.empty_patch + behind_patch * 8);
+        behind_stage = stage.stage;
+        behind_patch = -1;
+      }
     }
+    behind_patch = patch.stage;
   }
   multiply_wait<0>();
   sums.settle_all();
@@ -447,7 +518,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     } else if (beside < FILLERS) {
       fill(graph, work, rings, memory, beside, patch);
     } else if (beside == FILLERS) {
-      copy_weights(work, rings, ordered, stage);
+      copy_weights(graph, work, rings, ordered, stage);
     }
   };
   int tile = static_cast<int>(blockIdx.x);
