@@ -185,6 +185,7 @@ std::optional<SiteWindow> ContractionText::window() const {
   for (const Side& side : outer_sides()) {
     outer.push_back(extent_in_phase(side.place));
     out.outer_taps *= side.taps;
+    out.outer_all_taps *= site_side(side).all_taps;
   }
   out.outer = product_of(outer);
   out.channels = window_->channel.extent;

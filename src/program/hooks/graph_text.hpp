@@ -38,11 +38,11 @@ struct SiteWindowSide {
   std::int64_t step = 1, taps = 1, reach = 0, phases = 1, all_taps = 1, all_reach = 0;
 };
 
-// A contraction whose left factor is read in patches of a plane, at channels; the most taps of a
-// phase along the sides before the plane.
+// A contraction whose left factor is read in patches of a plane, at channels; taps along the sides
+// before the plane: the most of a phase, and all.
 struct SiteWindow {
   Expr outer = 1, channels = 1;
-  std::int64_t outer_taps = 1;
+  std::int64_t outer_taps = 1, outer_all_taps = 1;
   SiteWindowSide rows{}, columns{};
 };
 

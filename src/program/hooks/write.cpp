@@ -257,7 +257,8 @@ std::optional<Tunable> as_contraction(const Tunable& tunable, const Task& task) 
                                {"graph_down", window.rows.extent},
                                {"graph_channels", window.channels},
                                {"graph_taps", window.rows.taps * window.columns.taps},
-                               {"graph_outer_taps", window.outer_taps}});
+                               {"graph_outer_taps", window.outer_taps},
+                               {"graph_outer_all_taps", window.outer_all_taps}});
     for (const bool is_row : {true, false}) {
       const SiteWindowSide& side = is_row ? window.rows : window.columns;
       const std::string name = is_row ? "graph_row_" : "graph_column_";

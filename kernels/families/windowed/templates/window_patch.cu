@@ -66,28 +66,37 @@
   "model": {
     "let": {
       "products": "graph_planes == 2 ? 3 : 1",
-      "near": "sums * (graph_operations + 8)",
       "elements": "CHANNELS * patch_rows * patch_columns",
-      "rate": "dev.ops.tf32 > 0 ? dev.ops.tf32 : 2048"
+      "rate": "dev.ops.tf32 > 0 ? dev.ops.tf32 : 2048",
+      "blocks_all": "tiles * graph_batch / joined",
+      "apart": "(JOIN > 1 ? 1 : graph_row_phases) * (JOIN > 0 ? 1 : graph_column_phases)",
+      "taps_all": "graph_row_all_taps * graph_column_all_taps",
+      "reached": "joined > 1 ? 256 : min(256, 256 * taps_all / (apart * graph_taps))",
+      "round_steps": "256 * taps_all * CHANNELS / 8 * 256 / (apart * reached)",
+      "round_stages": "max(256 * joined, round_steps / STEPS)",
+      "rounds_all": "reached * cdiv(graph_channels, CHANNELS) * graph_outer_all_taps * graph_row_phases * graph_column_phases / graph_phases",
+      "strided": "JOIN > 0 ? 1 : min(8, graph_column_phases)",
+      "turn": "STAY ? min(2, BLOCK_N / 8) : max(1, min(BLOCK_N / 8, ring_bytes / laid_bytes))",
+      "stores": "2 * pieces * joined * (BLOCK_N * (8 + 2 * strided + graph_operations) + cdiv(BLOCK_N, 8 * turn) * 200)"
     },
-    "blocks": "tiles * graph_batch",
+    "blocks": "blocks_all",
     "threads": "threads",
     "registers": "max(held, 80)",
     "shared_bytes": "shared_all + 2048",
-    "rounds": "256 * slabs / graph_phases",
-    "math": "256 * pieces * products * 128 * max(BLOCK_N, 32 + BLOCK_N / 2) * graph_taps * CHANNELS / rate",
-    "issue": "256 * (elements * 6 / 32 + 4 * GROUPS * slab_steps * PARTS * products * 6) / 4",
-    "shared": "256 * (elements * graph_planes / 32 + pieces * products * slab_steps * (16 + BLOCK_N / 4))",
-    "fill": "256 * (elements * graph_widest + slab_steps * step_bytes) / 24",
-    "chain": "256 * (200 + 60 * cdiv(slab_steps, STEPS))",
-    "latency": "256 * 800 * cdiv(elements, 96 * 32)",
+    "rounds": "rounds_all",
+    "math": "pieces * products * 1024 * max(BLOCK_N, 32 + BLOCK_N / 2) * round_steps / rate * 9 / 10",
+    "issue": "(256 * elements * 70 / 128 * (graph_planes == 2 ? 13 : 10) / 10 + 4 * GROUPS * (round_steps * PARTS * products * 13 + round_stages * 60)) / 4",
+    "shared": "256 * elements * graph_planes / 32 + pieces * products * round_steps * (16 + BLOCK_N / 4)",
+    "fill": "(256 * elements * graph_widest + round_steps * step_bytes) / 24",
+    "chain": "256 * 200 + 10 * round_stages",
+    "latency": "256 * 600 * cdiv(elements, 1024 * FILL)",
     "ahead": "1",
-    "ends": "256 * cdiv(tiles * graph_batch, dev.sms) * (4 * GROUPS * near / 4 + (STAY ? 300 : 2500) / MIN_BLOCKS)",
+    "ends": "256 * cdiv(blocks_all, dev.sms) * (stores / 4 + threads * 50 / 128 + (STAY ? 750 : 1500) / model.resident)",
     "start": "256 * 4000",
-    "l2": "graph_bytes + tiles * graph_batch * slabs / graph_phases * (elements * graph_widest + slab_steps * step_bytes)",
+    "l2": "(graph_bytes + blocks_all * rounds_all / 256 * (elements * graph_widest + round_steps * step_bytes / 256) + 4 * graph_batch * graph_m * graph_n * (strided - 1)) * 5 / 4",
     "dram": "graph_bytes",
     "launches": "2",
-    "traits": {"tile": "256 * sums", "slab": "256 * CHANNELS", "groups": "256 * GROUPS", "line": "256 * LINE", "stay": "256 + 256 * STAY"}
+    "traits": {"tile": "256 * sums", "slab": "256 * CHANNELS", "groups": "256 * GROUPS", "line": "256 * LINE", "stay": "256 + 256 * STAY", "join": "256 + 256 * JOIN"}
   }
 }
 */
@@ -180,8 +189,8 @@ struct Work {
 #pragma unroll
     for (int one = 0; one < JOINED; ++one) all += steps_of(phase(graph, one));
     rounds = all > 0 ? taps.outer * slabs : 0;
-    const long long slab = static_cast<long long>(Graph::OUTER_TAPS * slabs) *
-                           (MOST_STEPS * STEP_BYTES);
+    const long long slab =
+        static_cast<long long>(Graph::OUTER_TAPS * slabs) * (MOST_STEPS * STEP_BYTES);
     weights = (static_cast<long long>(number) * over + first) * slab;
     each = over * slab;
   }
@@ -195,7 +204,7 @@ struct Work {
     out.row = ROWS_JOINED > 1      ? graph.window_row(same, 0, 0) - graph.first_row(0)
               : Graph::ROW_FAR < 0 ? (out.rows - 1) * -Graph::ROW_FAR
                                    : 0;
-    out.column = COLUMNS_JOINED > 1 ? graph.window_column(same, 0, 0) - graph.first_column(0)
+    out.column = COLUMNS_JOINED > 1      ? graph.window_column(same, 0, 0) - graph.first_column(0)
                  : Graph::COLUMN_FAR < 0 ? (out.columns - 1) * -Graph::COLUMN_FAR
                                          : 0;
     return out;
@@ -262,10 +271,9 @@ __device__ __forceinline__ void fill(const Graph& graph, const Work& work, const
                                      unsigned char* memory, int thread, Ring<2>& ring) {
   constexpr int EACH = PATCH_ROWS * PATCH_COLUMNS, ITEMS = QUADS * EACH;
   constexpr int MOST = (ITEMS + FILLERS - 1) / FILLERS, BATCH = MOST < 8 ? MOST : 8;
-  const int top =
-      ROWS_JOINED > 1
-          ? graph.first_row(work.row)
-          : graph.window_row(work.batch, work.row, Graph::ROW_FAR < 0 ? work.taps.rows - 1 : 0);
+  const int top = ROWS_JOINED > 1 ? graph.first_row(work.row)
+                                  : graph.window_row(work.batch, work.row,
+                                                     Graph::ROW_FAR < 0 ? work.taps.rows - 1 : 0);
   const int left = COLUMNS_JOINED > 1
                        ? graph.first_column(work.column)
                        : graph.window_column(work.batch, work.column,
