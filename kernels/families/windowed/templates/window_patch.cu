@@ -141,12 +141,15 @@ constexpr int FITTING = STAY != 0 ? 2 : RING_BYTES / (32 * LAID);
 constexpr int TURN = FITTING < 1 ? 1 : FITTING < EIGHTS ? FITTING : EIGHTS;
 
 // A matrix whose lines run along K in shared memory without swizzle: units of 16 bytes, eight lines
-// of which lie together; how far the second unit of a line and the next eight lines lie.
-__device__ __forceinline__ unsigned long long unit_descriptor(unsigned address, int next_unit,
-                                                              int next_lines) {
-  return (address & 0x3ffff) >> 4 | static_cast<unsigned long long>(next_unit) << 16 |
-         static_cast<unsigned long long>(next_lines) << 32;
+// of which lie together; how far the second unit of a line and the next eight lines lie. Its lower
+// half, which moves with the address, and the upper one, which stays.
+__device__ __forceinline__ unsigned lower_half(unsigned address, int next_unit) {
+  return (address & 0x3ffff) >> 4 | static_cast<unsigned>(next_unit) << 16;
 }
+__device__ __forceinline__ unsigned long long unit_descriptor(unsigned lower, int next_lines) {
+  return static_cast<unsigned long long>(next_lines) << 32 | lower;
+}
+constexpr int PLACES_LINES = LINE == 8 ? Graph::ROW_STEP * PITCH : 8, CHANNELS_LINES = 8;
 
 // Four neighbouring channels into each plane, whose units lie `apart`.
 __device__ __forceinline__ void put_planes(float (&of)[4], uint4* to, int apart) {
@@ -388,16 +391,16 @@ struct Sums {
     named_wait(1, CONSUMERS);
   }
   // Products of one step of a phase.
-  __device__ __forceinline__ void add(int one, const unsigned long long (&places)[PARTS], int far,
-                                      unsigned long long channels) {
+  __device__ __forceinline__ void add(int one, const unsigned (&places)[PARTS], int far,
+                                      unsigned channels) {
 #pragma unroll
     for (int product = PLANES > 1 ? 0 : 2; product < 3; ++product) {
       const int of_a = product == 0, of_b = product == 1;
 #pragma unroll
       for (int part = 0; part < PARTS; ++part)
-        Wgmma<BLOCK_N>::template multiply<float, 0, 0>(at[one][part],
-                                                       places[part] + (far + of_a * QUADS * PATCH),
-                                                       channels + of_b * 2 * BLOCK_N, 1);
+        Wgmma<BLOCK_N>::template multiply<float, 0, 0>(
+            at[one][part], unit_descriptor(places[part] + far + of_a * QUADS * PATCH, PLACES_LINES),
+            unit_descriptor(channels + of_b * 2 * BLOCK_N, CHANNELS_LINES), 1);
     }
   }
 };
@@ -430,13 +433,12 @@ __device__ __forceinline__ void consume(const Graph& graph, const Work& work, co
                                         float* leaving, Ring<2>& patch, Ring<STAGES>& stage) {
   const int thread = static_cast<int>(threadIdx.x), group = __shfl_sync(~0u, thread / 128, 0),
             lane = thread % 32;
-  unsigned long long places[PARTS];
+  unsigned places[PARTS];
 #pragma unroll
   for (int part = 0; part < PARTS; ++part) {
     const int piece = group * PARTS + part;
     const int far = piece / ACROSS * PIECE_ROWS * Graph::ROW_STEP * PITCH + piece % ACROSS * LINE;
-    places[part] =
-        unit_descriptor(rings.patches + far * 16, PATCH, LINE == 8 ? Graph::ROW_STEP * PITCH : 8);
+    places[part] = lower_half(rings.patches + far * 16, PATCH);
   }
   Sums sums;
   int behind_patch = -1, behind_stage = -1;
@@ -448,22 +450,22 @@ __device__ __forceinline__ void consume(const Graph& graph, const Work& work, co
     for (int one = 0; one < JOINED; ++one) {
       const Phase phase = work.phase(graph, one);
       const int steps = Work::steps_of(phase);
-      int row = 0, column = 0, depth = 0;
+      int row = 0, column = 0, depth = 0, tap = tap_distance(phase, 0, 0);
 #pragma unroll 1
       for (int first = 0; first < steps; first += STEPS, stage.advance()) {
-        unsigned long long channels =
-            unit_descriptor(rings.stages + stage.stage * STAGE_BYTES, BLOCK_N, 8);
+        unsigned channels = lower_half(rings.stages + stage.stage * STAGE_BYTES, BLOCK_N);
         wait_barrier(rings.full_stage + stage.stage * 8, stage.parity);
         int left = min(STEPS, steps - first);  // one at least
 #pragma unroll 1
         do {
           multiply_fence();
-          sums.add(one, places, base + tap_distance(phase, row, column) + depth * 2 * PATCH,
-                   channels);
+          sums.add(one, places, base + tap + depth * 2 * PATCH, channels);
           channels += STEP_BYTES / 16;
-          depth = depth + 1 == DEPTHS ? 0 : depth + 1;
-          if (depth == 0) column = column + 1 == phase.columns ? 0 : column + 1;
-          if (depth == 0 && column == 0) ++row;
+          if (++depth == DEPTHS) {
+            depth = 0;
+            if (++column == phase.columns) column = 0, ++row;
+            tap = tap_distance(phase, row, column);
+          }
         } while (--left > 0);
         multiply_fence();  // or the compiler adds one, behind the loop
         multiply_commit();
