@@ -91,7 +91,7 @@
     "chain": "256 * 200 + 10 * round_stages",
     "latency": "256 * 600 * cdiv(elements, 1024 * FILL)",
     "ahead": "1",
-    "ends": "256 * cdiv(blocks_all, dev.sms) * (stores / 4 + threads * 50 / 128 + (STAY ? 750 : 1500) / model.resident)",
+    "ends": "256 * cdiv(blocks_all, dev.sms) * (stores / 4 + threads * 50 / 128 + (STAY ? 750 : 1500 + 600 * cdiv(elements, 1024 * FILL)) / model.resident)",
     "start": "256 * 4000",
     "l2": "(graph_bytes + blocks_all * rounds_all / 256 * (elements * graph_widest + round_steps * step_bytes / 256) + 4 * graph_batch * graph_m * graph_n * (strided - 1)) * 5 / 4",
     "dram": "graph_bytes",
