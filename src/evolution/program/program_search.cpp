@@ -365,12 +365,14 @@ class ProgramSearch {
     one.observer = &observer;
     if (auto timed = time_step(form, slot); !timed) return timed;
     const bool begun = !one.run_dir.empty() && host_.exists(journal_path(one.run_dir));
+    // Where seconds are limited the search has those of a confirmation: the program's meets it.
+    const KernelRun how{.confirms = options_.max_seconds <= 0};
     if (begun) one.raise_evaluations = slot.evaluations;
     const auto report =
         steps_alone_.contains(parts_[part])
             ? Result<EvolveReport>(Error{ErrorCode::no_candidate, "no template serves it", ""})
-        : begun ? resume_kernel(one.run_dir, backend_, one)
-                : evolve_kernel(form.task, backend_, one);
+        : begun ? resume_kernel(one.run_dir, backend_, one, how)
+                : evolve_kernel(form.task, backend_, one, how);
     if (cancelled()) return interrupted();
     if (!report) {
       const ErrorCode code = report.error().code;

@@ -50,7 +50,8 @@ double Driver::working_seconds(const std::string& phase) const {
 
 double Driver::again_seconds(std::size_t finalists) const {
   const std::size_t count = std::min(finalists, most_timed_again);
-  if (context_.backend->provenance() != Provenance::measured || count < 2) return 0;
+  if (context_.backend->provenance() != Provenance::measured || count < 2 || !context_.confirms)
+    return 0;
   return slack * (usual_seconds("search/compile") +
                   again_visits * static_cast<double>(count) * working_seconds("search/timing"));
 }
@@ -86,6 +87,7 @@ double Driver::elite_seconds() const {
 }
 
 double Driver::confirm_seconds() const {
+  if (!context_.confirms) return slack * usual_seconds("search/compile");
   const bool real = context_.backend->provenance() == Provenance::measured;
   const double start = real ? start_of_processes + end_of_processes : 0;
   if (ledger_.settled() < 1)

@@ -64,6 +64,7 @@ struct RunContext : SearchComponents {
       chat;                  // the caller's, which hears of the end; before those who ask it
   SeatOptions seats;         // the caller's, with the pool's example
   bool model_alone = false;  // no template serves the task
+  bool confirms = true;      // false: the best stands as the search proved it
   std::unique_ptr<Strategist> model_strategist;
   std::unique_ptr<KernelWriter> model_writer;
   // Sentences that the run says from the start: why nothing screens, what the task's own

@@ -134,6 +134,7 @@ class Driver {
   // Stops an interpreted confirmation that lasts too long: the leader stands as the search proved
   // it.
   Result<FinalRecord> confirm_in_time(const Finalist& finalist, CompiledKernel& kernel);
+  Result<FinalRecord> let_stand(const std::string& why, CompiledKernel& kernel);
   struct Confirmed {
     Best best;
     CompiledKernel kernel;

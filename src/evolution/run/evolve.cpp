@@ -175,6 +175,7 @@ Result<EvolveReport> begin_run(const Task& task, Backend& backend, const EvolveO
   auto context = open_context(task, backend, options);
   if (!context) return context.error();
   context->notices.insert(context->notices.end(), how.notices.begin(), how.notices.end());
+  context->confirms = how.confirms;
   // A cancelled run has not tried its check, and ends as it begins.
   if (auto able = prove_the_check(*context, options, how, heartbeat);
       !able && !is_cancelled(options))
@@ -240,6 +241,7 @@ Result<std::optional<EvolveReport>> finished_or(Error error, const std::string& 
 Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint>& checkpoint,
                                                   const std::string& run_dir, Backend& backend,
                                                   const EvolveOptions& options,
+                                                  const KernelRun& how,
                                                   std::vector<std::string>& notices) {
   Host& host = host_of(options);
   const double began = beginning(options);
@@ -281,6 +283,7 @@ Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint
     if (auto done = opened->journal.commit(); !done) return done.error();
   }
   all.search.steering = state->header.search.steering;
+  context->confirms = how.confirms;
   context->knowledge.remembered = state->header.remembered;
   context->knowledge.effects = state->header.remembered_effects;
   auto learnt = learn(*context, state->task, backend.device(), all.tunables, all.families,
@@ -299,11 +302,12 @@ Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint
 }
 
 Result<EvolveReport> continue_run(const std::string& run_dir, Backend& backend,
-                                  const EvolveOptions& options) {
+                                  const EvolveOptions& options, const KernelRun& how) {
   const auto checkpoint = checkpoint_of(host_of(options), run_dir, options);
   std::vector<std::string> notices;
-  auto report = continue_from(checkpoint, run_dir, backend, options, notices);
-  if (report && !*report) report = continue_from(std::nullopt, run_dir, backend, options, notices);
+  auto report = continue_from(checkpoint, run_dir, backend, options, how, notices);
+  if (report && !*report)
+    report = continue_from(std::nullopt, run_dir, backend, options, how, notices);
   if (!report) return report.error();
   (*report)->notices.insert((*report)->notices.end(), notices.begin(), notices.end());
   return std::move(**report);
@@ -339,10 +343,10 @@ Result<EvolveReport> evolve_kernel(const Task& task, Backend& backend, const Evo
 }
 
 Result<EvolveReport> resume_kernel(const std::string& run_dir, Backend& backend,
-                                   const EvolveOptions& options) {
+                                   const EvolveOptions& options, const KernelRun& how) {
   if (auto sound = check_numbers(options); !sound) return sound.error();
   const StopScope stoppable({options.cancel});
-  return guarded([&] { return continue_run(run_dir, backend, options); });
+  return guarded([&] { return continue_run(run_dir, backend, options, how); });
 }
 
 Result<RunSummary> read_run(const std::string& run_dir) {

@@ -193,18 +193,16 @@ Result<FinalRecord> confirm_finalist(const Pipe& pipe, const Finalist& finalist,
   return record;
 }
 
-FinalRecord unconfirmed_leader(Candidate leader, const std::vector<Baseline>& baselines) {
+FinalRecord unconfirmed_leader(Candidate leader, const std::vector<Baseline>& baselines,
+                               const std::string& why) {
   FinalRecord record;
   record.stage = "confirm";
   record.slot = static_cast<std::int64_t>(leader.id) - 1;
   record.baselines = baselines;
   record.notices.push_back(
-      fmt::format("#{} is not confirmed: the run's seconds ended before; it stands as the search "
-                  "proved it",
-                  leader.id));
+      fmt::format("#{} is not confirmed: {}; it stands as the search proved it", leader.id, why));
   if (auto* accepted = std::get_if<Accepted>(&leader.outcome)) {
-    accepted->verification.unproved.emplace_back(
-        "a confirmation by processes of its own: the run's seconds ended before it did");
+    accepted->verification.unproved.push_back("a confirmation by processes of its own: " + why);
     for (Baseline& baseline : record.baselines)
       baseline.ratio = {baseline.time_us / accepted->measurement.time_us};
   }

@@ -39,6 +39,7 @@ Result<FinalRecord> confirm_finalist(const Pipe& pipe, const Finalist& finalist,
 
 // Takes the search's proof and times for a leader whose confirmation did not end in time, and says
 // so.
-FinalRecord unconfirmed_leader(Candidate leader, const std::vector<Baseline>& baselines);
+FinalRecord unconfirmed_leader(Candidate leader, const std::vector<Baseline>& baselines,
+                               const std::string& why);
 
 }  // namespace cupilot

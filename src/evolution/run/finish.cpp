@@ -35,6 +35,7 @@ Result<void> Driver::time_again(std::vector<Finalist>& all) {
   const Phase phase("again");
   const std::size_t count = std::min<std::size_t>(all.size(), timed_again);
   if (context_.backend->provenance() != Provenance::measured || count < 2) return {};
+  if (!context_.confirms) return {};
   if (options_.max_seconds > 0 && seconds_left() < again_seconds(count) + confirm_seconds()) {
     tell("the fastest are not timed again: the time that is left is for the confirmation");
     return {};
@@ -72,9 +73,11 @@ Result<FinalRecord> Driver::confirm(const Finalist& finalist, CompiledKernel& ke
 }
 
 Result<FinalRecord> Driver::confirm_in_time(const Finalist& finalist, CompiledKernel& kernel) {
-  const bool may_stand = context_.backend->provenance() == Provenance::modelled &&
-                         options_.max_seconds > 0 && leader_ &&
-                         leader_->id == static_cast<std::uint64_t>(finalist.slot) + 1;
+  const bool leads = leader_ && leader_->id == static_cast<std::uint64_t>(finalist.slot) + 1;
+  if (leads && !context_.confirms)
+    return let_stand("a part is confirmed with the program that it belongs to", kernel);
+  const bool may_stand =
+      context_.backend->provenance() == Provenance::modelled && options_.max_seconds > 0 && leads;
   std::atomic<bool> over{false};
   const StopScope in_time({options_.cancel, &over});
   const auto look = [&] {
@@ -85,10 +88,18 @@ Result<FinalRecord> Driver::confirm_in_time(const Finalist& finalist, CompiledKe
       [&] { return confirm(finalist, kernel); }, look);
   if (record || !over || cancelled()) return record;
   const StopScope unhurried({options_.cancel});
+  return let_stand("the run's seconds ended before", kernel);
+}
+
+// The leader, as the search proved it.
+Result<FinalRecord> Driver::let_stand(const std::string& why, CompiledKernel& kernel) {
   auto compiled = context_.backend->compile(leader_->source);
-  if (!compiled) return std::move(record.error()).while_doing("confirming the best");
+  if (compiled.is_error()) return Error(compiled.error()).while_doing("compiling the best");
+  if (compiled.is_rejected())
+    return Error{ErrorCode::failure,
+                 "the best did not compile again: " + compiled.rejected().message, ""};
   kernel = std::move(*compiled);
-  return unconfirmed_leader(*leader_, baselines_.baselines);
+  return unconfirmed_leader(*leader_, baselines_.baselines, why);
 }
 
 EvolveReport Driver::report_so_far() const {
@@ -232,7 +243,7 @@ void Driver::keep_lessons(EvolveReport& report) {
                             options_.pool_tags);
   // The champion's, which the proof of the best was for.
   if (std::string kernel = shown_text(champion.source);
-      !lessons.empty() && kernel.size() <= longest_example) {
+      !lessons.empty() && context_.confirms && kernel.size() <= longest_example) {
     lessons.front().kernel = std::move(kernel);
     if (task_.reference.text.size() <= longest_computes)
       lessons.front().computes = task_.reference.text;

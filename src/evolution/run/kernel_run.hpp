@@ -18,12 +18,14 @@ struct KernelRun {
   std::vector<std::string> notices{};  // told at the beginning and kept in the journal
   // True makes a notice, instead of an end, of what a task's check cannot tell apart.
   bool weak_check_allowed = false;
+  // False: the best stands as the search proved it, since what it becomes part of is confirmed.
+  bool confirms = true;
 };
 
 // Do what evolve() and resume() say, for one kernel.
 Result<EvolveReport> evolve_kernel(const Task& task, Backend& backend, const EvolveOptions& options,
                                    const KernelRun& how = {});
 Result<EvolveReport> resume_kernel(const std::string& run_dir, Backend& backend,
-                                   const EvolveOptions& options);
+                                   const EvolveOptions& options, const KernelRun& how = {});
 
 }  // namespace cupilot
