@@ -11,6 +11,9 @@ namespace {
 // of that.
 constexpr double first_gain = 0.3;
 
+// What a program's own evaluation and confirmation take, in slots of parts.
+constexpr std::int64_t shares_of_program = 2;
+
 double expected_gain(const PartStanding& part) {
   const double library_us = part.step_us > 0 ? part.step_us : part.library_us;
   const double shown = library_us > 0 && part.time_us > 0 ? part.time_us / library_us - 1 : 0;
@@ -88,7 +91,7 @@ std::optional<std::size_t> next_part(const ProgramRecord& record) {
 std::int64_t time_shares(const ProgramRecord& record, std::size_t part, bool has_body) {
   const std::int64_t own = parts_to_a_program(record, part, true);
   if (!ready_partitions(record).empty()) return own;
-  return own + 1 + (has_body ? parts_to_a_program(record, part, false) : 0);
+  return own + shares_of_program + (has_body ? parts_to_a_program(record, part, false) : 0);
 }
 
 std::vector<std::vector<std::size_t>> ready_partitions(const ProgramRecord& record) {

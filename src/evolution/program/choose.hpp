@@ -16,8 +16,8 @@ std::optional<std::size_t> next_part(const ProgramRecord& record);
 std::vector<std::vector<std::size_t>> ready_partitions(const ProgramRecord& record);
 
 // Into how many shares the time that is left is cut for this part's slot: parts that its program
-// still needs and, before there is one, the program's own proof, which takes what a further part
-// would. `has_body`: partitions without this part get as much for each of theirs, since a composite
+// still needs and, before there is one, the program's own evaluation and confirmation, which take
+// what two further parts would. `has_body`: partitions without this part get as much for each of theirs, since a composite
 // and its body are searched in the same time.
 std::int64_t time_shares(const ProgramRecord& record, std::size_t part, bool has_body);
 

@@ -30,7 +30,9 @@ namespace {
 constexpr std::int64_t least_slot = 4, most_slot = 64;  // evaluations
 // Limits slots where seconds are limited: each part of some partition needs a slot within them.
 constexpr std::int64_t most_slot_in_time = 8;
-constexpr double share_of_parts = 0.75;  // of the time
+constexpr double share_of_parts = 0.6;  // of the time; the program's own proof has the rest
+// Limits programs by the sum of their parts' times over the fastest program's.
+constexpr double most_over_best = 1.5;
 constexpr std::size_t programs_tried = 6;
 constexpr std::int64_t most_launched_steps = 1024;
 
@@ -164,10 +166,12 @@ class ProgramSearch {
 
   // Programs of partitions whose parts have kernels or are steps of the library, by the sum of the
   // parts' times; a program with steps is followed by that of kernels alone, where there is one.
-  std::vector<Strategy> programs() const {
+  // `best_us`: of the fastest program, 0: none; those that are far from it are left out.
+  std::vector<Strategy> programs(double best_us) const {
     std::vector<Strategy> all;
     const auto parts = standings(record_);
     for (const auto& partition : ready_partitions(record_)) {
+      if (best_us > 0 && expected_us(partition, parts) > most_over_best * best_us) break;
       all.push_back(program_of(partition, parts, true));
       const auto any = [&](auto holds) {
         return std::any_of(partition.begin(), partition.end(), holds);
@@ -432,7 +436,7 @@ class ProgramPolicy final : public Policy {
   Result<std::optional<Proposal>> propose(const PolicyView& view, Rng) override {
     if (auto searched = search_.search_parts(view.max_evaluations); !searched)
       return searched.error();
-    for (Strategy& program : search_.programs()) {
+    for (Strategy& program : search_.programs(view.best_us)) {
       if (view.tried(strategy_id(program))) continue;
       Proposal proposal;
       proposal.kind = BreedKind::seed;
@@ -462,6 +466,7 @@ Result<EvolveReport> run_program(
   all.policy = [&](const SearchOptions&, const Space&) {
     return std::make_unique<ProgramPolicy>(search);
   };
+  all.search.lookahead = 1;  // the most promising program comes first, alone
   all.writer = &writer;
   all.pool = "off";
   auto report = run(all);
