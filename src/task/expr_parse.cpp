@@ -7,7 +7,7 @@
 namespace cupilot {
 namespace {
 
-constexpr std::size_t max_bytes = 512;
+constexpr std::size_t max_bytes = 4096;
 constexpr int max_depth = 32;
 constexpr ExprNode::Children no_children = {-1, -1, -1, -1, -1};
 
@@ -228,7 +228,7 @@ class Parser {
 std::variant<ExprTree, ExprFault> parse_expr(std::string_view text) {
   if (text.size() > max_bytes) {
     return ExprFault{ExprFault::Kind::too_long, static_cast<int>(max_bytes) + 1,
-                     "longer than 512 bytes"};
+                     "longer than 4096 bytes"};
   }
   return Parser(text).run();
 }

@@ -14,6 +14,7 @@
 #include "task/prepared.hpp"
 #include "task/repeats.hpp"
 #include "task/rules/apply.hpp"
+#include "task/rules/tidy.hpp"
 #include "task/totals.hpp"
 
 namespace cupilot {
@@ -50,8 +51,8 @@ class Composer {
  public:
   // `body`: the repeat's that it belongs to, or null.
   Composer(Task& task, const Operation& operation, std::map<std::string, ExprShape>& shapes,
-           RepeatBody* body)
-      : task_(task), operation_(operation), shapes_(shapes), body_(body) {}
+           KnownExtents& extents, RepeatBody* body)
+      : task_(task), operation_(operation), shapes_(shapes), extents_(extents), body_(body) {}
 
   Result<void> run() {
     row_ = find_operator(operation_.kind);
@@ -68,6 +69,8 @@ class Composer {
     auto rule = apply_rule(row_->rule, call_);
     if (!rule) return fail(rule.error().message, rule.error().hint);
     rule_ = std::move(*rule);
+    if (auto fits = check_agreements(); !fits) return fits;
+    if (task_.operations.size() > 1) write_alike();
     if (auto named = outputs(); !named) return named;
     add_stages();
     add_work();
@@ -259,6 +262,30 @@ class Composer {
     return {};
   }
 
+  // Extents that rules take for equal are, at each shape to be timed.
+  Result<void> check_agreements() const {
+    for (const Agreement& one : rule_.agreements) {
+      for (const Workload& workload : task_.time_shapes) {
+        const ExprScope scope = task_scope(task_, workload);
+        const auto is = evaluate_or_error(one.is, scope),
+                   wanted = evaluate_or_error(one.wanted, scope);
+        if (!is || !wanted || *is == *wanted) continue;  // validate() names what has no value
+        return fail(fmt::format("{} {} {}, not {}", one.what, *is, one.of, *wanted),
+                    "correct the shape of the tensor or the attributes of the operation");
+      }
+    }
+    return {};
+  }
+
+  // Gives extents that say the same one text, the first one's, so that shapes compare alike.
+  void write_alike() {
+    for (Expr& extent : rule_.output) extent = extents_.text_of(extent);
+    for (StageAxis& axis : rule_.axes) axis.extent = extents_.text_of(axis.extent);
+    for (auto& [name, parts] : rule_.parts) {
+      for (Expr& extent : parts) extent = extents_.text_of(extent);
+    }
+  }
+
   // The declared shape has the extents that the operation gives, at each shape to be timed.
   Result<void> check_shape(const Tensor& tensor, const ExprShape& given) const {
     for (const Workload& workload : task_.time_shapes) {
@@ -275,7 +302,8 @@ class Composer {
       if (extents != declared->extents)
         return fail(fmt::format("gives '{}' the shape {}, but the tensor is {}", tensor.name,
                                 shown(extents), shown(declared->extents)),
-                    "correct the tensor's shape or the operation");
+                    fmt::format("give '{}' the shape {}, or correct the operation", tensor.name,
+                                written(given)));
     }
     return {};
   }
@@ -285,6 +313,14 @@ class Composer {
     for (const std::int64_t extent : extents)
       out += (out.empty() ? "" : " x ") + std::to_string(extent);
     return out;
+  }
+
+  // A shape as a task file holds it.
+  static std::string written(const ExprShape& shape) {
+    std::string out;
+    for (const Expr& extent : shape)
+      out += (out.empty() ? "[\"" : ", \"") + tidied(extent).text + "\"";
+    return out + "]";
   }
 
   // True where a loss is asked for each of its terms.
@@ -481,6 +517,7 @@ class Composer {
   Task& task_;
   const Operation& operation_;
   std::map<std::string, ExprShape>& shapes_;
+  KnownExtents& extents_;
   RepeatBody* body_;
   const OperatorRow* row_ = nullptr;
   RuleCall call_;
@@ -497,8 +534,11 @@ class Composer {
 Result<std::string> compose(const Task& task, Task& made) {
   if (auto fits = check_repeats(task); !fits) return fits.error();
   std::map<std::string, ExprShape> shapes;
+  KnownExtents extents;
   for (const Tensor& tensor : task.tensors) {
-    if (tensor.role != Role::out) shapes[tensor.name] = tensor.shape;
+    if (tensor.role == Role::out) continue;
+    shapes[tensor.name] = tensor.shape;
+    for (const Expr& extent : tensor.shape) extents.text_of(extent);
   }
   WorkSum work;
   const std::vector<bool> prepared = prepared_operations(task);
@@ -507,7 +547,7 @@ Result<std::string> compose(const Task& task, Task& made) {
     const Operation& operation = task.operations[i];
     const Repeat* repeat = find_repeat(task, operation.repeat);
     if (repeat != nullptr && !body) body.emplace(made, *repeat, shapes);
-    Composer composer(made, operation, shapes, body ? &*body : nullptr);
+    Composer composer(made, operation, shapes, extents, body ? &*body : nullptr);
     if (auto composed = composer.run(); !composed) return composed.error();
     if (!prepared[i]) work.add(composer.flops(), repeat);
     const bool ends =

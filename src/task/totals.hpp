@@ -20,7 +20,7 @@ class WorkSum {
   std::string total();
 
  private:
-  void append(const std::string& flops) { sum_ += (sum_.empty() ? "" : " + ") + flops; }
+  void append(const std::string& flops);
   void end();
 
   std::string sum_;

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "task/content.hpp"
+#include "task/operators.hpp"
 #include "verify/shown.hpp"
 
 namespace cupilot {
@@ -187,6 +188,30 @@ Result<bool> accepts(const Task& task, std::size_t output, const Workload& workl
   return true;
 }
 
+namespace {
+
+// True if an output is made of sums over several lines of an input, and of no products of inputs: a
+// probe that lets few terms of each line live leaves many of them.
+bool sums_many_lines(const Task& task, const Tensor& output, const Workload& workload) {
+  const bool contracts =
+      std::any_of(task.operations.begin(), task.operations.end(), [](const Operation& operation) {
+        const OperatorRow* row = find_operator(operation.kind);
+        return row == nullptr || row->factors > 1;
+      });
+  if (task.operations.empty() || task.reference.stages.empty() || contracts) return false;
+  const auto terms = evaluate_or_error(output.check.length, task_scope(task, workload));
+  if (!terms) return false;
+  std::int64_t longest = 1;
+  for (const Tensor& tensor : task.tensors) {
+    const auto shape = shape_of(task, tensor, workload);
+    if (tensor.role == Role::out || !shape) continue;
+    for (const std::int64_t extent : shape->extents) longest = std::max(longest, extent);
+  }
+  return *terms >= 4 * longest;
+}
+
+}  // namespace
+
 std::string why_allowed(const Task& task, std::size_t output, const Workload& workload,
                         const Fake& fake) {
   const Tensor& what = task.tensors[output];
@@ -196,8 +221,9 @@ std::string why_allowed(const Task& task, std::size_t output, const Workload& wo
   if (alone && (fake.kind == Kind::mean || fake.kind == Kind::shifted))
     return "there is one element";
   // PTX of a lower class is forbidden all the same.
-  if (alone && fake.kind == Kind::rounded_inputs)
-    return "one sum of everything averages roundings of inputs out";
+  if (fake.kind == Kind::rounded_inputs && (alone || sums_many_lines(task, what, workload)))
+    return alone ? "one sum of everything averages roundings of inputs out"
+                 : "sums of many lines average roundings of inputs out";
   // An output may be made of one row, or be an input's copy; that it is no constant the other fakes
   // show.
   if (fake.kind == Kind::copy) return "is the right answer for these shapes";

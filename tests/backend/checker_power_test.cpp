@@ -110,6 +110,69 @@ TEST_CASE("An input that operators give no influence is a remark") {
   CHECK(refusal(*task) == "");
 }
 
+const std::vector<std::string>& exempt_of(const Task& task) {
+  static std::vector<std::string> exempt;
+  const auto report = check_power(TaskRef(task), virtual_h200());
+  INFO((report ? "" : report.error().message));
+  REQUIRE(report);
+  exempt = report->exempt;
+  return exempt;
+}
+
+bool has(const std::vector<std::string>& lines, const std::string& words) {
+  return std::any_of(lines.begin(), lines.end(), [&](const std::string& line) {
+    return line.find(words) != std::string::npos;
+  });
+}
+
+// KernelBench level 2, task 17: a norm takes away what is added to a channel.
+TEST_CASE("An input that algebra takes away but for its last bits is a remark") {
+  using support::input, support::output;
+  const auto task = support::graph_task(
+      {input("x", {"n", "c", "h", "w"}), input("b", {"c", 1, 1}),
+       output("y", {"n", "c", "h", "w"})},
+      {{"shift", "add", {"x", "b"}, {"s"}}, {"norm", "instance_norm", {"s"}, {"y"}}},
+      {{"n", 2}, {"c", 5}, {"h", 6}, {"w", 7}});
+  REQUIRE(task);
+  CHECK(has(exempt_of(*task), "b moves no output"));
+}
+
+// KernelBench level 2, task 56: a sum of many sigmoids moves little.
+TEST_CASE("What the bound of a graph does not tell of last bits is a remark") {
+  using support::input, support::output;
+  const std::vector<std::int64_t> last = {1};
+  std::vector<Tensor> tensors = {input("x", {"n", "k"}), input("w", {"o", "k"}),
+                                 output("y", {"n"})};
+  tensors[0].fill = {.kind = FillKind::uniform, .low = 0, .high = 1};
+  tensors[1].fill = {.kind = FillKind::uniform, .low = -0.09, .high = 0.09};
+  const std::vector<Operation> operations = {{"product", "linear", {"x", "w"}, {"h"}},
+                                             {"act", "sigmoid", {"h"}, {"a"}},
+                                             {"total", "sum", {"a"}, {"y"}, {{"dim", last}}}};
+  const auto task = support::graph_task(tensors, operations, {{"n", 32}, {"k", 128}, {"o", 96}});
+  REQUIRE(task);
+  CHECK(has(exempt_of(*task), "inputs rounded to tf32: the bound of the graph does not tell"));
+
+  // A constant is refused all the same.
+  auto flat = operations;
+  flat.push_back({"less", "sub", {"a", "a"}, {"zero"}});
+  std::swap(flat[2], flat[3]);
+  flat[3].inputs = {"zero"};
+  const auto nothing = support::graph_task(tensors, flat, {{"n", 32}, {"k", 128}, {"o", 96}});
+  REQUIRE(nothing);
+  CHECK(refusal(*nothing).find("accepts zeros") != std::string::npos);
+}
+
+// The mean behind a convolution, as a part of KernelBench level 2, task 23.
+TEST_CASE("Means of whole volumes are fit though they average roundings out") {
+  using support::input, support::output;
+  const auto task = support::graph_task(
+      {input("x", {"n", "c", "d", "h", "w"}), output("y", {"n"})},
+      {{"mean", "mean", {"x"}, {"y"}, {{"dim", std::vector<std::int64_t>{1, 2, 3, 4}}}}},
+      {{"n", 2}, {"c", 8}, {"d", 6}, {"h", 7}, {"w", 8}});
+  REQUIRE(task);
+  CHECK(has(exempt_of(*task), "sums of many lines average roundings of inputs out"));
+}
+
 TEST_CASE("Degenerate tasks are refused by the fake that passes") {
   struct Row {
     const char* what;

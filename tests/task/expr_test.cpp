@@ -152,7 +152,7 @@ TEST_CASE("faults name their kind and column") {
       {"m % neg", Kind::zero_divisor, 3},
       {"up(m, 0)", Kind::zero_divisor, 1},
       {"log2(0)", Kind::zero_divisor, 1},
-      {std::string(513, '1'), Kind::too_long, 513},
+      {std::string(4097, '1'), Kind::too_long, 4097},
       {std::string(40, '(') + "1" + std::string(40, ')'), Kind::too_deep, 33},
       {std::string(40, '!') + "1", Kind::too_deep, 32},
       {"1/0 + (", Kind::syntax, 8},  // syntax comes before values
@@ -166,10 +166,10 @@ TEST_CASE("faults name their kind and column") {
   CHECK_FALSE(fault.message.empty());
 }
 
-TEST_CASE("512 bytes and 32 levels are allowed") {
+TEST_CASE("4096 bytes and 32 levels are allowed") {
   std::string sum = "1";
-  while (sum.size() + 2 <= 511) sum += "+1";
-  CHECK(std::get<std::int64_t>(evaluate(sum, {})) == 256);
+  while (sum.size() + 2 <= 4095) sum += "+1";
+  CHECK(std::get<std::int64_t>(evaluate(sum, {})) == 2048);
   const std::string nested = std::string(31, '(') + "5" + std::string(31, ')');
   CHECK(std::get<std::int64_t>(evaluate(nested, {})) == 5);
 }

@@ -1,6 +1,7 @@
 // Graphs of operations that cannot be: named with the operation and the reason.
 #include "support/graph.hpp"
 #include "catch.hpp"
+#include "task/rules/apply.hpp"
 
 namespace cupilot {
 namespace {
@@ -80,6 +81,107 @@ TEST_CASE("edges have the shapes that operations give", "[graph]") {
   // A sum of sums: the longer one counts.
   CHECK(task->tensors[3].check.length.text == "cols");
   CHECK(*textbook_flops(*task, task->time_shapes[0]) == 2 * 3 * 5 * 5 + 15 + 15);
+}
+
+TEST_CASE("vectors and groups fit what they are read with", "[graph]") {
+  struct Row {
+    const char* op;
+    std::vector<Expr> weight, bias;
+    Attributes attributes;
+    const char* message;
+  };
+  const std::int64_t three = 3;
+  const auto row = GENERATE_COPY(values<Row>({
+      {"conv2d", {6, 4, 3, 3}, {2}, {}, "bias has 2 elements, not 6"},
+      {"conv2d", {6, 2, 3, 3}, {}, {}, "the weight takes 2 channels of x, not 4"},
+      {"conv2d", {6, 1, 3, 3}, {}, {{"groups", three}}, "3 groups of the weight take 3 channels"},
+      {"conv_transpose2d", {2, 6, 3, 3}, {}, {}, "the weight takes 2 channels of x, not 4"},
+      {"linear", {6, 8}, {2}, {}, "bias has 2 elements, not 6"},
+      {"layer_norm", {4}, {}, {}, "weight has 4 elements, not 8"},
+      {"group_norm", {8}, {}, {{"groups", std::int64_t{2}}}, "weight has 8 elements, not 4"},
+      {"group_norm", {4}, {}, {{"groups", three}}, "3 groups take 3 channels, not 4"},
+      {"batch_norm_train", {8}, {}, {}, "weight has 8 elements, not 4"},
+  }));
+  INFO(row.op << ": " << row.message);
+  std::vector<Tensor> given = {input("x", {"n", 4, 8, 8}), input("weight", row.weight),
+                               output("y", {"n"})};
+  std::vector<std::string> inputs = {"x", "weight"};
+  if (!row.bias.empty()) given.push_back(input("b", row.bias)), inputs.emplace_back("b");
+  const auto task = graph_task(given, {{"one", row.op, inputs, {"y"}, row.attributes}}, {{"n", 2}});
+  REQUIRE_FALSE(task);
+  CHECK_THAT(task.error().message, Catch::Contains(row.message));
+}
+
+// A convolution whose padding keeps the places, and what is added to it, as in a residual net.
+TEST_CASE("extents that say the same are alike", "[graph]") {
+  const Attributes same = {{"padding", std::int64_t{1}}};
+  const Attributes twice = {{"stride", std::int64_t{2}},
+                            {"padding", std::int64_t{1}},
+                            {"output_padding", std::int64_t{1}}};
+  const auto task = graph_task(
+      {input("x", {"n", 4, "h", "w"}), input("weight", {4, 4, 3, 3}),
+       output("y", {"n", 4, "h", "w"})},
+      {{"conv", "conv2d", {"x", "weight"}, {"c"}, same}, {"add", "add", {"c", "x"}, {"y"}}},
+      {{"n", 2}, {"h", 8}, {"w", 9}});
+  if (!task) FAIL(task.error().message);
+  CHECK(task->edges[0].shape == std::vector<Expr>{"n", 4, "h", "w"});
+  const auto wide =
+      graph_task({input("x", {"n", 4, "h", "w"}), input("weight", {4, 4, 3, 3}),
+                  input("r", {"n", 4, "2*h", "w*2"}), output("y", {"n", 4, "2*h", "2*w"})},
+                 {{"conv", "conv_transpose2d", {"x", "weight"}, {"c"}, twice},
+                  {"add", "add", {"c", "r"}, {"y"}}},
+                 {{"n", 2}, {"h", 8}, {"w", 9}});
+  if (!wide) FAIL(wide.error().message);
+}
+
+TEST_CASE("an output of a wrong shape is told the right one", "[graph]") {
+  const auto task =
+      graph_task({input("x", {"n", 4, "h", "w"}), input("weight", {6, 4, 3, 5}),
+                  output("y", {"n", 6, "h", "w"})},
+                 {{"conv", "conv2d", {"x", "weight"}, {"y"}}}, {{"n", 2}, {"h", 8}, {"w", 9}});
+  REQUIRE_FALSE(task);
+  CHECK_THAT(task.error().hint, Catch::Contains(R"(["n", "6", "h - 2", "w - 4"])"));
+}
+
+// A net of 60 layers: its work and its extents stay expressions that can be read.
+TEST_CASE("a deep graph of windows can be said", "[graph]") {
+  std::vector<Tensor> given = {input("x", {"n", 4, "h", "w"}), input("weight", {4, 4, 3, 3}),
+                               output("y", {"n", 1})};
+  std::vector<Operation> operations;
+  std::string at = "x";
+  for (int layer = 0; layer < 60; ++layer) {
+    const std::string name = "c" + std::to_string(layer);
+    const std::int64_t stride = layer % 10 == 0 ? 2 : 1;
+    operations.push_back({name,
+                          "conv2d",
+                          {at, "weight"},
+                          {name},
+                          {{"stride", stride}, {"padding", std::int64_t{1}}}});
+    // Sums of many lengths.
+    const std::string line = "s" + std::to_string(layer);
+    given.push_back(output(line.c_str(), {"n", 4, 1, 1}));
+    operations.push_back(
+        {line,
+         "sum",
+         {name},
+         {line},
+         {{"dim", std::vector<std::int64_t>{2, 3}}, {"keepdim", std::int64_t{1}}}});
+    at = name;
+  }
+  operations.push_back({"last", "sum", {at}, {"t"}, {{"dim", std::vector<std::int64_t>{1, 2, 3}}}});
+  operations.push_back({"out", "unsqueeze", {"t"}, {"y"}, {{"dim", std::int64_t{1}}}});
+  const auto task = graph_task(given, operations, {{"n", 2}, {"h", 128}, {"w", 192}});
+  if (!task) FAIL(task.error().message);
+  const auto flops = evaluate_or_error(task->work.flops, task_scope(*task, task->time_shapes[0]));
+  if (!flops) FAIL(flops.error().message);
+  double want = 0;
+  std::int64_t h = 128, w = 192;
+  for (int layer = 0; layer < 60; ++layer) {
+    if (layer % 10 == 0) h /= 2, w /= 2;
+    want += 2.0 * 2 * 4 * 4 * 9 * static_cast<double>(h * w) + 2.0 * 4 * static_cast<double>(h * w);
+  }
+  want += 2.0 * 4 * static_cast<double>(h * w);
+  CHECK(static_cast<double>(*flops) == want);
 }
 
 TEST_CASE("a graph comes back from JSON as it was", "[graph]") {

@@ -28,6 +28,13 @@ struct RuleCall {
   Attributes attributes{};  // every one of the row, given or default
 };
 
+// Extents that must be equal at each shape: an input's, and what the others ask.
+struct Agreement {
+  std::string what{};  // "bias has", "the weight takes"
+  Expr is{}, wanted{};
+  std::string of{};  // "outputs", "channels"
+};
+
 struct RuleResult {
   ExprShape output{};                // shape of an output, unless its row says another
   std::vector<StageAxis> axes{};     // all coordinates, with extents
@@ -45,6 +52,7 @@ struct RuleResult {
   std::map<std::string, std::vector<std::string>> valued{};
   std::vector<std::pair<std::string, std::string>> constants{};
   std::string term{};  // of stages without one
+  std::vector<Agreement> agreements{};
 };
 
 // Error usage: what does not fit, without the operation's name.

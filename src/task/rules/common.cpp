@@ -137,4 +137,10 @@ std::vector<std::string> broadcast_at(const ExprShape& shape, const std::vector<
   return out;
 }
 
+void must_agree(RuleResult& out, const RuleInput& input, const Expr& elements) {
+  out.agreements.push_back({input.name + " has",
+                            product_of_range(input.shape, 0, input.shape.size()), elements,
+                            "elements"});
+}
+
 }  // namespace cupilot::rules

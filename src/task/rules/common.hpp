@@ -44,6 +44,9 @@ std::vector<std::string> broadcast_at(const ExprShape& shape, const std::vector<
 // Shape that an operator is told: `shape` as numbers or as a text of expressions.
 ExprShape told_shape(const RuleCall& call);
 
+// An input that is read as a vector must have so many elements.
+void must_agree(RuleResult& out, const RuleInput& input, const Expr& elements);
+
 Result<RuleResult> elementwise(const RuleCall& call);
 Result<RuleResult> filled(const RuleCall& call);
 Result<RuleResult> reduce(const RuleCall& call);

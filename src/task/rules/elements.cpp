@@ -87,7 +87,7 @@ Result<RuleResult> lines(const RuleCall& call) {
     if (input.shape == x)
       out.called[input.name] = extents;
     else if (input.shape.size() == 1)
-      out.called[input.name] = {extents[1]};
+      out.called[input.name] = {extents[1]}, must_agree(out, input, extents[1]);
     else
       return unfit("input " + input.name + " has another shape than " + call.inputs[0].name);
   }
@@ -115,6 +115,7 @@ Result<RuleResult> last(const RuleCall& call) {
     // A weight has no coordinate r, even beside a single row.
     const bool whole = input.shape == x && !(first == 0 && input.optional);
     out.called[input.name] = whole ? ExprShape{rows, row} : ExprShape{row};
+    if (!whole) must_agree(out, input, row);
   }
   out.sizes = {{"size_n", row}};
   return out;
@@ -136,7 +137,7 @@ Result<RuleResult> channels(const RuleCall& call) {
     if (input.shape == x)
       out.called[input.name] = extents;
     else if (input.shape.size() == 1)
-      out.called[input.name] = input.shape;
+      out.called[input.name] = input.shape, must_agree(out, input, extents[1]);
     else
       return unfit("input " + input.name + " is no vector of channels");
   }
@@ -180,8 +181,12 @@ Result<RuleResult> groups(const RuleCall& call) {
   out.free = {"n", "g"};
   out.over = {"k"};
   out.whole = {"n", "g", "k"};
-  for (const RuleInput& input : call.inputs)
+  out.agreements.push_back(
+      {fmt::format("{} groups take", count), times(divided(x[1], count), count), x[1], "channels"});
+  for (const RuleInput& input : call.inputs) {
     out.called[input.name] = input.shape == x ? ExprShape{x[0], count, each} : ExprShape{x[1]};
+    if (input.shape != x) must_agree(out, input, x[1]);
+  }
   out.sizes = {{"size_k", each}, {"size_s", places}, {"channels", divided(x[1], count)}};
   return out;
 }

@@ -122,7 +122,10 @@ Result<RuleResult> linear(const RuleCall& call) {
   out.output.back() = weight[0];
   out.called[call.inputs[0].name] = {rows, weight[1]};
   out.called[call.inputs[1].name] = weight;
-  if (call.inputs.size() > 2) out.called[call.inputs[2].name] = {weight[0]};
+  if (call.inputs.size() > 2) {
+    out.called[call.inputs[2].name] = {weight[0]};
+    must_agree(out, call.inputs[2], weight[0]);
+  }
   return out;
 }
 

@@ -140,7 +140,18 @@ Result<RuleResult> convolution(const RuleCall& call, bool transposed) {
                                      window.places[2]};
   out.called[call.inputs[1].name] = {weight[0], weight[1], window.kernel[0], window.kernel[1],
                                      window.kernel[2]};
-  if (call.inputs.size() > 2) out.called[call.inputs[2].name] = {out.output[1]};
+  out.agreements.push_back({group == 1 ? std::string("the weight takes")
+                                       : fmt::format("{} groups of the weight take", group),
+                            transposed ? weight[0] : times(weight[1], group), x[1],
+                            "channels of x"});
+  const Expr& split = transposed ? x[1] : weight[0];
+  out.agreements.push_back({fmt::format("{} groups take", group),
+                            times(divided(split, group), group), split,
+                            transposed ? "channels of x" : "outputs of the weight"});
+  if (call.inputs.size() > 2) {
+    out.called[call.inputs[2].name] = {out.output[1]};
+    must_agree(out, call.inputs[2], out.output[1]);
+  }
   out.sizes.push_back({"size_c", ins});
   out.sizes.push_back({"size_o", outs});
   return out;

@@ -102,6 +102,31 @@ TEST_CASE("a wrong join is refused, and the part is named", "[search][threads]")
   }
 }
 
+// KernelBench level 2, task 37: two huge elements meet, and the variance of their product's group
+// is infinite in fp32. What stays is the norm's bias, from any right kernel.
+TEST_CASE("a part whose arithmetic overflows to a finite value is no wrong part", "[threads]") {
+  const auto tensor = [](const char* name, Role role, std::vector<Expr> shape) {
+    return Tensor{.name = name, .role = role, .shape = std::move(shape)};
+  };
+  Task task;
+  task.name = "overflow";
+  task.axes = {{"rows"}, {"c"}};
+  task.tensors = {tensor("x", Role::in, {"rows", 1}), tensor("w", Role::in, {"4*c", 1}),
+                  tensor("gain", Role::in, {"4*c"}), tensor("bias", Role::in, {"4*c"}),
+                  tensor("y", Role::out, {"rows", "4*c"})};
+  task.operations = {
+      {"product", "linear", {"x", "w"}, {"h"}, {}},
+      {"norm", "group_norm", {"h", "gain", "bias"}, {"y"}, {{"groups", std::int64_t{4}}}}};
+  task.time_shapes = {{{{"rows", 8}, {"c", 16}}}};
+  REQUIRE_OK(complete(task));
+  const Exposed program = exposed_program(task, {{0}, {1}});
+  auto proved =
+      prove_exposed(device(), program.task, program.parts, program.source, ProofLevel::finalist, 1);
+  REQUIRE_OK(proved);
+  INFO((*proved ? (*proved)->message : ""));
+  CHECK_FALSE(*proved);
+}
+
 TEST_CASE("a strategy that is no partition is an error that says why") {
   const Task task = chain_task();
   const auto writer = program_writer(task);

@@ -1,0 +1,27 @@
+// Writes extents that say the same in one way.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include <cupilot/parts/expr.hpp>
+
+namespace cupilot {
+
+// Returns the expression as a sum of products of names and quotients, like terms joined: "(h - 3) +
+// 1" is "h - 2". Sizes are taken to be at least 0. What has no such form stays as it is.
+Expr tidied(const Expr& expr);
+
+// The texts that a graph writes its extents in.
+class KnownExtents {
+ public:
+  // The first of those texts that say the same; a long one's shortest form.
+  Expr text_of(const Expr& extent);
+
+ private:
+  // Chains of windows would write extents of windows of windows.
+  static constexpr std::size_t longest = 96;
+  std::map<std::string, Expr> texts_;  // by their shortest form
+};
+
+}  // namespace cupilot
