@@ -18,6 +18,7 @@
 #include <cupilot/rng.hpp>
 
 #include "task/content.hpp"
+#include "task/extents.hpp"
 #include "task/repeats.hpp"
 #include "task/stage_plan.hpp"
 #include "verify/fakes.hpp"
@@ -70,13 +71,6 @@ bool spans_an_output(const Task& task, const Axis& axis) {
     return tensor.role != Role::in && tensor.role != Role::constant &&
            std::find(tensor.shape.begin(), tensor.shape.end(), Expr(axis.name)) !=
                tensor.shape.end();
-  });
-}
-
-bool has_sizes(const Task& task, const Workload& workload) {
-  return std::all_of(task.tensors.begin(), task.tensors.end(), [&](const Tensor& tensor) {
-    const auto shape = shape_of(task, tensor, workload);
-    return shape && shape->elements > 0;
   });
 }
 

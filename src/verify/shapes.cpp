@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "task/axes.hpp"
+#include "task/extents.hpp"
 #include "task/stage_plan.hpp"
 
 namespace cupilot {
@@ -111,17 +112,10 @@ double padded_cost(const Task& task, const PlanSteps& steps, const Workload& wor
 
 namespace {
 
-bool all_have_sizes(const Task& task, const Workload& workload) {
-  return std::all_of(task.tensors.begin(), task.tensors.end(), [&](const Tensor& tensor) {
-    const auto shape = shape_of(task, tensor, workload);
-    return shape && shape->elements > 0;
-  });
-}
-
 // The shape with axes grown together, none beyond a shape to be timed, until every tensor has
 // elements: a window may be larger than its input.
 std::optional<Workload> with_sizes(const Task& task, const Workload& wanted) {
-  if (all_have_sizes(task, wanted)) return wanted;
+  if (has_sizes(task, wanted)) return wanted;
   if (task.time_shapes.empty()) return std::nullopt;
   constexpr std::int64_t most = 1 << 12;
   for (std::int64_t more = 1; more <= most; more += more < 16 ? 1 : more) {
@@ -131,7 +125,7 @@ std::optional<Workload> with_sizes(const Task& task, const Workload& wanted) {
       if (timed != task.time_shapes.front().sizes.end())
         size = std::max(size, std::min(size + more, timed->second));
     }
-    if (all_have_sizes(task, grown)) return grown;
+    if (has_sizes(task, grown)) return grown;
   }
   return std::nullopt;
 }
@@ -155,7 +149,7 @@ std::optional<Workload> fitting(const Task& task, const PlanRequirements& requir
         if (size != 1 || !is_absent(task, axis.name))
           size = round_up(size, unit == 0 ? steps.step(axis.name) : unit);
       }
-      if (requirements.hold(rounded) && all_have_sizes(task, rounded)) return rounded;
+      if (requirements.hold(rounded) && has_sizes(task, rounded)) return rounded;
     }
   }
   return std::nullopt;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "catch.hpp"
+#include "support/graph.hpp"
 #include "verify/plan_steps.hpp"
 #include "verify/plans.hpp"
 #include "verify/ratios.hpp"
@@ -491,6 +492,29 @@ TEST_CASE("the same question gives the same battery") {
   for (std::size_t i = 0; i < a.size(); ++i) {
     CHECK(a[i].workload == b[i].workload);
     CHECK(a[i].content == b[i].content);
+  }
+}
+
+// KernelBench level 2, tasks 10, 23 and 98: the output has a size where what it is made of has
+// none.
+TEST_CASE("values on the way have sizes in every case") {
+  const auto task = support::graph_task(
+      {support::input("x", {"n", 4, "h", "w"}), support::input("weight", {6, 4, 5, 3}),
+       support::output("y", {"n", 6})},
+      {{"conv", "conv2d", {"x", "weight"}, {"c"}},
+       {"mean", "mean", {"c"}, {"y"}, {{"dim", std::vector<std::int64_t>{2, 3}}}}},
+      {{"n", 2}, {"h", 18}, {"w", 17}});
+  if (!task) FAIL(task.error().message);
+  REQUIRE(task->edges.size() == 1);
+  for (const ProofLevel level : {ProofLevel::candidate, ProofLevel::finalist}) {
+    for (const Case& run : battery(*task, KernelSource(), DeviceSpec{}, level, 1, false)) {
+      for (const Expr& extent : task->edges[0].shape) {
+        const auto size = evaluate_or_error(extent, task_scope(*task, run.workload));
+        INFO(extent.text << ", h " << run.workload.sizes.at("h"));
+        if (!size) FAIL(size.error().message);
+        CHECK(*size > 0);
+      }
+    }
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include "backend/virtual/counts.hpp"
 #include "backend/virtual/timed.hpp"
+#include "task/extents.hpp"
 
 namespace cupilot {
 namespace {
@@ -118,12 +119,14 @@ std::vector<AxisPair> affordable_axes(const Task& task, const Workload& workload
 }
 
 // An axis stays as it is where the plan is not meant for its shorter extents, such as one column of
-// 16-byte rows.
-void keep_meant(const PlanAt& plan_at, const Workload& workload, std::vector<AxisPair>& axes) {
+// 16-byte rows, or the task is nothing there, as where a window is larger than its input.
+void keep_meant(const Task& task, const PlanAt& plan_at, const Workload& workload,
+                std::vector<AxisPair>& axes) {
   std::erase_if(axes, [&](const AxisPair& axis) {
     for (const std::int64_t extent : {axis.low, axis.high}) {
       Workload shorter = workload;
       shorter.sizes[axis.axis] = extent;
+      if (!has_sizes(task, shorter)) return true;
       const Attempt<Resolution> resolution = plan_at(shorter);
       if (resolution && std::holds_alternative<NotForThisShape>(*resolution)) return true;
     }
@@ -302,7 +305,7 @@ Attempt<std::vector<ExtrapolatedLaunch>> extrapolate(
   std::vector<AxisPair> axes =
       affordable_axes(task, workload, step, repeated_axes(task, plan_at, workload, step),
                       has_wgmma(programs.module()));
-  keep_meant(plan_at, workload, axes);
+  keep_meant(*task, plan_at, workload, axes);
   return extrapolate_along(context, task, kernel, programs, plan_at, plan, workload, axes, content);
 }
 

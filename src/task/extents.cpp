@@ -1,0 +1,26 @@
+#include "task/extents.hpp"
+
+#include <algorithm>
+
+#include "task/borrowed_scope.hpp"
+
+namespace cupilot {
+
+bool has_sizes(const Task& task, const Workload& workload) {
+  const bool tensors =
+      std::all_of(task.tensors.begin(), task.tensors.end(), [&](const Tensor& tensor) {
+        const auto shape = shape_of(task, tensor, workload);
+        return shape && shape->elements > 0;
+      });
+  const ExprScope scope = borrowed_scope(task, workload);
+  const auto is_positive = [&](const Expr& extent) {
+    const ExprValue value = evaluate(extent, scope);
+    const auto* size = std::get_if<std::int64_t>(&value);
+    return size != nullptr && *size > 0;
+  };
+  return tensors && std::all_of(task.edges.begin(), task.edges.end(), [&](const Edge& edge) {
+           return std::all_of(edge.shape.begin(), edge.shape.end(), is_positive);
+         });
+}
+
+}  // namespace cupilot
