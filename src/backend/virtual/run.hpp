@@ -44,10 +44,12 @@ class KernelPrograms {
   std::map<std::string, EntryCoverage> coverage_;
 };
 
-// `left`: takes each tensor's storage after the first run; null: nobody wants it.
+// `left`: takes each tensor's storage after the first run; null: nobody wants it. Not `compare`:
+// the case ends there.
 Result<CaseReport> run_case(const VirtualContext& context, const TaskRef& task,
                             const CompiledKernel& kernel, KernelPrograms& programs,
-                            const Case& what, std::vector<TensorBytes>* left = nullptr);
+                            const Case& what, std::vector<TensorBytes>* left = nullptr,
+                            bool compare = true);
 
 // Each tensor's storage, in the task's order.
 std::vector<TensorBytes> left_in(const Task& task, VirtualMemory& memory);
