@@ -145,11 +145,12 @@ class Battery {
   }
 
   // Makes shapes that are too expensive cheaper, one after another.
-  enum class Cut { slabs, lines, planes, small };
+  enum class Cut { slabs, lines, planes, small, timed };
 
   // Cuts an axis of a shape to: its reduced axes to a slab and a tail; few lines of the free axes
   // that nothing tiles; few planes of the reduced axes but the last, whose product a plan walks;
-  // a few dozen elements of every axis, where the sizes themselves are beyond a device.
+  // a few dozen elements of every axis, then what the first time shape has, where the sizes
+  // themselves are beyond a device.
   std::int64_t cut_size(const Axis& axis, Cut cut, std::int64_t size) const {
     const bool reduced = axis.kind == AxisKind::reduced;
     switch (cut) {
@@ -161,6 +162,10 @@ class Battery {
       }
       case Cut::small:
         return axis.kind == AxisKind::fixed ? size : std::min(size, alike);
+      case Cut::timed:
+        return task_.time_shapes.empty()
+                   ? size
+                   : std::min(size, task_.time_shapes.front().sizes.at(axis.name));
       default: {
         const auto last = std::find_if(task_.axes.rbegin(), task_.axes.rend(), [](const Axis& one) {
           return one.kind == AxisKind::reduced;
@@ -182,8 +187,8 @@ class Battery {
       return !task_.reference.stages.empty() &&
              reference_terms(task_, *shape) > beyond * interpreted_budget(level_);
     };
-    for (const Cut cut : {Cut::slabs, Cut::lines, Cut::planes, Cut::small}) {
-      if (!shape || !is_expensive() || (cut == Cut::small && (real_ || !is_beyond()))) break;
+    for (const Cut cut : {Cut::slabs, Cut::lines, Cut::planes, Cut::small, Cut::timed}) {
+      if (!shape || !is_expensive() || (cut >= Cut::small && (real_ || !is_beyond()))) break;
       for (const Axis& axis : task_.axes)
         wanted.sizes[axis.name] = cut_size(axis, cut, wanted.sizes[axis.name]);
       shape = fitting(task_, requirements_, steps_, wanted);

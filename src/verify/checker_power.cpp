@@ -228,9 +228,16 @@ class Power {
 
   // By any of the contents, as a battery would.
   Result<bool> is_rejected(const Fake& fake, std::size_t tensor, std::size_t place) {
-    for (const Shown& shown : shown_) {
+    for (std::size_t i = 0; i < shown_.size(); ++i) {
+      const Shown& shown = shown_[i];
+      // Of fakes inputs alone are rounded, to a class; all outputs ask for the same ones.
+      const Recompute recompute = [&](const TensorList& inputs) -> Result<std::vector<double>> {
+        const auto made = values_of({i, static_cast<double>(fake.precision), 0}, inputs);
+        if (!made) return made.error();
+        return (**made)[place];
+      };
       auto values = fake_values(fake, task_, tensor, report_.workload, shown.inputs,
-                                shown.right[place].values, backend_, place);
+                                shown.right[place].values, recompute);
       if (!values) return values.error();
       auto accepted =
           accepts(task_, tensor, report_.workload, shown.content, shown.right[place], *values);
@@ -248,12 +255,15 @@ class Power {
 
   // Values of each output.
   using Values = std::vector<std::vector<double>>;
+  // An input, by which part of itself it moves, and the draw from 1; or a content, the class that
+  // inputs are rounded to, and 0.
+  using Change = std::tuple<std::size_t, double, std::uint64_t>;
 
   // The outputs where each element of one input is up or down by that part of itself, as `draw`
   // decides. All outputs ask for the same moves.
   Result<const Values*> values_after(std::size_t input, double by, std::uint64_t draw) {
-    const auto key = std::tuple(input, by, draw);
-    if (const auto known = after_.find(key); known != after_.end()) return &known->second;
+    const Change change(input, by, draw);
+    if (const auto known = after_.find(change); known != after_.end()) return &known->second;
     const Shown& base = shown_.front();
     TensorList moved = base.inputs;
     auto layout = fill_params(task_, input, report_.workload, base.content);
@@ -265,11 +275,17 @@ class Power {
       const double x = load_real(moved[input].data(), at, layout->type);
       store_bits(moved[input].data(), at, layout->type, encode(factor * x, layout->type));
     }
-    auto after = backend_.inspector().reference(task_, report_.workload, moved);
+    return values_of(change, moved);
+  }
+
+  // What the reference makes of changed inputs, once for each change.
+  Result<const Values*> values_of(const Change& change, const TensorList& inputs) {
+    if (const auto known = after_.find(change); known != after_.end()) return &known->second;
+    auto after = backend_.inspector().reference(task_, report_.workload, inputs);
     if (!after) return after.error();
     Values values;
     for (ReferenceValues& one : *after) values.push_back(std::move(one.values));
-    return &after_.emplace(key, std::move(values)).first->second;
+    return &after_.emplace(change, std::move(values)).first->second;
   }
 
   // How one such move shows in an output.
@@ -305,9 +321,11 @@ class Power {
 
   Result<Moved> move(std::size_t input, std::size_t tensor, std::size_t place, double by) {
     const auto all = static_cast<std::int64_t>(shown_.front().right[place].values.size());
-    // Few outputs are asked several times.
+    // Few outputs are asked several times, expensive ones less often.
+    const double cost = std::max(1.0, reference_terms(*task_, report_.workload));
+    const auto most = static_cast<std::int64_t>(std::clamp(8 * affordable / cost, 2.0, 16.0));
     const auto draws = static_cast<std::uint64_t>(
-        std::clamp<std::int64_t>(few / std::max<std::int64_t>(all, 1), 1, 16));
+        std::clamp<std::int64_t>(few / std::max<std::int64_t>(all, 1), 1, most));
     Moved sum;
     for (std::uint64_t draw = 1; draw <= draws; ++draw) {
       auto one = move(input, tensor, place, by, draw);
@@ -360,7 +378,7 @@ class Power {
   Backend& backend_;
   PowerReport report_;
   std::vector<Shown> shown_;
-  std::map<std::tuple<std::size_t, double, std::uint64_t>, Values> after_;
+  std::map<Change, Values> after_;
   // Inputs that some output sees; that move some element; with the reason why none sees them.
   std::set<std::size_t> seen_, reached_;
   std::map<std::size_t, std::optional<Error>> blind_;

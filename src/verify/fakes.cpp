@@ -121,8 +121,8 @@ std::vector<Fake> fakes_of(const Task& task, std::size_t output) {
 
 Result<std::vector<double>> fake_values(const Fake& fake, const TaskRef& task, std::size_t output,
                                         const Workload& workload, const TensorList& inputs,
-                                        const std::vector<double>& right, Backend& backend,
-                                        std::size_t place) {
+                                        const std::vector<double>& right,
+                                        const Recompute& recompute) {
   const std::size_t count = right.size();
   std::vector<double> out = right;
   switch (fake.kind) {
@@ -162,9 +162,7 @@ Result<std::vector<double>> fake_values(const Fake& fake, const TaskRef& task, s
     case Fake::Kind::rounded_inputs: {
       auto poorer = rounded_inputs(task, workload, inputs, fake.precision);
       if (!poorer) return poorer.error();
-      auto values = backend.inspector().reference(task, workload, *poorer);
-      if (!values) return values.error();
-      return std::move((*values)[place].values);
+      return recompute(*poorer);
     }
   }
   return out;

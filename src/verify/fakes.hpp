@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -37,12 +38,14 @@ struct Fake {
 // Returns the fakes offered for one output.
 std::vector<Fake> fakes_of(const Task& task, std::size_t output);
 
-// The fake's values where the right ones are `right`. `place`: the output's number among the
-// outputs.
+// What the reference makes of other inputs: the output's values.
+using Recompute = std::function<Result<std::vector<double>>(const TensorList& inputs)>;
+
+// The fake's values where the right ones are `right`.
 Result<std::vector<double>> fake_values(const Fake& fake, const TaskRef& task, std::size_t output,
                                         const Workload& workload, const TensorList& inputs,
-                                        const std::vector<double>& right, Backend& backend,
-                                        std::size_t place);
+                                        const std::vector<double>& right,
+                                        const Recompute& recompute);
 
 // True if every element passes the comparison that candidates go through, values of one term
 // included.
