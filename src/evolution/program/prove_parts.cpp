@@ -95,7 +95,9 @@ class PartJudge {
     Storages inputs(task.tensors.size());
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (task.tensors[i].role == Role::out) continue;
-      auto storage = storage_of(part, task.tensors[i], workload);
+      auto storage = task.tensors[i].role == Role::in_out
+                         ? storage_before(part, task.tensors[i], workload)
+                         : storage_of(part, task.tensors[i], workload);
       if (!storage) return storage.error();
       inputs[i] = std::move(*storage);
     }
@@ -111,6 +113,22 @@ class PartJudge {
       if (!refused || *refused) return refused;
     }
     return std::optional<Rejected>();
+  }
+
+  // What an in_out tensor held before the run, which wrote it.
+  Result<std::vector<std::byte>> storage_before(const PartKernel& part, const Tensor& tensor,
+                                                const Workload& workload) const {
+    const std::string& value = part.form.tensors.at(tensor.name);
+    const auto found = std::find_if(exposed_.tensors.begin(), exposed_.tensors.end(),
+                                    [&](const Tensor& one) { return one.name == value; });
+    if (found == exposed_.tensors.end() || found->role != Role::in_out)
+      return storage_of(part, tensor, workload);
+    const auto at = static_cast<std::size_t>(found - exposed_.tensors.begin());
+    const auto params = fill_params(exposed_, at, what_.workload, what_.content);
+    if (!params) return params.error();
+    std::vector<std::byte> storage(static_cast<std::size_t>(params->span * size_of(found->type)));
+    fill(*params, storage);
+    return storage;
   }
 
   // Reads a part's tensor as the run left it; a value of a step stands at its place among all.

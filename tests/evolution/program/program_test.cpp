@@ -102,6 +102,31 @@ TEST_CASE("a wrong join is refused, and the part is named", "[search][threads]")
   }
 }
 
+// KernelBench level 2, tasks 15 and 77: running statistics are updated in place.
+TEST_CASE("a part that updates a tensor is judged by what the tensor held before", "[threads]") {
+  const auto tensor = [](const char* name, Role role, std::vector<Expr> shape) {
+    return Tensor{.name = name, .role = role, .shape = std::move(shape)};
+  };
+  Task task;
+  task.name = "statistics";
+  task.axes = {{"rows"}, {"k", AxisKind::reduced}, {"c"}};
+  task.tensors = {tensor("x", Role::in, {"rows", "k"}), tensor("w", Role::in, {"c", "k"}),
+                  tensor("center", Role::in_out, {"c"}), tensor("spread", Role::in_out, {"c"}),
+                  tensor("y", Role::out, {"rows", "c"})};
+  task.tensors[3].fill = {.kind = FillKind::uniform, .low = 0.5, .high = 1.5};
+  task.operations = {{"product", "linear", {"x", "w"}, {"h"}, {}},
+                     {"norm",
+                      "batch_norm_train",
+                      {"h", "", "", "center", "spread"},
+                      {"y", "center", "spread"},
+                      {}}};
+  task.time_shapes = {{{{"rows", 32}, {"k", 16}, {"c", 8}}}};
+  REQUIRE_OK(complete(task));
+  const auto why = refused(exposed_program(task, {{0}, {1}}));
+  INFO((why ? why->message : ""));
+  CHECK_FALSE(why);
+}
+
 // KernelBench level 2, task 37: two huge elements meet, and the variance of their product's group
 // is infinite in fp32. What stays is the norm's bias, from any right kernel.
 TEST_CASE("a part whose arithmetic overflows to a finite value is no wrong part", "[threads]") {
