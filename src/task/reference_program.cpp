@@ -213,12 +213,46 @@ std::string begin_text(const Task& task, bool stored) {
   return out;
 }
 
+// Every entry names every tensor and stage. From so many on they are written once, as macros.
+constexpr std::size_t most_spelled = 64;
+bool has_macros(const Task& task) {
+  return task.tensors.size() + task.reference.stages.size() > most_spelled;
+}
+
+std::string as_macro(const std::string& name, const std::string& text, const std::string& between) {
+  std::string out = "#define " + name + " ";
+  for (std::size_t at = 0, end = 0; at < text.size(); at = end) {
+    end = std::min(text.find(between, at), text.size());
+    end = std::min(end + between.size(), text.size());
+    std::string line = text.substr(at, end - at);
+    std::erase(line, '\n');
+    out += line + (end < text.size() ? "\\\n" : "");
+  }
+  return out + "\n";
+}
+
+std::string macros(const Task& task) {
+  if (!has_macros(task)) return "";
+  return as_macro("CUPILOT_PARAMETERS", parameters(task), ", ") +
+         as_macro("CUPILOT_BEGIN", begin_text(task, false), ";\n") +
+         as_macro("CUPILOT_BEGIN_STORED", begin_text(task, true), ";\n");
+}
+
+std::string parameters_or_macro(const Task& task) {
+  return has_macros(task) ? "CUPILOT_PARAMETERS " : parameters(task);
+}
+
+std::string begin_or_macro(const Task& task, bool stored) {
+  if (!has_macros(task)) return begin_text(task, stored);
+  return stored ? "CUPILOT_BEGIN_STORED\n" : "CUPILOT_BEGIN\n";
+}
+
 std::string entry_text(const Task& task, const Tensor& tensor, ReferenceBuild build,
                        const std::string& entry, bool stored) {
   std::string out = fmt::format("extern \"C\" __global__ void {}({}{}) {{\n", entry,
-                                parameters(task), result_parameters(build));
+                                parameters_or_macro(task), result_parameters(build));
   if (build == ReferenceBuild::tracked) out += slice_text;
-  out += begin_text(task, stored);
+  out += begin_or_macro(task, stored);
   out +=
       has_tiles(task, tensor)
           ? fmt::format(
@@ -232,10 +266,10 @@ std::string entry_text(const Task& task, const Tensor& tensor, ReferenceBuild bu
 
 std::string stage_text(const Task& task, std::size_t number, const std::string& entry) {
   return fmt::format("extern \"C\" __global__ void {}({}{}) {{\n{}{}}}\n\n", entry,
-                     parameters(task),
+                     parameters_or_macro(task),
                      "const cupilot_number* from, cupilot_number* out, long long span, "
                      "long long parts, long long from_parts, long long count",
-                     begin_text(task, true), stage_entry_body(task, number));
+                     begin_or_macro(task, true), stage_entry_body(task, number));
 }
 
 // The text that defines reference_X of each output.
@@ -298,7 +332,7 @@ Result<ReferenceProgram> reference_program(const Task& task, ReferenceBuild buil
       std::any_of(task.reference.stages.begin(), task.reference.stages.end(), is_storable);
   program.text += inputs_struct(task, build, false);
   if (stores) program.text += inputs_struct(task, build, true);
-  program.text += definitions(task) + "#line 1 \"entries\"\n";
+  program.text += definitions(task) + "#line 1 \"entries\"\n" + macros(task);
   for (std::size_t i = 0; i < task.reference.stages.size(); ++i) {
     if (!is_storable(task.reference.stages[i])) continue;
     const std::string entry =

@@ -308,6 +308,7 @@ Attempt<ptx::Report> run_launch(const VirtualContext& context, const CompiledKer
   options.seed = how.seed;
   options.late = how.late;
   options.check_races = options.check_initialised = how.checks;
+  options.spread_unchecked = how.trusted;
   options.count = how.count;
   options.by_instruction = how.by_instruction;
   options.blocks = how.blocks;

@@ -94,6 +94,7 @@ struct LaunchRun {
   std::uint64_t budget = 1ull << 31;
   std::uint64_t seed = 0;
   bool checks = true, count = false;
+  bool trusted = false;         // our own text: blocks may run on several threads unwatched
   bool late = false;            // asynchronous copies move at the last legal moment
   bool by_instruction = false;  // with count: traffic and divergence of every instruction
 };
