@@ -1,4 +1,4 @@
-// Whether a task is anything at a shape.
+// Tells whether a task is anything at a shape.
 #pragma once
 
 #include <cupilot/task.hpp>

@@ -230,7 +230,7 @@ class Power {
   Result<bool> is_rejected(const Fake& fake, std::size_t tensor, std::size_t place) {
     for (std::size_t i = 0; i < shown_.size(); ++i) {
       const Shown& shown = shown_[i];
-      // Of fakes inputs alone are rounded, to a class; all outputs ask for the same ones.
+      // The one fake that computes anew rounds the inputs to a class; all outputs ask for the same.
       const Recompute recompute = [&](const TensorList& inputs) -> Result<std::vector<double>> {
         const auto made = values_of({i, static_cast<double>(fake.precision), 0}, inputs);
         if (!made) return made.error();
@@ -278,7 +278,7 @@ class Power {
     return values_of(change, moved);
   }
 
-  // What the reference makes of changed inputs, once for each change.
+  // Computes what the reference makes of changed inputs, once for each change.
   Result<const Values*> values_of(const Change& change, const TensorList& inputs) {
     if (const auto known = after_.find(change); known != after_.end()) return &known->second;
     auto after = backend_.inspector().reference(task_, report_.workload, inputs);
@@ -288,7 +288,7 @@ class Power {
     return &after_.emplace(change, std::move(values)).first->second;
   }
 
-  // How one such move shows in an output.
+  // Counts how one such move shows in an output.
   Result<Moved> move(std::size_t input, std::size_t tensor, std::size_t place, double by,
                      std::uint64_t draw) {
     const auto after = values_after(input, by, draw);
@@ -300,7 +300,7 @@ class Power {
     for (std::size_t i = 0; i < right.values.size(); ++i) {
       const double before = right.values[i], now = (**after)[place][i];
       if (before == now || !std::isfinite(before)) continue;
-      // What algebra takes away again leaves the last bits of a double.
+      // A summand that algebra takes away again leaves the last bits of a double.
       const double rest = tolerance->check == check_within ? 0x1p-44 * magnitude(right.sums[i]) : 0;
       if (std::abs(now - before) <= rest) continue;
       const double allowed = allowed_error(*tolerance, before, right.sums[i]);

@@ -38,7 +38,7 @@ struct Fake {
 // Returns the fakes offered for one output.
 std::vector<Fake> fakes_of(const Task& task, std::size_t output);
 
-// What the reference makes of other inputs: the output's values.
+// Computes an output's values from other inputs.
 using Recompute = std::function<Result<std::vector<double>>(const TensorList& inputs)>;
 
 // The fake's values where the right ones are `right`.

@@ -2,6 +2,7 @@
 
 #include "catch.hpp"
 #include "support/gemm.hpp"
+#include "support/graph.hpp"
 #include "support/nvrtc.hpp"
 #include "task/content.hpp"
 
@@ -34,7 +35,7 @@ TEST_CASE("the three builds of gemm compile without toolkit headers") {
     REQUIRE(program->entries.size() == 1);
     CHECK(program->entries[0].tensor == "D");
     CHECK(program->text.find("#include") == std::string::npos);
-    const std::string ptx = support::compile_ptx(program->text);
+    const std::string ptx = ::support::compile_ptx(program->text);
     CHECK(ptx.find(".entry " + program->entries[0].entry) != std::string::npos);
     CHECK((ptx.find("fma.rn.f64") != std::string::npos) == (build != ReferenceBuild::plain));
   }
@@ -91,7 +92,7 @@ TEST_CASE("a user's reference sees tensors of any type, padding, scalars and con
     CHECK(program->text.find("in.rate = real(static_cast<float>(p_rate));") != std::string::npos);
     CHECK(program->entries[0].tensor == "state");
     CHECK(program->entries[1].tensor == "best");
-    const std::string ptx = support::compile_ptx(program->text);
+    const std::string ptx = ::support::compile_ptx(program->text);
     for (const ReferenceEntry& entry : program->entries)
       CHECK(ptx.find(".entry " + entry.entry) != std::string::npos);
   }
@@ -104,8 +105,28 @@ TEST_CASE("a reference that does not compile is blamed at its own line") {
       "}\n";
   const auto program = reference_program(task, ReferenceBuild::plain);
   REQUIRE(program);
-  CHECK_THROWS_WITH(support::compile_ptx(program->text),
+  CHECK_THROWS_WITH(::support::compile_ptx(program->text),
                     Catch::Contains("mixed.cu(3)") && Catch::Contains("nothing"));
+}
+
+// A block of a DenseNet in training mode: each entry names every tensor and stage.
+TEST_CASE("the text of a graph of many tensors grows with their number") {
+  const auto text_of = [](int layers) {
+    std::vector<Tensor> tensors = {support::input("x", {"rows", "cols"})};
+    std::vector<Operation> operations;
+    for (int i = 0; i < layers; ++i) {
+      const std::string at = std::to_string(i);
+      tensors.push_back(support::input("weight_" + at, {"cols", "cols"}));
+      tensors.push_back(support::output("y_" + at, {"rows", "cols"}));
+      operations.push_back({"linear_" + at, "linear", {"x", "weight_" + at}, {"y_" + at}});
+    }
+    const auto task = support::graph_task(tensors, operations, {{"rows", 3}, {"cols", 5}});
+    REQUIRE(task);
+    return reference_program(*task, ReferenceBuild::tracked)->text;
+  };
+  const std::string few = text_of(25), many = text_of(50);
+  CHECK(many.size() < 2 * few.size());
+  CHECK(::support::compile_ptx(few).find("cupilot_stored_tracked_y_24") != std::string::npos);
 }
 
 TEST_CASE("a task without reference or output has no program") {
@@ -128,7 +149,7 @@ extern "C" __global__ void judge_kernel(cupilot::BoundParams p, const void* got,
 }
 )";
   CHECK(text.find("#include") == std::string::npos);
-  const std::string ptx = support::compile_ptx(text);
+  const std::string ptx = ::support::compile_ptx(text);
   CHECK(ptx.find(".entry fill_kernel") != std::string::npos);
   // Products and sums of the recipe must not be contracted: bits would differ from the host's.
   const std::string filling =

@@ -6,6 +6,8 @@
 
 #include "catch.hpp"
 #include "support/graph.hpp"
+#include "task/rules/apply.hpp"
+#include "task/stage_plan.hpp"
 #include "verify/plan_steps.hpp"
 #include "verify/plans.hpp"
 #include "verify/ratios.hpp"
@@ -515,6 +517,24 @@ TEST_CASE("values on the way have sizes in every case") {
         CHECK(*size > 0);
       }
     }
+  }
+}
+
+// KernelBench level 2, task 78: steps along each place of a volume, and 500 terms an element.
+TEST_CASE("cases beyond a virtual device are cut to the time shape") {
+  Attributes twice = {{"stride", std::int64_t{2}}, {"padding", std::int64_t{2}}};
+  const auto task = support::graph_task(
+      {support::input("x", {"n", 4, "d", "h", "w"}), support::input("weight", {4, 8, 5, 5, 5}),
+       support::output("y", {"n", 8, "d*2 - 1", "2*h - 1", "2*w - 1"})},
+      {{"conv", "conv_transpose3d", {"x", "weight"}, {"c"}, twice}, {"act", "relu", {"c"}, {"y"}}},
+      {{"n", 2}, {"d", 7}, {"h", 8}, {"w", 9}});
+  if (!task) FAIL(task.error().message);
+  KernelSource source;
+  source.plan.launches = {
+      {.entry = "k", .grid = {"cdiv(w, 64)", "cdiv(h, 64)", "n*cdiv(d, 64)"}, .block = {128}}};
+  for (const Case& run : battery(*task, source, DeviceSpec{}, ProofLevel::candidate, 1, false)) {
+    for (const auto& [axis, size] : run.workload.sizes) UNSCOPED_INFO(axis << " " << size);
+    CHECK(reference_terms(*task, run.workload) <= 50e6);
   }
 }
 

@@ -115,7 +115,7 @@ class PartJudge {
     return std::optional<Rejected>();
   }
 
-  // What an in_out tensor held before the run, which wrote it.
+  // Returns what an in_out tensor held before the run, which wrote it.
   Result<std::vector<std::byte>> storage_before(const PartKernel& part, const Tensor& tensor,
                                                 const Workload& workload) const {
     const std::string& value = part.form.tensors.at(tensor.name);

@@ -86,7 +86,7 @@ std::int64_t floor_of(std::int64_t a, std::int64_t by) {
   return a / by - static_cast<std::int64_t>(a % by < 0);
 }
 
-// What the divisor divides whole leaves the quotient, if what stays is never negative.
+// Takes out of the quotient what the divisor divides whole, if what stays is never negative.
 Sum divided(const Sum& sum, std::int64_t by) {
   Sum whole, rest;
   for (const auto& [product, number] : sum) {
