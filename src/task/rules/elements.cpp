@@ -137,9 +137,11 @@ Result<RuleResult> channels(const RuleCall& call) {
     if (input.shape == x)
       out.called[input.name] = extents;
     else if (input.shape.size() == 1)
-      out.called[input.name] = input.shape, must_agree(out, input, extents[1]);
+      out.called[input.name] = input.shape;
     else
       return unfit("input " + input.name + " is no vector of channels");
+    // One number may stand for all channels (prelu).
+    if (input.shape.size() == 1 && !is_one(input.shape[0])) must_agree(out, input, extents[1]);
   }
   out.sizes = {{"size_n", extents[0]},
                {"size_c", extents[1]},
