@@ -48,6 +48,7 @@ enum ContentCode : int {
 };
 
 constexpr int max_rank = 8;
+constexpr double largest_half = 65504.0;
 
 // A tensor's recipe as plain numbers; goes by value to kernels.
 struct FillParams {
@@ -64,6 +65,7 @@ struct FillParams {
   long long line, line_stride;
   long long spot;      // content huge_element: the element
   double huge, swing;  // content huge_element: its value; alternating, range_rows: the magnitude
+  double far;          // content scales: from where to the end of a narrow type; 0: a multiple
   long long largest_integer,
       integer_share;  // content integers: below 65536 of as many, so that long sums stay exact
   double unit;        // content integers: what they are multiples of, a power of two
@@ -362,7 +364,9 @@ CUPILOT_HD double scales_float(const FillParams& p, long long index, double ordi
     case 6:
       return mul_rn(ordinary, wide ? 0x1p40 : 0x1p5);
     case 7: {
-      const double far = mul_rn(magnitude(ordinary), wide ? 0x1p118 : 0x1p5);
+      const double beyond = add_rn(p.far, mul_rn(0x1p10, magnitude(ordinary)));
+      const double far = p.far > 0.0 ? (beyond < largest_half ? beyond : largest_half)
+                                     : mul_rn(magnitude(ordinary), wide ? 0x1p118 : 0x1p5);
       return in_domain(p, (on.number & 1) != 0 ? far : -far);
     }
     default:
@@ -432,7 +436,8 @@ CUPILOT_HD unsigned long long count_content(const FillParams& p, long long index
     case content_range_rows: {
       const unsigned long long at =
           static_cast<unsigned long long>(turn_of(p, on, 15, 2) == 0 ? on.at : on.at / 32);
-      return (hash_of(p.key, on.line + (at << 40), 16) >> 63) != 0 ? last : 0;
+      const bool ends = index + 1 == p.elements;  // the far end is met at least once
+      return ends || (hash_of(p.key, on.line + (at << 40), 16) >> 63) != 0 ? last : 0;
     }
     case content_sparse:
       return sparse_float(p, index, 1.0) != 0.0 ? ordinary_count(p, index) : 0;

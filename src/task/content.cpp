@@ -53,6 +53,10 @@ Extremes extremes_of(Precision precision, DType type) {
   }
 }
 
+// Between what a search for an extreme may begin with and the end of fp16. Arithmetic in fp16 would
+// leave its range.
+constexpr double far_of_halves = 61000.0;
+
 bool is_reduced(const Task& task, const Expr& extent) {
   return std::any_of(task.axes.begin(), task.axes.end(), [&](const Axis& axis) {
     return axis.kind == AxisKind::reduced && names_axis(extent, axis.name);
@@ -295,6 +299,7 @@ Result<FillParams> fill_params(const Task& task, std::size_t asked, const Worklo
   const Extremes extremes = extremes_of(task.precision, tensor.type);
   p.huge = extremes.huge;
   p.swing = extremes.swing;
+  p.far = tensor.type == DType::f16 && task.precision != Precision::fp16 ? far_of_halves : 0.0;
   p.spot = p.elements > 0 ? static_cast<long long>(hash_of(p.key, 0, 6) %
                                                    static_cast<unsigned long long>(p.elements))
                           : 0;

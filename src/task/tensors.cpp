@@ -163,6 +163,13 @@ Result<std::int64_t> elements_read(const Task& task, const Workload& workload, c
                                    const TensorShape& shape) {
   if (tensor.role != Role::in) return shape.elements;
   std::int64_t read = told_elements(shape, tensor.fill.structure);
+  const auto made =
+      elements_of(task, workload, [](const Tensor& other) { return other.role != Role::in; });
+  if (!made) return made.error();
+  // Not more than the operations have operands, where a task counts one at least for each result.
+  const auto operations = textbook_flops(task, workload);
+  if (operations && *operations >= *made)
+    read = std::min(read, 2 * std::min(*operations, shape.elements));
   for (std::size_t d = 0; d < tensor.shape.size() && read > 0; ++d) {
     const std::string& axis = tensor.shape[d].text;
     if (!is_looked_up(task, axis)) continue;

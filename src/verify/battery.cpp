@@ -95,6 +95,9 @@ class Battery {
         // A finalist meets content nobody saw before.
         seed_(level == ProofLevel::finalist ? Rng::of(seed, "finalist").next() : seed),
         real_(real),
+        adds_in_fp16_(
+            std::any_of(task.tensors.begin(), task.tensors.end(),
+                        [](const Tensor& one) { return one.check.arithmetic == DType::f16; })),
         steps_(plan_steps(task, source, device)),
         requirements_(source, task, device),
         boundary_(boundary_shapes(task, steps_)),
@@ -109,6 +112,7 @@ class Battery {
     if (level_ != ProofLevel::candidate && !real_) in_full();
     if (level_ != ProofLevel::candidate) special_contents();
     if (level_ != ProofLevel::candidate && !real_) varied_sizes();
+    if (level_ == ProofLevel::finalist && !real_) telling_quotients();
     if (level_ != ProofLevel::candidate) variations();
     if (level_ == ProofLevel::finalist) new_seeds();
     if (level_ != ProofLevel::candidate) left_out_contents();
@@ -177,6 +181,7 @@ class Battery {
 
   // A shape beyond what is left of the budget is cut, or not taken at all.
   bool add(Case run) {
+    if (!is_met(run.content.kind)) return true;
     Workload wanted = run.workload;
     auto shape = fitting(task_, requirements_, steps_, wanted);
     const auto is_expensive = [&] {
@@ -213,7 +218,9 @@ class Battery {
       if (is_met(kind)) add(wish(Boundary::over_and_short, kind));
     }
     if (is_met(Kind::scales))
-      add({.workload = narrow_lines(), .content = {.seed = seed_, .kind = Kind::scales}});
+      add({.workload = narrow_lines(2), .content = {.seed = seed_, .kind = Kind::scales}});
+    if (selects())
+      add({.workload = narrow_lines(1), .content = {.seed = seed_, .kind = Kind::special}});
     for (const Kind kind : {Kind::probe, Kind::special}) add(wish(Boundary::whole_tiles, kind));
     add(wish(Boundary::many_tiles, Kind::ordinary));
     check_shapes(Kind::special);
@@ -255,20 +262,31 @@ class Battery {
     }
   }
 
-  // Many lines of two elements: there the bound of a sum of large terms still tells.
-  Workload narrow_lines() const {
+  // Many lines of few elements: of two, the bound of a sum of large terms still tells; of one,
+  // lines hold nothing but an infinity.
+  Workload narrow_lines(std::int64_t elements) const {
     Workload shape = boundary_.front();
     for (const Axis& axis : task_.axes) {
       std::int64_t& size = shape.sizes[axis.name];
       if (axis.kind != AxisKind::fixed && !is_absent(task_, axis.name))
-        size = axis.kind == AxisKind::reduced ? 2 : 24;
+        size = axis.kind == AxisKind::reduced ? elements : 24;
     }
     return shape;
+  }
+
+  // True where an output is chosen, not computed: there an infinity alone on its line has one
+  // answer.
+  bool selects() const {
+    return std::any_of(task_.tensors.begin(), task_.tensors.end(), [](const Tensor& one) {
+      return one.role != Role::in && one.check.kind != CheckKind::within;
+    });
   }
 
   // Content that may fail in the contract's own type is met where the reference is run in it: the
   // norm of denormals is zero there, and what is divided by it is no number.
   bool is_met(Kind kind) const {
+    // Integers that fp32 adds up exactly leave the range of fp16.
+    if (kind == Kind::integers && adds_in_fp16_) return false;
     if (!real_) return true;
     return kind != Kind::scales && (kind != Kind::denormals || !divides(task_));
   }
@@ -292,6 +310,31 @@ class Battery {
         const Case run{.workload = shape, .content = {.seed = seed_}};
         if (cost(run) > left) return;
         if (add(run)) left -= cost(run);
+      }
+    }
+  }
+
+  // Each axis in turn, the others small: sizes by which whole quotients are wrong that are computed
+  // by a rounded reciprocal, as for the row of an element.
+  void telling_quotients() {
+    constexpr std::int64_t others = 3, units[] = {1, 4, 8};
+    double left = budget_ * telling_share;
+    for (const std::int64_t divisor : telling_divisors()) {
+      for (const Axis& chosen : task_.axes) {
+        if (chosen.kind == AxisKind::fixed || is_absent(task_, chosen.name)) continue;
+        for (const std::int64_t unit : units) {
+          Workload wanted = boundary_.front();
+          for (const Axis& axis : task_.axes) {
+            if (axis.kind != AxisKind::fixed && !is_absent(task_, axis.name))
+              wanted.sizes[axis.name] = others;
+          }
+          wanted.sizes[chosen.name] = unit * divisor;
+          const auto shape = fitting(task_, requirements_, steps_, wanted);
+          if (!shape || shape->sizes.at(chosen.name) != unit * divisor) continue;
+          const Case run{.workload = *shape, .content = {.seed = seed_}};
+          if (cost(run) <= left && add(run)) left -= cost(run);
+          break;
+        }
       }
     }
   }
@@ -456,7 +499,7 @@ class Battery {
   const DeviceSpec& device_;
   ProofLevel level_;
   std::uint64_t seed_;
-  bool real_;
+  bool real_, adds_in_fp16_;
   PlanSteps steps_;
   PlanRequirements requirements_;
   std::vector<Workload> boundary_;

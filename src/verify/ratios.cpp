@@ -94,7 +94,27 @@ std::vector<SizePair> search() {
   return pairs;
 }
 
+template <class Real>
+void add_divisors(std::size_t count, std::vector<std::int64_t>& into) {
+  for (std::int64_t size = 2; count > 0; ++size) {
+    const auto real = static_cast<Real>(size);
+    if (real * (Real(1) / real) >= Real(1)) continue;
+    into.push_back(size);
+    --count;
+  }
+}
+
 }  // namespace
+
+std::span<const std::int64_t> telling_divisors() {
+  static const std::vector<std::int64_t> sizes = [] {
+    std::vector<std::int64_t> found;
+    add_divisors<float>(2, found);
+    add_divisors<double>(1, found);
+    return found;
+  }();
+  return sizes;
+}
 
 std::span<const SizePair> telling_ratios() {
   static const std::vector<SizePair> pairs = search();

@@ -16,4 +16,8 @@ struct SizePair {
 // once by multiples of 4 and of 8.
 std::span<const SizePair> telling_ratios();
 
+// The least sizes d of which d times the rounded reciprocal of d is less than 1: two in fp32, then
+// one in fp64.
+std::span<const std::int64_t> telling_divisors();
+
 }  // namespace cupilot

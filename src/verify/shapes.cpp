@@ -79,10 +79,24 @@ bool depends_on(const Task& task, const Tensor& output, const std::string& axis)
          (!told && output.check.kind != CheckKind::within);
 }
 
+// How many elements an output has for each point of the axes that its shape names, at least one:
+// more than one where extents are numbers or products.
+double elements_a_point(const Task& task, const Workload& workload, const Tensor& output) {
+  const auto shape = shape_of(task, output, workload);
+  if (!shape) return 1;
+  double points = 1;
+  for (const auto& axis : workload.sizes) {
+    const bool named = std::any_of(output.shape.begin(), output.shape.end(),
+                                   [&](const Expr& one) { return names_axis(one, axis.first); });
+    if (named) points *= static_cast<double>(axis.second);
+  }
+  return std::max(1.0, static_cast<double>(shape->elements) / points);
+}
+
 // The elements of the iteration space that an output's reference walks.
 double output_cost(const Task& task, const PlanSteps& steps, const Workload& workload,
                    const Tensor& output) {
-  double cost = 1;
+  double cost = elements_a_point(task, workload, output);
   for (const Axis& axis : task.axes) {
     const auto size = workload.sizes.find(axis.name);
     if (size == workload.sizes.end() || !depends_on(task, output, axis.name)) continue;
@@ -106,6 +120,11 @@ double padded_cost(const Task& task, const PlanSteps& steps, const Workload& wor
   for (const Tensor& output : task.tensors) {
     if (output.role == Role::out || output.role == Role::in_out)
       cost += output_cost(task, steps, workload, output);
+  }
+  // Content of inputs is made, too.
+  for (const Tensor& tensor : task.tensors) {
+    const auto shape = shape_of(task, tensor, workload);
+    if (shape) cost = std::max(cost, static_cast<double>(shape->elements));
   }
   return std::max(cost, 1.0);
 }

@@ -188,6 +188,29 @@ TEST_CASE("lines of a symmetric matrix are of one magnitude") {
   }
 }
 
+TEST_CASE("lines of halves lie beyond any number that a search begins with") {
+  Task task = one_tensor(DType::f16, {});
+  const auto least = [&] {
+    const Filled f = filled(task, 24, 2, {.kind = ContentKind::scales, .seed = 1});
+    double least = 0;
+    for (std::int64_t i = 0; i < 48; ++i) least = std::min(least, f.at(i));
+    return least;
+  };
+  CHECK(least() < -60000);
+  CHECK(std::isfinite(least()));
+  task.precision = Precision::fp16;  // there sums would leave the type's range
+  CHECK(least() > -10000);
+}
+
+TEST_CASE("the last of the places that are looked up is met at large sizes, too") {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    const Filled f =
+        filled(one_tensor(DType::i32, {.kind = FillKind::labels, .below = 200000}, {"1"}), 1, 1,
+               {.kind = ContentKind::range_rows, .seed = seed});
+    CHECK(f.at(0) == 199999);
+  }
+}
+
 TEST_CASE("integers of every width stay below their limit, also beyond 2^53") {
   const DType type = GENERATE(DType::i64, DType::i32, DType::i16, DType::i8, DType::u8);
   const Filled f =

@@ -166,6 +166,13 @@ TEST_CASE("of what is looked up only what can be read counts") {
   CHECK(met >= 620);
   CHECK(met <= 640);
   CHECK(bytes(task_of(100000, 100, true)) == 100 * 64 + 100000 + 100000 * 64);
+  // Every thousandth element: no more than the operations that a task counts have operands.
+  Task sparse = task_of(10, 1, false);
+  sparse.tensors = {{"x", Role::in, DType::f32, {"1000*tokens"}, {}, {}, {}},
+                    {"y", Role::out, DType::f32, {"tokens"}, {}, {}, {}}};
+  CHECK(bytes(sparse) == 1000 * 10 + 10);
+  sparse.work.flops = "tokens";
+  CHECK(bytes(sparse) == 2 * 10 + 10);
   Task task = task_of(10, 1000, true);
   task.axes[1].kind = AxisKind::reduced;  // all of it is summed
   CHECK(bytes(task) == 1000 * 64 + 10 + 10 * 64);

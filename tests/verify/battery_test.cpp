@@ -485,6 +485,52 @@ TEST_CASE("sizes tell a place by a rounded ratio") {
   CHECK(telling_ratios().size() < 40);
 }
 
+TEST_CASE("sizes tell a whole quotient by a rounded reciprocal") {
+  const auto divisors = telling_divisors();
+  REQUIRE(divisors.size() == 3);
+  for (const std::int64_t divisor : divisors.first(2)) {
+    const auto real = static_cast<float>(divisor);
+    CHECK(static_cast<int>(real * (1.0f / real)) == 0);
+  }
+  CHECK(static_cast<int>(static_cast<double>(divisors[2]) *
+                         (1.0 / static_cast<double>(divisors[2]))) == 0);
+  const auto cases =
+      battery(gemm_of(512, 512, 512), tiled_gemm(), DeviceSpec{}, ProofLevel::finalist, 1, false);
+  CHECK(reaches(cases, [&](auto, auto n, auto, auto) { return n == divisors[0]; }));
+}
+
+TEST_CASE("an infinity stands alone on its line where an output is chosen") {
+  Task task;
+  task.name = task.family = "most";
+  task.axes = {{"rows", AxisKind::free}, {"cols", AxisKind::reduced}};
+  task.tensors = {{"x", Role::in, DType::f32, {"rows", "cols"}, {}, {}, {}},
+                  {"y", Role::out, DType::f32, {"rows"}, {}, {}, {}}};
+  task.time_shapes = {{{{"rows", 64}, {"cols", 512}}, 1}};
+  KernelSource source;
+  source.plan.launches = {{.name = "k", .entry = "k", .grid = {"rows"}, .block = {128}}};
+  const auto alone = [&](CheckKind kind) {
+    task.tensors[1].check.kind = kind;
+    const auto cases = battery(task, source, DeviceSpec{}, ProofLevel::finalist, 7, false);
+    return std::any_of(cases.begin(), cases.end(), [](const Case& run) {
+      return run.content.kind == ContentKind::special && run.workload.sizes.at("cols") == 1 &&
+             run.workload.sizes.at("rows") >= 20;
+    });
+  };
+  CHECK(alone(CheckKind::bitwise));
+  CHECK(!alone(CheckKind::within));
+}
+
+TEST_CASE("extents that are numbers or products count in the price of a shape") {
+  Task task;
+  task.axes = {{"n", AxisKind::free}};
+  task.tensors = {{"x", Role::in, DType::f32, {"n*(n+1)/2"}, {}, {}, {}},
+                  {"y", Role::out, DType::f32, {"n", "64"}, {}, {}, {}}};
+  const PlanSteps steps;
+  const auto price = [&](std::int64_t n) { return padded_cost(task, steps, {{{"n", n}}, 1}); };
+  CHECK(price(3) >= 3 * 64);
+  CHECK(price(5000) >= 5000.0 * 5001 / 2);
+}
+
 TEST_CASE("the same question gives the same battery") {
   const auto a =
       battery(gemm_of(512, 512, 512), tiled_gemm(), DeviceSpec{}, ProofLevel::elite, 7, false);

@@ -20,6 +20,8 @@ namespace {
 constexpr std::uint64_t ordinary_budget = 1'200'000, other_budget = 300'000,
                         block_budget = 12'000'000, end_budget = 2'000'000;
 constexpr std::size_t drawn_blocks = 12, most_named = 24;
+// Blocks without an end that are looked at.
+constexpr int most_beyond = 3;
 
 // Whole numbers that an entry, and the functions beside it, compare or compute with.
 std::set<std::int64_t> named_numbers(const ptx::Module& module, const ptx::Function& entry) {
@@ -94,24 +96,27 @@ std::vector<const ResolvedLaunch*> sampled_launches(const PlanRun& run, Dependen
 
 // Shares of all outputs that the blocks of a launch wrote.
 struct Shares {
-  double least = 1, most = 0;
+  double least = 1, most = 0, sum = 0;
   std::size_t blocks = 0, writers = 0;
 
   void add(double one) {
     least = std::min(least, one);
     most = std::max(most, one);
+    sum += one;
     ++blocks;
     if (one > 0) ++writers;
   }
+  // By how much those that ran stay behind as many of those that write most.
+  double behind() const { return most * static_cast<double>(blocks) - sum; }
   // At least what the whole grid writes; as most blocks do, or all alike.
   double bound(std::uint64_t grid) const { return most * static_cast<double>(grid); }
   bool alike() const { return blocks > 4 && most <= 1.001 * least; }
   bool tells() const { return alike() || writers > 4; }
-  // So it does where all would have to write as much as most do, and one writes less.
-  bool leaves_out(double all_launches) const {
+  // So it does where the grid suffices only if those that ran had written as much as most do.
+  bool leaves_out(double all_launches, double all_behind) const {
     constexpr double all = 1 - 1e-9, nearly_all = 0.95;
     return all_launches < (alike() ? all : nearly_all) ||
-           (all_launches < 2 - all && least < all * most);
+           (all_launches >= all && all_launches - all_behind < all);
   }
 };
 
@@ -160,6 +165,7 @@ class SampledRun {
   Result<bool> launch(const ResolvedLaunch& launch, bool first) {
     Shares shares;
     std::uint64_t spent = 0;
+    int beyond = 0;
     const std::vector<std::uint64_t> blocks = blocks_of(launch);
     for (const std::uint64_t block : blocks) {
       const bool ordinary = what_.content.kind == ContentKind::ordinary;
@@ -168,9 +174,15 @@ class SampledRun {
       if (one.is_error()) return one.error();
       if (one.is_rejected()) return false;
       spent += one->warp_instructions;
+      if (beyond > 0 && !ptx::is_unended(*one)) break;
       if (ptx::is_unended(*one)) {
-        tell_endless(launch, *one, coverage_.take(memory_));
+        const double share = coverage_.take(memory_);
+        tell_endless(launch, *one, share);
         unjudged_ = true;
+        if (report_.faults.empty() && goes_beyond(launch, share)) {
+          if (++beyond < most_beyond) continue;
+          tell_beyond(launch, *one, share);
+        }
         break;
       }
       // It reads what blocks of an earlier launch would have written.
@@ -186,6 +198,7 @@ class SampledRun {
       shares.add(coverage_.take(memory_));
     }
     written_ += shares.bound(block_count(launch));
+    behind_ += shares.behind();
     unjudged_ = unjudged_ || (shares.most > 0 && !shares.tells());
     last_ = shares;
     wrote_ += shares.most > 0 ? 1 : 0;
@@ -194,9 +207,9 @@ class SampledRun {
 
   // True if the grids leave a part of the outputs out.
   bool leaves_out() const {
-    return coverage_.any() && !unjudged_ && last_.tells() && last_.leaves_out(written_);
+    return coverage_.any() && !unjudged_ && last_.tells() && last_.leaves_out(written_, behind_);
   }
-  double written() const { return written_; }
+  double written() const { return std::min(written_, 1.0) - behind_; }
   // Elements that are worth a look: both ends, and those that the code names.
   const std::vector<std::int64_t>& places() const { return places_; }
 
@@ -272,22 +285,47 @@ class SampledRun {
     return least;
   }
 
+  // Lane instructions that a block's share of the whole work may take at most, by bytes or
+  // operations.
+  double block_work(const ResolvedLaunch& launch) const {
+    constexpr double unoptimized = 64.0 / 32;
+    const auto bytes = compulsory_bytes(run_.task, what_.workload);
+    const auto flops = textbook_flops(run_.task, what_.workload);
+    return unoptimized / static_cast<double>(block_count(launch)) *
+           std::max(static_cast<double>(bytes ? *bytes : 0),
+                    static_cast<double>(flops ? *flops : 0));
+  }
+
+  // True if a block that came to no end did a multiple of its share of the work and wrote a
+  // multiple of its share of the outputs. Where all that were run do so, they overwrite one
+  // another.
+  bool goes_beyond(const ResolvedLaunch& launch, double share) const {
+    constexpr double twice = 2;
+    return share * static_cast<double>(block_count(launch)) > twice &&
+           block_work(launch) <= static_cast<double>(block_budget);
+  }
+  void tell_beyond(const ResolvedLaunch& launch, const ptx::Report& ran, double share) {
+    report_.faults.push_back(
+        {"run.hang",
+         fmt::format("{}: after {} warp instructions no block that was run has ended, and each "
+                     "wrote a multiple of its share of the outputs, {:.1f} times: a loop's counter "
+                     "that wraps, say",
+                     launch.entry, block_budget, share * static_cast<double>(block_count(launch))),
+         ran.faults[0].where});
+  }
+
   // A block that came to no end, stores over and over what it stored before, and did a multiple of
   // its share of the whole work, goes round for ever.
   void tell_endless(const ResolvedLaunch& launch, const ptx::Report& ran, double share) {
-    constexpr double again = 8, unoptimized = 64.0 / 32;
-    const auto bytes = compulsory_bytes(run_.task, what_.workload);
-    const auto flops = textbook_flops(run_.task, what_.workload);
+    constexpr double again = 4;
     const double grid = static_cast<double>(block_count(launch));
-    const double work =
-        unoptimized / grid *
-        (static_cast<double>(bytes ? *bytes : 0) + static_cast<double>(flops ? *flops : 0));
     const double stored =
         std::min(32 * ran.counts[Counter::global_store_sectors].value,
                  32 * least_element() * ran.counts[Counter::global_store_requests].value) /
         grid;
     const double kept = share * static_cast<double>(coverage_.bytes());
-    if (!coverage_.any() || stored <= again * kept || work > static_cast<double>(block_budget))
+    if (!coverage_.any() || stored <= again * kept ||
+        block_work(launch) > static_cast<double>(block_budget))
       return;
     report_.faults.push_back(
         {"run.hang",
@@ -306,6 +344,7 @@ class SampledRun {
   std::vector<std::int64_t> places_ = {0, -1};
   Shares last_;
   double written_ = 0;  // of the outputs, by the whole grids
+  double behind_ = 0;   // of that, what blocks that ran did not write
   int wrote_ = 0;       // launches that wrote outputs
   bool unjudged_ = false;
 };

@@ -1,5 +1,7 @@
 // The numeric class of a module, read off its instructions.
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <initializer_list>
 
 #include "ptx/gate/facts.hpp"
@@ -96,6 +98,40 @@ struct Arithmetic {
   }
 };
 
+// True if each narrow type of 16 bits holds the number: seven fraction bits and a small exponent,
+// or an infinity.
+bool keeps_all(const Operand& immediate) {
+  const double value =
+      immediate.type == Type::f64 ? std::bit_cast<double>(immediate.bits)
+      : immediate.type == Type::f32
+          ? static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(immediate.bits)))
+          : static_cast<double>(static_cast<std::int64_t>(immediate.bits));
+  if (value == 0 || std::isinf(value)) return true;
+  int exponent = 0;
+  const double scaled = 256 * std::frexp(value, &exponent);
+  return std::abs(exponent) <= 12 && scaled == std::trunc(scaled);
+}
+
+// Registers that hold nothing but such a number.
+std::vector<char> exact_constants(const Module& module, const Function& function) {
+  std::vector<char> moved(function.registers.size(), 0), other(function.registers.size(), 0);
+  for (const Instruction& instruction : function.instructions) {
+    const Form& form = module.form(instruction);
+    const auto operand = [&](std::uint32_t i) -> const Operand& {
+      return function.operands[instruction.first_operand + i];
+    };
+    const bool constant = form.opcode == Opcode::op_mov && instruction.operand_count == 2 &&
+                          operand(1).kind == OperandKind::immediate && keeps_all(operand(1));
+    const std::uint32_t written = form.opcode == Opcode::op_call ? instruction.operand_count : 1;
+    for (std::uint32_t i = 0; i < std::min(written, instruction.operand_count); ++i) {
+      each_register(function, operand(i),
+                    [&](std::uint32_t reg) { (constant ? moved : other)[reg] = 1; });
+    }
+  }
+  for (std::size_t reg = 0; reg < moved.size(); ++reg) moved[reg] = moved[reg] && !other[reg];
+  return moved;
+}
+
 // Finds values that a conversion made narrow and another wide again: they went through the narrow
 // type for its rounding. The way through registers is followed, and through a variable in shared or
 // local memory taken for granted.
@@ -106,7 +142,8 @@ class RoundTrip {
         function_(function),
         places_(module, function),
         narrow_(function.registers.size(), 0),
-        stored_(places_.count(), 0) {}
+        stored_(places_.count(), 0),
+        exact_(exact_constants(module, function)) {}
 
   bool found() {
     do {
@@ -118,6 +155,15 @@ class RoundTrip {
   }
 
  private:
+  // True for a conversion of a constant that a narrow type holds, such as the zero of a padding.
+  bool is_exact(const Instruction& instruction) const {
+    if (instruction.operand_count != 2) return false;
+    const Operand& from = function_.operands[instruction.first_operand + 1];
+    return from.kind == OperandKind::immediate
+               ? keeps_all(from)
+               : from.kind == OperandKind::reg && exact_[from.index] != 0;
+  }
+
   static bool on_chip(Space space) { return space == Space::shared || space == Space::local; }
 
   bool is_source_narrow(const Instruction& instruction, std::uint32_t from) const {
@@ -155,7 +201,7 @@ class RoundTrip {
     if (form.opcode == Opcode::op_cvt && form.types.size() >= 2) {
       const bool into = is_narrow(form.types[0]), from = is_narrow(form.types[1]);
       found_ |= from && !into && is_float(form.types[0]) && is_source_narrow(instruction, 1);
-      narrow = into && (!from || is_source_narrow(instruction, 1));
+      narrow = into && (from ? is_source_narrow(instruction, 1) : !is_exact(instruction));
     } else if (form.opcode == Opcode::op_ld) {
       narrow = on_chip(form.space) && holds_narrow(place_of(instruction, 1));
     } else if (moves_bits(form.opcode)) {
@@ -197,6 +243,7 @@ class RoundTrip {
   const Places places_;
   std::vector<char> narrow_;                  // registers
   std::vector<char> stored_, stored_before_;  // places that a narrow value was stored in
+  const std::vector<char> exact_;             // registers
   bool found_ = false;
 };
 

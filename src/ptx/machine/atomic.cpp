@@ -206,6 +206,7 @@ void atomic(Lanes& l, const Step& s) {
   keep_value(w, s, a, p);
   if (ordering) after_strong(w, s, a, s.bytes * s.count, Intent::atomic);
   if (returns && launch.independent.load(std::memory_order_relaxed)) note_returning_atomic(w, s, a);
+  bool asks = true;  // no lane changes what it finds
   each_lane(w, [&](u32 lane) {
     for (u32 j = 0; j < s.count; ++j) {
       u64 old = 0;
@@ -214,11 +215,12 @@ void atomic(Lanes& l, const Step& s) {
       const u64 c = op == AtomicOp::cas ? lane_bits(w, s.list[2 * s.count + j], s.width, lane) : 0;
       const u64 fresh = apply_atomic(op, type, old, b, c);
       std::memcpy(p.at[lane] + j * s.bytes, &fresh, s.bytes);
+      asks = asks && std::memcmp(&fresh, &old, s.bytes) == 0;
       if (returns && s.list[j] != no_slot)
         std::memcpy(w.regs + s.list[j] + lane * s.width, &old, s.width);
     }
   });
-  if (op >= AtomicOp::exch) give_way_when_asking(w, s);
+  if (op >= AtomicOp::exch || (returns && asks)) give_way_when_asking(w, s);
 }
 
 // exch and cas of 16 bytes; operands as above.

@@ -94,6 +94,16 @@ TEST_CASE("blocks of a grid of any size show what goes wrong at its size alone",
       {"a capped grid without a loop", 500000000, 1, "min(cdiv(rows,128),60000)",
        "{ const int i = blockIdx.x * 128 + threadIdx.x; if (i < rows) y[i] = 3.0f - x[i]; }",
        "verify.never_written"},
+      {"a cap in the code, and a ragged end", 500000001, 1, "cdiv(rows,128)",
+       "{ if (blockIdx.x > 3000000) return; const int i = blockIdx.x * 128 + threadIdx.x; if (i < "
+       "rows) y[i] = 3.0f - x[i]; }",
+       "verify.never_written"},
+      {"no cap, and a ragged end", 500000001, 1, "cdiv(rows,128)",
+       "{ const int i = blockIdx.x * 128 + threadIdx.x; if (i < rows) y[i] = 3.0f - x[i]; }", ""},
+      {"a counter of 32 bits that goes round elsewhere each time", 65536, 65535, "8448",
+       "{ for (unsigned i = blockIdx.x * 128 + threadIdx.x; i < (unsigned)rows * (unsigned)cols; i "
+       "+= gridDim.x * 128) y[i] = 3.0f - x[i]; }",
+       "run.hang"},
       {"a capped grid with a loop", 500000000, 1, "min(cdiv(rows,128),60000)",
        "{ for (long long i = blockIdx.x * 128 + threadIdx.x; i < rows; i += gridDim.x * 128) y[i] "
        "= 3.0f - x[i]; }",

@@ -88,6 +88,19 @@ TEST_CASE("The precision ceiling follows the weakest arithmetic") {
       {"cvt.rn.f16.f32 %h1, %f1;\nst.shared.b16 [%r1], %h1;\nld.shared.b16 %h2, "
        "[%r1];\ncvt.f32.f16 %f2, %h2;",
        Precision::fp32_emulated},
+      // A constant that a narrow type holds loses nothing in it: a padding by zero, say.
+      {"mov.f32 %f1, 0f00000000;\ncvt.rn.f16.f32 %h1, %f1;\nst.shared.b16 [%r1], "
+       "%h1;\nld.shared.b16 "
+       "%h2, [%r1];\ncvt.f32.f16 %f2, %h2;\nadd.f32 %f3, %f2, %f2;",
+       Precision::fp32_strict},
+      {"mov.f32 %f1, 0f3EAAAAAB;\ncvt.rn.f16.f32 %h1, %f1;\ncvt.f32.f16 %f2, %h1;\nadd.f32 %f3, "
+       "%f2, "
+       "%f2;",
+       Precision::fp32_emulated},
+      {"mov.f32 %f1, 0f00000000;\nadd.f32 %f1, %f2, %f2;\ncvt.rn.f16.f32 %h1, %f1;\ncvt.f32.f16 "
+       "%f2, "
+       "%h1;\nadd.f32 %f3, %f2, %f2;",
+       Precision::fp32_emulated},
       // Narrow inputs and narrow outputs are storage.
       {"ld.global.b16 %h1, [%rd1];\ncvt.f32.f16 %f2, %h1;\nmul.f32 %f2, %f2, %f2;",
        Precision::fp32_strict},

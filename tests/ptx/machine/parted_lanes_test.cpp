@@ -20,6 +20,7 @@ K waits_at_two_places(int* o, int n) { T; if (t < n) { s[t] = 1; __syncthreads()
 K goes_past_a_shuffle(int* o, int n) { T; int v = t; if (t < n) v = __shfl_xor_sync(~0u, v, 1); o[t] = v; }
 K lanes_lock(int* o, int n) { const int t = threadIdx.x; while (atomicCAS(o + 200, 0, 1) != 0) { } o[0] += t; __threadfence(); atomicExch(o + 200, 0); }
 K lane_waits_for_lane(int* o, int n) { const int t = threadIdx.x; int* f = o + 200; if (t == 3) { while (atomicCAS(f, 2, 2) != 1) { } o[1] = 1; } if (t == 4) atomicExch(f, 1); }
+K lane_polls_by_adding_nothing(int* o, int n) { const int t = threadIdx.x; int* f = o + 200; if (t == 3) { while (atomicAdd(f, 0) != 1) { } o[1] = 1; } if (t == 4) atomicExch(f, 1); }
 K asks_who_is_active(unsigned* o, int n) { const unsigned t = threadIdx.x; unsigned v = 0; if (t & 1) v = o[128 + t]; o[t] = __activemask() + v; }
 )";
 
@@ -38,6 +39,7 @@ const Parted parted_rows[] = {
     {"waits_at_two_places", "run.divergence", "barrier"},
     {"goes_past_a_shuffle", "run.divergence", ".sync instruction"},
     {"lane_waits_for_lane", "", ""},
+    {"lane_polls_by_adding_nothing", "", ""},
 };
 
 }  // namespace
