@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <thread>
@@ -32,7 +33,7 @@ std::vector<std::string> words_of(const Json& row, const char* key) {
 
 Row row_of(const Json& json, const std::string& manifest) {
   static const std::set<std::string> known = {"file", "expect", "device", "covers",
-                                              "note", "task",   "swap"};
+                                              "note", "task",   "swap",   "says"};
   for (const auto& item : json.items()) {
     if (!known.contains(item.key())) throw std::runtime_error("unknown key " + item.key());
   }
@@ -41,6 +42,7 @@ Row row_of(const Json& json, const std::string& manifest) {
           words_of(json, "expect"),
           words_of(json, "device"),
           words_of(json, "covers"),
+          json.value("says", ""),
           words_of(json, "task"),
           json.value("swap", std::vector<std::pair<std::string, std::string>>())};
   if (row.expect.empty()) throw std::runtime_error(row.file + " expects nothing");
@@ -178,6 +180,10 @@ std::vector<Outcome> evaluate_rows(const Corpus& corpus, const std::vector<Row>&
   for (int i = 0; i < std::max(1, options.jobs); ++i) threads.emplace_back(work);
   for (std::thread& thread : threads) thread.join();
   return outcomes;
+}
+
+bool says_why(const Row& row, const Outcome& outcome) {
+  return row.says.empty() || std::regex_search(outcome.message, std::regex(row.says));
 }
 
 bool is_allowed(const std::vector<std::string>& allowed, const std::string& code) {

@@ -19,6 +19,7 @@ struct Row {
   std::vector<std::string>
       device{};  // codes allowed on a real device alone; "undetected": physics hides it there
   std::vector<std::string> covers{};  // entries of the threat catalogue: "A1"
+  std::string says{};                 // a pattern that the reason holds; "": any
   std::vector<std::string> task{};    // task words in place of the file's own
   // Parts of the file's text, header included, each with what stands in its place everywhere.
   std::vector<std::pair<std::string, std::string>> swap{};
@@ -63,5 +64,7 @@ std::vector<Outcome> evaluate_rows(const Corpus& corpus, const std::vector<Row>&
                                    Backend& backend, const RunOptions& options);
 
 bool is_allowed(const std::vector<std::string>& allowed, const std::string& code);
+// True if the outcome's message holds what the row asks of a reason.
+bool says_why(const Row& row, const Outcome& outcome);
 
 }  // namespace cupilot::hostile

@@ -25,6 +25,7 @@ TEST_CASE("every kernel of the corpus ends as its manifest says") {
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     CAPTURE(rows[i].name(), rows[i].expect, outcomes[i].code, outcomes[i].message);
     CHECK(is_allowed(rows[i].expect, outcomes[i].code));
+    CHECK(says_why(rows[i], outcomes[i]));
     if (is_allowed(rows[i].expect, outcomes[i].code)) testing::note_reached(outcomes[i].code);
   }
 }

@@ -107,15 +107,15 @@ TEST_CASE("the time that is left is cut into shares of the parts that a program 
     std::int64_t shares;
   };
   const Row rows[] = {
-      {"two parts and the proof", record_of({}), 1, false, 3},
-      {"one part and the proof", record_of({}), 2, false, 2},
-      {"a composite, the proof and the two parts of its body", record_of({}), 2, true, 4},
-      {"the last part and the proof", record_of({found(1, 10, 8)}), 0, false, 2},
+      {"two parts and the proof", record_of({}), 1, false, 4},
+      {"one part and the proof", record_of({}), 2, false, 3},
+      {"a composite, the proof and the two parts of its body", record_of({}), 2, true, 5},
+      {"the last part and the proof", record_of({found(1, 10, 8)}), 0, false, 3},
       {"parts of the body once the composite has a kernel", record_of({found(2, 10, 40)}), 1, true,
        2},
       {"the last of them", record_of({found(2, 10, 40), found(1, 10, 8)}), 0, true, 1},
       {"a part that has a kernel", record_of({found(2, 10, 40)}), 2, true, 1},
-      {"what is given up needs no time", record_of({nothing(1, 10), nothing(1, 20)}), 2, true, 2},
+      {"what is given up needs no time", record_of({nothing(1, 10), nothing(1, 20)}), 2, true, 3},
   };
   for (const Row& row : rows) {
     INFO(row.name);
