@@ -100,7 +100,7 @@ TEST_CASE("blocks of a grid of any size show what goes wrong at its size alone",
        "verify.never_written"},
       {"no cap, and a ragged end", 500000001, 1, "cdiv(rows,128)",
        "{ const int i = blockIdx.x * 128 + threadIdx.x; if (i < rows) y[i] = 3.0f - x[i]; }", ""},
-      {"a counter of 32 bits that goes round elsewhere each time", 65536, 65535, "8448",
+      {"a counter of 32 bits that goes round elsewhere each time", 16777215, 256, "8448",
        "{ for (unsigned i = blockIdx.x * 128 + threadIdx.x; i < (unsigned)rows * (unsigned)cols; i "
        "+= gridDim.x * 128) y[i] = 3.0f - x[i]; }",
        "run.hang"},
