@@ -38,7 +38,7 @@ struct Push {
 };
 constexpr Push pushes[] = {{0.1, 0.9, "a tenth"}, {1.0, 0.5, "all"}};
 constexpr double tolerances = 10;
-// Of a bound that 16-bit arithmetic earned, which is a few percent of the terms.
+// Counts tolerances of a bound by 16-bit arithmetic, which is a few percent of the terms.
 constexpr double coarse_tolerances = 2;
 double tolerances_of(const Tensor& output) {
   return output.check.arithmetic == DType::f32 ? tolerances : coarse_tolerances;

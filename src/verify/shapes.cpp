@@ -79,8 +79,8 @@ bool depends_on(const Task& task, const Tensor& output, const std::string& axis)
          (!told && output.check.kind != CheckKind::within);
 }
 
-// How many elements an output has for each point of the axes that its shape names, at least one:
-// more than one where extents are numbers or products.
+// Returns how many elements an output has for each point of the axes that its shape names, at least
+// one: more than one where extents are numbers or products.
 double elements_a_point(const Task& task, const Workload& workload, const Tensor& output) {
   const auto shape = shape_of(task, output, workload);
   if (!shape) return 1;
