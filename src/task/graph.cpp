@@ -14,7 +14,7 @@
 #include "task/prepared.hpp"
 #include "task/repeats.hpp"
 #include "task/rules/apply.hpp"
-#include "task/rules/tidy.hpp"
+#include "task/tidy.hpp"
 #include "task/totals.hpp"
 
 namespace cupilot {

@@ -6,7 +6,7 @@
 
 #include "task/rules/apply.hpp"
 #include "task/rules/common.hpp"
-#include "task/rules/tidy.hpp"
+#include "task/tidy.hpp"
 
 namespace cupilot {
 namespace {

@@ -147,6 +147,35 @@ TEST_CASE("what constants alone give is computed once, before the clock", "[sear
     CHECK(launch.when == When::run);
 }
 
+TEST_CASE("parts of a run in seconds are confirmed with their program", "[search][threads]") {
+  const Task task = turned_weight(Role::constant);
+  const TempDir dir;
+  constexpr const char* stands = "is not confirmed: a part is confirmed with the program";
+  for (const double seconds : {0.0, 600.0}) {
+    INFO(seconds);
+    const std::string run = dir / (seconds > 0 ? "timed" : "free");
+    EvolveOptions options = options_in(run, 8);
+    options.max_seconds = seconds;
+    const auto report = evolve(task, device(), options);
+    REQUIRE_OK(report);
+    REQUIRE(report->best);
+    const auto says = [&](const std::vector<std::string>& texts) {
+      return std::any_of(texts.begin(), texts.end(), [&](const std::string& one) {
+        return one.find(stands) != std::string::npos;
+      });
+    };
+    const auto part = read_run(run + "/parts/product");
+    REQUIRE_OK(part);
+    CHECK(says(part->report.notices) == (seconds > 0));
+    CHECK_FALSE(says(report->notices));
+    const auto& accepted = std::get<Accepted>(report->best->candidate.outcome);
+    const auto& unproved = accepted.verification.unproved;
+    CHECK(std::none_of(unproved.begin(), unproved.end(), [](const std::string& one) {
+      return one.starts_with("a confirmation by processes");
+    }));
+  }
+}
+
 TEST_CASE("a graph with an operator that nothing serves is refused by name", "[threads]") {
   Task task = two_reductions();
   // No template scans over another dimension than the last.

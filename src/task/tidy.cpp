@@ -1,4 +1,4 @@
-#include "task/rules/tidy.hpp"
+#include "task/tidy.hpp"
 
 #include <algorithm>
 #include <cstdint>
