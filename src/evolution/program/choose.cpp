@@ -11,7 +11,7 @@ namespace {
 // of that.
 constexpr double first_gain = 0.3;
 
-// What a program's own evaluation and confirmation take, in slots of parts.
+// Slots of parts that take as long as a program's own evaluation and confirmation.
 constexpr std::int64_t shares_of_program = 2;
 
 double expected_gain(const PartStanding& part) {

@@ -15,10 +15,10 @@ std::optional<std::size_t> next_part(const ProgramRecord& record);
 // Partitions whose parts all have kernels, fastest first.
 std::vector<std::vector<std::size_t>> ready_partitions(const ProgramRecord& record);
 
-// Into how many shares the time that is left is cut for this part's slot: parts that its program
-// still needs and, before there is one, the program's own evaluation and confirmation, which take
-// what two further parts would. `has_body`: partitions without this part get as much for each of theirs, since a composite
-// and its body are searched in the same time.
+// Counts the shares that the time that is left is cut into for this part's slot: parts that its
+// program still needs and, before there is one, the program's own evaluation and confirmation, as
+// long as two further parts. `has_body`: partitions without this part get as much for each of
+// theirs, since a composite and its body are searched in the same time.
 std::int64_t time_shares(const ProgramRecord& record, std::size_t part, bool has_body);
 
 }  // namespace cupilot

@@ -369,7 +369,7 @@ class ProgramSearch {
     one.observer = &observer;
     if (auto timed = time_step(form, slot); !timed) return timed;
     const bool begun = !one.run_dir.empty() && host_.exists(journal_path(one.run_dir));
-    // Where seconds are limited the search has those of a confirmation: the program's meets it.
+    // A search in seconds leaves a part's confirmation to that of its program.
     const KernelRun how{.confirms = options_.max_seconds <= 0};
     if (begun) one.raise_evaluations = slot.evaluations;
     const auto report =

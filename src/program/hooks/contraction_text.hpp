@@ -48,8 +48,8 @@ class ContractionText : public StageText {
     std::size_t dimension = 0;
     StageAxis place{}, tap{};
     std::int64_t step = 1, far = 0, taps = 1;
-    // Of all phases: the reach of their taps at neighbouring places, and the first of these, a
-    // phase's remainder and its tap.
+    // The reach of all phases' taps at neighbouring places; a phase's remainder and its tap are the
+    // first of them.
     std::int64_t all_reach = 0, first_rest = 0, first_tap = 0;
   };
   // A left factor that is read at places and taps of such dimensions, and at a channel: all terms
