@@ -20,11 +20,10 @@ class ObservingDevice {
  public:
   virtual ~ObservingDevice() = default;
   // Runs one case as Device::run does. `left`: each tensor's storage after the first run; empty
-  // where the kernel did not end. Not `compare`: the report says of faults alone, since the caller
-  // judges what is left. Any thread.
+  // where the kernel did not end. Any thread.
   virtual Result<CaseReport> observe(const TaskRef& task, const CompiledKernel& kernel,
-                                     const Case& what, std::vector<std::vector<std::byte>>& left,
-                                     bool compare = true) = 0;
+                                     const Case& what,
+                                     std::vector<std::vector<std::byte>>& left) = 0;
   // The task's reference in arithmetic of the contract's own type, over given storages: one a
   // tensor, those of pure outputs are not looked at. Each tensor's storage after it; empty where it
   // did not end. Any thread.

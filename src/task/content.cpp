@@ -385,6 +385,11 @@ std::size_t swapped_dimension(const Task& task, const Tensor& tensor) {
   return static_cast<std::size_t>(found - tensor.shape.begin());
 }
 
+bool adds_in_fp16(const Task& task) {
+  return std::any_of(task.tensors.begin(), task.tensors.end(),
+                     [](const Tensor& one) { return one.check.arithmetic == DType::f16; });
+}
+
 const Axis* swapped_axis(const Task& task) {
   // The axis must be a whole dimension wherever it stands, and no structure may tie it to another.
   const auto fits = [&](const Axis& axis, const Tensor& tensor) {

@@ -40,6 +40,10 @@ inline constexpr double scaled_by = 2.0;
 const Axis* swapped_axis(const Task& task);
 std::size_t swapped_dimension(const Task& task, const Tensor& tensor);
 
+// True for tasks that are judged by arithmetic in fp16, whose range sums of integers that fp32 adds
+// up exactly leave.
+bool adds_in_fp16(const Task& task);
+
 // Bytes that a tensor's base address lies past a multiple of default_alignment in this case.
 inline constexpr std::int64_t default_alignment = 256;
 std::int64_t base_offset(const Tensor& tensor, const Case& what);

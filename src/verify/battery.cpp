@@ -95,9 +95,7 @@ class Battery {
         // A finalist meets content nobody saw before.
         seed_(level == ProofLevel::finalist ? Rng::of(seed, "finalist").next() : seed),
         real_(real),
-        adds_in_fp16_(
-            std::any_of(task.tensors.begin(), task.tensors.end(),
-                        [](const Tensor& one) { return one.check.arithmetic == DType::f16; })),
+        adds_in_fp16_(adds_in_fp16(task)),
         steps_(plan_steps(task, source, device)),
         requirements_(source, task, device),
         boundary_(boundary_shapes(task, steps_)),
@@ -370,9 +368,11 @@ class Battery {
         return run.workload.sizes == shape.sizes;
       });
       if (whole || !requirements_.hold(shape)) continue;
-      for (const Kind kind : {Kind::ordinary, Kind::range_rows, Kind::integers})
+      for (const Kind kind : {Kind::ordinary, Kind::range_rows, Kind::integers}) {
+        if (!is_met(kind)) continue;
         cases_.push_back(
             {.workload = shape, .content = {.seed = seed_, .kind = kind}, .sampled = true});
+      }
     }
   }
 
@@ -435,13 +435,15 @@ class Battery {
     };
     for (const Workload& shape : task_.time_shapes) {
       for (const Kind kind : full_kinds) {
+        if (!is_met(kind)) continue;
         const bool repeated = task_.deterministic && kind == Kind::ordinary;
         if (level_ == ProofLevel::elite && kind != Kind::integers && !repeated) continue;
         affordable({.workload = shape,
                     .content = {.seed = seed_, .kind = kind},
                     .repeats = repeated ? 2 : 0});
       }
-      affordable({.workload = shape, .content = {.seed = seed_ + 1, .kind = Kind::integers}});
+      if (is_met(Kind::integers))
+        affordable({.workload = shape, .content = {.seed = seed_ + 1, .kind = Kind::integers}});
     }
   }
 
@@ -461,10 +463,10 @@ class Battery {
       if (level_ == ProofLevel::candidate) continue;
       for (const Kind kind : {Kind::probe, Kind::integers}) {
         run.content.kind = kind;
-        cases_.push_back(run);
+        if (is_met(kind)) cases_.push_back(run);
       }
       ++run.content.seed;  // integers: the other operand has the full significands
-      cases_.push_back(run);
+      if (is_met(Kind::integers)) cases_.push_back(run);
     }
   }
 

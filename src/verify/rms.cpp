@@ -144,6 +144,12 @@ class Judge {
 
 }  // namespace
 
+bool is_judged_by_rms(const Tensor& tensor) {
+  return tensor.role != Role::in && tensor.role != Role::constant &&
+         tensor.check.kind == CheckKind::within && tensor.strides.empty() &&
+         tensor.type < DType::i64;  // floating types come first
+}
+
 RmsVerdict judge_by_rms(const HonestOutput& output, std::span<const double> got) {
   return Judge(output, got).run();
 }

@@ -6,10 +6,15 @@
 #include <span>
 #include <string_view>
 
+#include <cupilot/task.hpp>
+
 namespace cupilot {
 
 // Outputs of fewer elements tell too little about a root mean square.
 inline constexpr std::int64_t least_for_rms = 16;
+
+// True for outputs that are judged so: floating and within a bound, without strides.
+bool is_judged_by_rms(const Tensor& tensor);
 
 // One output on one content, element by element.
 struct HonestOutput {

@@ -112,11 +112,11 @@ struct Shares {
   double bound(std::uint64_t grid) const { return most * static_cast<double>(grid); }
   bool alike() const { return blocks > 4 && most <= 1.001 * least; }
   bool tells() const { return alike() || writers > 4; }
-  // So it does where the grid suffices only if those that ran had written as much as most do.
+  // True where the grid suffices only if those that ran had written as much as most do, too.
   bool leaves_out(double all_launches, double all_behind) const {
     constexpr double all = 1 - 1e-9, nearly_all = 0.95;
     return all_launches < (alike() ? all : nearly_all) ||
-           (all_launches >= all && all_launches - all_behind < all);
+           (all_behind > 0 && all_launches - all_behind < all);
   }
 };
 
@@ -209,7 +209,7 @@ class SampledRun {
   bool leaves_out() const {
     return coverage_.any() && !unjudged_ && last_.tells() && last_.leaves_out(written_, behind_);
   }
-  double written() const { return std::min(written_, 1.0) - behind_; }
+  double written() const { return std::clamp(written_ - behind_, 0.0, 1.0); }
   // Elements that are worth a look: both ends, and those that the code names.
   const std::vector<std::int64_t>& places() const { return places_; }
 

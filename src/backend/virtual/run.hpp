@@ -44,12 +44,10 @@ class KernelPrograms {
   std::map<std::string, EntryCoverage> coverage_;
 };
 
-// `left`: takes each tensor's storage after the first run; null: nobody wants it. Not `compare`:
-// the case ends there.
+// `left`: takes each tensor's storage after the first run; null: nobody wants it.
 Result<CaseReport> run_case(const VirtualContext& context, const TaskRef& task,
                             const CompiledKernel& kernel, KernelPrograms& programs,
-                            const Case& what, std::vector<TensorBytes>* left = nullptr,
-                            bool compare = true);
+                            const Case& what, std::vector<TensorBytes>* left = nullptr);
 
 // Each tensor's storage, in the task's order.
 std::vector<TensorBytes> left_in(const Task& task, VirtualMemory& memory);

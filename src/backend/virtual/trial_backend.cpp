@@ -66,7 +66,7 @@ class VirtualBackend final : public Backend, public Inspector, public ObservingD
   }
 
   Result<CaseReport> observe(const TaskRef& task, const CompiledKernel& kernel, const Case& what,
-                             std::vector<std::vector<std::byte>>& left, bool compare) override {
+                             std::vector<std::vector<std::byte>>& left) override {
     const DeviceWork interpreting;
     Attempt<KernelPrograms> programs = KernelPrograms::parse(kernel);
     if (programs.is_error()) return programs.error();
@@ -77,7 +77,7 @@ class VirtualBackend final : public Backend, public Inspector, public ObservingD
       report.faults.push_back({refused.code, refused.message, refused.where});
       return report;
     }
-    return run_case(context(), task, kernel, *programs, what, &left, compare);
+    return run_case(context(), task, kernel, *programs, what, &left);
   }
 
   Result<std::vector<std::vector<std::byte>>> honest(

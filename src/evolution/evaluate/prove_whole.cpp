@@ -51,11 +51,6 @@ bool is_output(const Tensor& tensor) {
   return tensor.role == Role::out || tensor.role == Role::in_out;
 }
 
-bool is_judged(const Tensor& tensor) {
-  return is_output(tensor) && tensor.check.kind == CheckKind::within && tensor.strides.empty() &&
-         is_float_type(static_cast<int>(tensor.type));
-}
-
 std::size_t place_of(const Task& task, const std::string& name) {
   return static_cast<std::size_t>(find_tensor(task, name) - task.tensors.data());
 }
@@ -117,7 +112,7 @@ Result<std::vector<std::vector<double>>> honest_errors(ObservingDevice& device, 
     if (left->empty()) return std::vector<std::vector<double>>();
     for (std::size_t i = 0; i < values.size(); ++i) {
       const std::size_t at = place_of(*task, values[i].tensor);
-      if (!is_judged(task->tensors[at])) continue;
+      if (!is_judged_by_rms(task->tensors[at])) continue;
       const auto got = numbers_of(task->tensors[at], (*left)[at]);
       for (std::size_t e = 0; e < largest[i].size(); ++e) {
         const double error = std::fabs(got[e] - values[i].values[e]);
@@ -135,7 +130,7 @@ Result<void> judge_output(const Task& task, const HonestReference& honest, std::
   const std::size_t at = place_of(task, want.tensor);
   const Tensor& tensor = task.tensors[at];
   const auto count = static_cast<std::int64_t>(want.values.size());
-  if (!is_judged(tensor) || count < least_for_rms) return {};
+  if (!is_judged_by_rms(tensor) || count < least_for_rms) return {};
   const auto bound = bound_params(task, at, what.workload, what.content);
   if (!bound) return bound.error();
   const auto shape = shape_of(task, tensor, what.workload);
@@ -228,7 +223,7 @@ std::vector<Case> cases_of_the_whole(const Task& task, const KernelSource& sourc
 bool is_proved_as_a_whole(const Task& task) {
   return task.operations.size() > 1 && task.precision == Precision::fp32_strict &&
          !task.reference.stages.empty() &&
-         std::any_of(task.tensors.begin(), task.tensors.end(), is_judged);
+         std::any_of(task.tensors.begin(), task.tensors.end(), is_judged_by_rms);
 }
 
 Result<WholeProof> prove_whole(Backend& backend, const TaskRef& task, const CompiledKernel& kernel,

@@ -37,8 +37,7 @@ Result<FinalRecord> confirm_finalist(const Pipe& pipe, const Finalist& finalist,
                                      const std::vector<std::string>& against,
                                      CompiledKernel& kernel);
 
-// Takes the search's proof and times for a leader whose confirmation did not end in time, and says
-// so.
+// Takes the search's proof and times for a leader that is not confirmed, and says `why`.
 FinalRecord unconfirmed_leader(Candidate leader, const std::vector<Baseline>& baselines,
                                const std::string& why);
 

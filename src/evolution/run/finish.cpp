@@ -75,7 +75,7 @@ Result<FinalRecord> Driver::confirm(const Finalist& finalist, CompiledKernel& ke
 Result<FinalRecord> Driver::confirm_in_time(const Finalist& finalist, CompiledKernel& kernel) {
   const bool leads = leader_ && leader_->id == static_cast<std::uint64_t>(finalist.slot) + 1;
   if (leads && !context_.confirms)
-    return let_stand("a part is confirmed with the program that it belongs to", kernel);
+    return let_stand("parts of a search in seconds are not, but in the program that wins", kernel);
   const bool may_stand =
       context_.backend->provenance() == Provenance::modelled && options_.max_seconds > 0 && leads;
   std::atomic<bool> over{false};

@@ -22,6 +22,7 @@ constexpr Rule table[] = {
     {"lines", lines},
     {"last", last},
     {"channels", channels},
+    {"channels_or_one", channels_or_one},
     {"classes", classes},
     {"groups", groups},
     {"einsum", einsum},

@@ -53,6 +53,7 @@ Result<RuleResult> reduce(const RuleCall& call);
 Result<RuleResult> lines(const RuleCall& call);
 Result<RuleResult> last(const RuleCall& call);
 Result<RuleResult> channels(const RuleCall& call);
+Result<RuleResult> channels_or_one(const RuleCall& call);
 Result<RuleResult> classes(const RuleCall& call);
 Result<RuleResult> groups(const RuleCall& call);
 Result<RuleResult> einsum(const RuleCall& call);

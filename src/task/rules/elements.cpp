@@ -121,8 +121,11 @@ Result<RuleResult> last(const RuleCall& call) {
   return out;
 }
 
-// x as samples, channels, places: coordinates n, c, s; a vector has an element a channel.
-Result<RuleResult> channels(const RuleCall& call) {
+namespace {
+
+// x as samples, channels, places: coordinates n, c, s; a vector has an element a channel or, with
+// `one`, one number for all.
+Result<RuleResult> by_channels(const RuleCall& call, bool one) {
   if (call.inputs.empty() || call.inputs[0].shape.size() < 2) return unfit("x has no channels");
   const ExprShape& x = call.inputs[0].shape;
   RuleResult out;
@@ -140,8 +143,8 @@ Result<RuleResult> channels(const RuleCall& call) {
       out.called[input.name] = input.shape;
     else
       return unfit("input " + input.name + " is no vector of channels");
-    // One number may stand for all channels (prelu).
-    if (input.shape.size() == 1 && !is_one(input.shape[0])) must_agree(out, input, extents[1]);
+    const bool for_all = one && input.shape.size() == 1 && is_one(input.shape[0]);
+    if (input.shape.size() == 1 && !for_all) must_agree(out, input, extents[1]);
   }
   out.sizes = {{"size_n", extents[0]},
                {"size_c", extents[1]},
@@ -149,6 +152,11 @@ Result<RuleResult> channels(const RuleCall& call) {
                {"count", times(extents[0], extents[2])}};
   return out;
 }
+
+}  // namespace
+
+Result<RuleResult> channels(const RuleCall& call) { return by_channels(call, false); }
+Result<RuleResult> channels_or_one(const RuleCall& call) { return by_channels(call, true); }
 
 // Works as `channels`; the second input tells the class of a place, or a number for each class.
 Result<RuleResult> classes(const RuleCall& call) {

@@ -98,6 +98,14 @@ TEST_CASE("blocks of a grid of any size show what goes wrong at its size alone",
        "{ if (blockIdx.x > 3000000) return; const int i = blockIdx.x * 128 + threadIdx.x; if (i < "
        "rows) y[i] = 3.0f - x[i]; }",
        "verify.never_written"},
+      {"a capped grid of rows, and a ragged tile of columns", 500000, 1000, "480000 * 8",
+       "{ const int c = blockIdx.x % 8 * 128 + threadIdx.x; const size_t i = (size_t)(blockIdx.x / "
+       "8) * cols + c; if (c < cols) y[i] = 3.0f - x[i]; }",
+       "verify.never_written"},
+      {"the whole grid of rows, and a ragged tile of columns", 500000, 1000, "rows * 8",
+       "{ const int c = blockIdx.x % 8 * 128 + threadIdx.x; const size_t i = (size_t)(blockIdx.x / "
+       "8) * cols + c; if (c < cols) y[i] = 3.0f - x[i]; }",
+       ""},
       {"no cap, and a ragged end", 500000001, 1, "cdiv(rows,128)",
        "{ const int i = blockIdx.x * 128 + threadIdx.x; if (i < rows) y[i] = 3.0f - x[i]; }", ""},
       {"a counter of 32 bits that goes round elsewhere each time", 16777215, 256, "8448",

@@ -150,7 +150,8 @@ TEST_CASE("what constants alone give is computed once, before the clock", "[sear
 TEST_CASE("parts of a run in seconds are confirmed with their program", "[search][threads]") {
   const Task task = turned_weight(Role::constant);
   const TempDir dir;
-  constexpr const char* stands = "is not confirmed: a part is confirmed with the program";
+  constexpr const char* stands =
+      "is not confirmed: parts of a search in seconds are not, but in the program that wins";
   for (const double seconds : {0.0, 600.0}) {
     INFO(seconds);
     const std::string run = dir / (seconds > 0 ? "timed" : "free");
