@@ -1,4 +1,4 @@
-// Tells whether a task is anything at a shape.
+// Tells at which shapes all tensors of a task have sizes.
 #pragma once
 
 #include <cupilot/task.hpp>

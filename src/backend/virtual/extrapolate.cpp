@@ -119,7 +119,7 @@ std::vector<AxisPair> affordable_axes(const Task& task, const Workload& workload
 }
 
 // An axis stays as it is where the plan is not meant for its shorter extents, such as one column of
-// 16-byte rows, or the task is nothing there, as where a window is larger than its input.
+// 16-byte rows, or a tensor has no size there, as where a window is larger than its input.
 void keep_meant(const Task& task, const PlanAt& plan_at, const Workload& workload,
                 std::vector<AxisPair>& axes) {
   std::erase_if(axes, [&](const AxisPair& axis) {
