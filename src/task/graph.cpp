@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <optional>
 
@@ -265,36 +264,17 @@ class Composer {
 
   // Extents that rules take for equal are, at each shape to be timed.
   Result<void> check_agreements() const {
-    for (const Workload& workload : task_.time_shapes) {
-      if (auto fits = check_agreements(workload, ""); !fits) return fits;
-      if (auto fits = check_agreements(other_sizes(workload), " where sizes are others"); !fits)
-        return fits;
-    }
-    return {};
-  }
-
-  Result<void> check_agreements(const Workload& workload, const char* where) const {
-    const ExprScope scope = task_scope(task_, workload);
     for (const Agreement& one : rule_.agreements) {
-      const auto is = evaluate_or_error(one.is, scope),
-                 wanted = evaluate_or_error(one.wanted, scope);
-      if (!is || !wanted || *is == *wanted) continue;  // validate() names what has no value
-      return fail(fmt::format("{} {} {}, not {}{}", one.what, *is, one.of, *wanted, where),
-                  *where == 0 ? "correct the shape of the tensor or the attributes of the operation"
-                              : "say both by the same axis, or by numbers");
+      for (const Workload& workload : task_.time_shapes) {
+        const ExprScope scope = task_scope(task_, workload);
+        const auto is = evaluate_or_error(one.is, scope),
+                   wanted = evaluate_or_error(one.wanted, scope);
+        if (!is || !wanted || *is == *wanted) continue;  // validate() names what has no value
+        return fail(fmt::format("{} {} {}, not {}", one.what, *is, one.of, *wanted),
+                    "correct the shape of the tensor or the attributes of the operation");
+      }
     }
     return {};
-  }
-
-  // A proof draws sizes of different axes apart.
-  Workload other_sizes(Workload workload) const {
-    constexpr std::array<std::int64_t, 8> further = {1, 3, 7, 12, 20, 30, 44, 65};
-    std::size_t next = 0;
-    for (const Axis& axis : task_.axes) {
-      if (axis.kind == AxisKind::fixed || !workload.sizes.contains(axis.name)) continue;
-      workload.sizes[axis.name] += further[next++ % further.size()];
-    }
-    return workload;
   }
 
   // Gives extents that say the same one text, the first one's, so that shapes compare alike.
