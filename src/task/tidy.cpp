@@ -141,10 +141,10 @@ class Tidier {
 
  private:
   MaybeSum arithmetic(const ExprNode& node) {
-    const MaybeSum a = sum(node.child[0]);
+    MaybeSum a = sum(node.child[0]);
     if (!a) return a;
     if (node.op == ExprOp::negate) return added({}, *a, -1);
-    const MaybeSum b = sum(node.child[1]);
+    MaybeSum b = sum(node.child[1]);
     if (!b) return b;
     if (node.op == ExprOp::multiply) return multiplied(*a, *b);
     if (node.op != ExprOp::divide) return added(*a, *b, node.op == ExprOp::add ? 1 : -1);
