@@ -13,6 +13,17 @@ const Values small = {{"GROUPS", 1}, {"PARTS", 1}, {"BLOCK_N", 16},
 const Values wide = {{"GROUPS", 2},    {"PARTS", 2}, {"BLOCK_N", 24}, {"ACROSS", 2},
                      {"CHANNELS", 16}, {"STEPS", 2}, {"STAGES", 3}};
 
+// Taps two apart at steps of three: each phase of rows has other taps, 2, 1 and 1 of them.
+const Window six_phases = {"conv_transpose2d",
+                           plane,
+                           {"ch", 10, 4, 3},
+                           {"n", "20", "(h-1)*3+5", "w*2"},
+                           {{"stride", Integers{3, 2}},
+                            {"padding", Integers{1, 1}},
+                            {"dilation", Integers{2, 1}},
+                            {"output_padding", Integers{0, 1}},
+                            {"groups", std::int64_t{2}}}};
+
 TEST_CASE("patches serve planes at every stride, dilation and padding", "[hooks][threads]") {
   const std::vector<Window> windows = {
       {"conv2d", plane, {"o", "ch", 3, 3}, {"n", "o", "h-2", "w-2"}},
@@ -58,16 +69,7 @@ TEST_CASE("patches serve lines, spaces and single taps", "[hooks][threads]") {
 TEST_CASE("patches serve the phases of transposed windows", "[hooks][threads]") {
   const std::vector<Window> windows = {
       {"conv_transpose2d", plane, {"ch", "o", 3, 4}, {"n", "o", "h+2", "w+3"}},
-      // Taps two apart at steps of three: each phase has other taps, 2, 1 and 1 of them.
-      {"conv_transpose2d",
-       plane,
-       {"ch", 10, 4, 3},
-       {"n", "20", "(h-1)*3+5", "w*2"},
-       {{"stride", Integers{3, 2}},
-        {"padding", Integers{1, 1}},
-        {"dilation", Integers{2, 1}},
-        {"output_padding", Integers{0, 1}},
-        {"groups", std::int64_t{2}}}},
+      six_phases,
       // Every second place is reached by no tap.
       {"conv_transpose2d",
        plane,
@@ -87,16 +89,7 @@ TEST_CASE("phases are computed from one patch and leave together", "[hooks][thre
     std::vector<std::int64_t> joins{};  // 1: columns, 2: rows too
   };
   const std::vector<Joined> all = {
-      {{"conv_transpose2d",
-        plane,
-        {"ch", 10, 4, 3},
-        {"n", "20", "(h-1)*3+5", "w*2"},
-        {{"stride", Integers{3, 2}},
-         {"padding", Integers{1, 1}},
-         {"dilation", Integers{2, 1}},
-         {"output_padding", Integers{0, 1}},
-         {"groups", std::int64_t{2}}}},
-       {1, 2}},
+      {six_phases, {1, 2}},
       // Two of five columns are reached by no tap.
       {{"conv_transpose2d",
         plane,
@@ -143,20 +136,11 @@ TEST_CASE("phases are computed from one patch and leave together", "[hooks][thre
 
 TEST_CASE("blocks that stay take further tiles", "[hooks][threads]") {
   // More tiles than the device has multiprocessors.
-  const Window window{"conv_transpose2d",
-                      plane,
-                      {"ch", 10, 4, 3},
-                      {"n", "20", "(h-1)*3+5", "w*2"},
-                      {{"stride", Integers{3, 2}},
-                       {"padding", Integers{1, 1}},
-                       {"dilation", Integers{2, 1}},
-                       {"output_padding", Integers{0, 1}},
-                       {"groups", std::int64_t{2}}}};
   Values stays = small;
   stays["STAY"] = 1;
   stays["BLOCK_N"] = 8;
   stays["STAGES"] = 3;
-  check_accepted(window_task(window, sizes, Precision::tf32, false), "window_patch", stays);
+  check_accepted(window_task(six_phases, sizes, Precision::tf32, false), "window_patch", stays);
 }
 
 TEST_CASE("patches are for tensor cores", "[hooks]") {
