@@ -18,6 +18,8 @@ constexpr double seed_share = 0.5, late_seed_share = 0.3;
 // is expected to be slower by so much.
 constexpr int broods_of_core = 4;
 constexpr double hopeless_octaves = 2;
+// One slot of so many is such a core's turn, in generation 0 and later.
+constexpr int first_turns = 2, late_turns = 8;
 // Slots of which more is expected than of others, and their broods.
 constexpr int first_slots = 8, broods_of_first = 4;
 constexpr int tries = latest_kept;  // draws before a space counts as exhausted
@@ -247,9 +249,10 @@ EvolutionPolicy::OffspringPlan EvolutionPolicy::offspring_plan(const PolicyView&
 
 // The core whose turn a slot is and of which nothing was proposed; "": none.
 std::string EvolutionPolicy::unmet_core(const PolicyView& view) const {
-  const bool turns = view.generation == 0 && knowledge_.forecast && view.slot % 2 == 1 &&
-                     !strategist_.is_expensive(view.slot, view.generation);
-  if (!turns) return "";
+  const int turns = view.generation == 0 ? first_turns : late_turns;
+  if (!knowledge_.forecast || view.slot % turns != 1 ||
+      strategist_.is_expensive(view.slot, view.generation))
+    return "";
   std::set<std::string> met;
   for (std::int64_t i = first_looked_at(view); i < view.slot; ++i)
     met.insert(population_.core_of(slots_[i].strategy));
@@ -258,11 +261,12 @@ std::string EvolutionPolicy::unmet_core(const PolicyView& view) const {
     if (technique.group == "core" && met.count(technique.name) == 0)
       unmet.push_back(technique.name);
   if (unmet.empty()) return "";
-  return unmet[static_cast<std::size_t>(view.slot / 2) % unmet.size()];
+  return unmet[static_cast<std::size_t>(view.slot / turns) % unmet.size()];
 }
 
-// Forecasts err more between cores than within one: every other slot of generation 0 goes to a core
-// of which nothing was proposed, one core after the other, unless it is expected to lag far behind.
+// Forecasts err more between cores than within one: some slots go to a core of which nothing was
+// proposed, one core after the other, unless it is expected to lag far behind the others, or behind
+// the best of them once it turned out slower than was expected of it.
 // The seed of that core of which most is expected.
 Result<std::optional<Strategy>> EvolutionPolicy::first_of_core(const PolicyView& view,
                                                                const Rng& rng) {
@@ -283,6 +287,7 @@ Result<std::optional<Strategy>> EvolutionPolicy::first_of_core(const PolicyView&
   }
   for (std::int64_t i = first_looked_at(view); best && i < view.slot; ++i)
     ahead = std::max(ahead, prior_of(slots_[i].strategy));
+  if (!population_.members().empty()) ahead = std::min(ahead, population_.fittest());
   if (ahead - most > hopeless_octaves) return std::optional<Strategy>();
   return best;
 }
