@@ -25,7 +25,8 @@ inline constexpr std::uint64_t counting_budget = 6'000'000;
 // order; zeroed buffers count as launches that store them. How a launch's counts were had:
 //   exact         every block ran
 //   sampled       blocks of each place in the grid (interior, last in x, y, z) or spread over a
-//   grid of one dimension; only
+//   grid of one dimension, or one drawn from each of equal stretches where those do not stand for
+//   it; only
 //                 when no block can see another's work: not cooperative, no flags or tickets.
 //                 Tickets are taken to be drawn by blocks that differ in the grid's last side alone
 //                 (split-K), and such a column is run whole.
@@ -37,7 +38,7 @@ inline constexpr std::uint64_t counting_budget = 6'000'000;
 // whole run's outputs, of sampled blocks a few of the elements that they wrote (where one launch
 // makes them, each by one block); or when what they and others drawn at random write is too little
 // for the grid to write all of the outputs. Blocks that write nothing, or less work than another
-// block drawn at random has, do not stand for the grid: such a launch is extrapolated.
+// block drawn at random has, do not stand for the grid.
 Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, const TaskRef& task,
                                                 const CompiledKernel& kernel,
                                                 KernelPrograms& programs, const PlanAt& plan_at,

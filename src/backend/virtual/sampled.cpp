@@ -213,6 +213,62 @@ struct Written {
   }
 };
 
+// Blocks drawn one from each of equal stretches of a grid, for grids whose blocks differ by more
+// than their place: they take turns in their work, as the phases of a transposed convolution do, or
+// some have none.
+struct Drawn {
+  std::vector<Counts> ran;  // of some blocks each
+  std::vector<Sample> samples;
+  std::size_t blocks = 0;
+};
+constexpr std::uint64_t stretches = 256, most_together = 8;
+constexpr std::size_t fewest_drawn = 16;
+
+// Goes through the stretches in steps, so that those which the budget reaches lie all over the
+// grid. A run goes over what is known of the memory: of large grids it takes several blocks.
+Attempt<Drawn> draw_blocks(BlockRunner& runner, const ResolvedLaunch& launch, double full_blocks,
+                           Rng rng) {
+  constexpr std::uint64_t step = 159;  // the golden ratio of the stretches
+  const std::uint64_t blocks = block_count(launch), count = std::min(stretches, blocks),
+                      together = std::clamp<std::uint64_t>(blocks / stretches, 1, most_together),
+                      limit = runner.spent() + counting_budget;
+  Drawn drawn;
+  Sample some;
+  for (std::uint64_t i = 0; i < stretches && runner.spent() < limit; ++i) {
+    const std::uint64_t which = i * step % stretches;
+    if (which >= count) continue;
+    const std::uint64_t first = which * blocks / count, end = (which + 1) * blocks / count;
+    some.blocks.push_back(first + rng.below(static_cast<std::int64_t>(end - first)));
+    if (some.blocks.size() < together) continue;
+    std::sort(some.blocks.begin(), some.blocks.end());
+    Attempt<std::optional<Counts>> counts = runner.run(some.blocks);
+    if (!counts) return counts.failure();
+    if (!*counts) break;
+    drawn.blocks += some.blocks.size();
+    drawn.ran.push_back(std::move(**counts));
+    drawn.samples.push_back(std::exchange(some, {}));
+  }
+  for (Sample& one : drawn.samples) one.weight = full_blocks / static_cast<double>(drawn.blocks);
+  return drawn;
+}
+
+// The mean of drawn blocks, for all; the interval has two standard errors to each side.
+Counts mean_of(const Drawn& drawn, double full_blocks) {
+  Counts all;
+  all.source = CounterSource::interpreted;
+  const auto n = static_cast<double>(drawn.ran.size());
+  for (std::size_t c = 0; c < counter_count; ++c) {
+    double sum = 0, square = 0;
+    for (const Counts& one : drawn.ran) sum += one.all[c].value;
+    for (const Counts& one : drawn.ran)
+      square += (one.all[c].value - sum / n) * (one.all[c].value - sum / n);
+    const double value = sum / static_cast<double>(drawn.blocks) * full_blocks,
+                 slack = sum > 0 ? 2 * std::sqrt(square * n / (n - 1)) / sum : 0;
+    all.all[c] = {value, value * std::max(0.0, 1 - slack), value * (1 + slack), CountHow::sampled};
+  }
+  return all;
+}
+
 // True if the blocks of a grid leave a part of the outputs unwritten: others than those that ran,
 // drawn at random, write too little for all to write everything.
 Attempt<bool> leaves_bare(BlockRunner& runner, VirtualMemory& memory, Coverage& coverage,
@@ -292,8 +348,21 @@ Attempt<Sampled> sample(const VirtualContext& context, const CompiledKernel& ker
     if (!other) return other.failure();
     seen.unlike = *other;
   }
+  const auto full_blocks = static_cast<double>(full[0] * full[1] * full[2]);
+  if (!whole && !columns && (seen.unlike || seen.idle) && !seen.silent) {
+    runner.take_chain();
+    const Attempt<Drawn> drawn = draw_blocks(runner, launch, full_blocks, Rng::of(5, kernel.ptx));
+    if (!drawn) return drawn.failure();
+    if (drawn->blocks >= fewest_drawn) {
+      seen.unlike = false;
+      seen.idle = std::none_of(drawn->ran.begin(), drawn->ran.end(), stores);
+      seen.uneven = unevenness(drawn->ran, drawn->samples);
+      seen.counts = mean_of(*drawn, full_blocks);
+      seen.chain = runner.take_chain();
+    }
+  }
   Count& blocks = seen.counts[Counter::blocks];
-  blocks.value = blocks.low = blocks.high = static_cast<double>(full[0] * full[1] * full[2]);
+  blocks.value = blocks.low = blocks.high = full_blocks;
   blocks.how = CountHow::exact;
   if (whole) {
     for (Count& count : seen.counts.all) count.how = CountHow::exact;

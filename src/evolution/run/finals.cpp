@@ -176,8 +176,8 @@ Result<FinalRecord> confirm_finalist(const Pipe& pipe, const Finalist& finalist,
   if (auto* accepted = std::get_if<Accepted>(&record.candidate.outcome)) {
     accepted->verification.processes = 2;
     for (const std::string& condition : accepted->measurement.conditions) {
-      for (const char* of_its_plan : {"not timed", "timed as", "modelled as"}) {
-        if (condition.starts_with(of_its_plan)) record.notices.push_back(condition);
+      for (const char* of_its_time : {"not timed", "timed as", "modelled as", "counts"}) {
+        if (condition.starts_with(of_its_time)) record.notices.push_back(condition);
       }
     }
   }

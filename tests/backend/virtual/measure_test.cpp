@@ -116,6 +116,22 @@ TEST_CASE("A kernel whose counted blocks leave their work to others is not model
   if (busy) CHECK(busy->time_us > 0.8 * honest->time_us);
 }
 
+TEST_CASE("Blocks that take turns in their work are counted at places drawn all over the grid",
+          "[threads]") {
+  const Task task = row_sum_task(4096, 256);
+  const auto each = measured_sum(task, sums("blockIdx.x", "1", "cols"));
+  const auto turns =
+      measured_sum(task, sums("(int)blockIdx.x / 8 * 8", "blockIdx.x % 8 == 3 ? 8 : 0", "cols"));
+  REQUIRE(each);
+  if (turns.is_rejected()) FAIL(turns.rejected().message);
+  const Count &flops = turns->counts[Counter::flops_fp32],
+              &alike = each->counts[Counter::flops_fp32];
+  CHECK(flops.how == CountHow::sampled);
+  CHECK(flops.value == Approx(alike.value).epsilon(0.3));
+  CHECK(flops.low < alike.value);
+  CHECK(flops.high > alike.value);
+}
+
 TEST_CASE("What was not done, or done wrong, has no modelled time", "[threads]") {
   const Task task = row_sum_task(1026, 256);
   const std::string in_order =
