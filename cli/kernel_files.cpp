@@ -1,20 +1,29 @@
 #include "kernel_files.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <optional>
 
-#include <cupilot/family.hpp>
+#include <cupilot/evolve.hpp>
 #include <cupilot/parts/agents.hpp>
 #include <cupilot/parts/host.hpp>
+#include <cupilot/parts/program.hpp>
+#include <cupilot/parts/program_strategy.hpp>
 #include <cupilot/parts/tunable.hpp>
 
 #include "own_includes.hpp"
 
 namespace cupilot::cli {
 namespace {
+
+// OwnKernel::first_line of a text that stands in no file.
+constexpr int written = std::numeric_limits<int>::max();
 
 int lines_in(const std::string& text) {
   return static_cast<int>(std::count(text.begin(), text.end(), '\n'));
@@ -97,12 +106,31 @@ Result<OwnKernel> open_tunable(const std::string& path, const KernelFlags& flags
   Result<KernelSource> source = instantiate(*tunable, *task, device, *settings);
   if (!source) return source.error();
   OwnKernel kernel{path, std::move(*source), std::move(*task)};
+  kernel.first_line = written;
   // Both texts end alike.
   if (const Result<std::string> whole = real_host().read_file(path)) {
     kernel.header_lines = lines_in(*whole) - lines_in(kernel.source.text);
     kernel.first_line = lines_in(*whole) - lines_in(tunable->text) + 1;
   }
   kernel.text = kernel.source.text;
+  return kernel;
+}
+
+// The kernel, or the program, of a strategy's file.
+Result<OwnKernel> open_written(const std::string& path, const KernelFlags& flags,
+                               const DeviceSpec& device) {
+  Result<OwnStrategy> own = open_strategy(path, flags, device);
+  if (!own) return own.error();
+  const TaskRef task(own->task);
+  WriterBrief brief{task, &own->strategy, &device};
+  Attempt<KernelSource> source = program_writer(own->task, own->families)->write(brief);
+  if (source.is_error()) return source.error();
+  if (source.is_rejected())
+    return Error{ErrorCode::usage, path + ": " + source.rejected().message,
+                 "give a strategy of this task and device, as best/strategy.json of a run is"};
+  OwnKernel kernel{path, std::move(*source), std::move(own->task)};
+  kernel.text = kernel.source.text;
+  kernel.first_line = written;
   return kernel;
 }
 
@@ -124,6 +152,40 @@ std::optional<Error> choose_entry(LaunchPlan& plan, const std::string& entry) {
 
 }  // namespace
 
+bool is_strategy(const std::string& path) { return path.ends_with(".json"); }
+
+Result<OwnStrategy> open_strategy(const std::string& path, const KernelFlags& flags,
+                                  const DeviceSpec& device) {
+  const Result<std::string> text = real_host().read_file(path);
+  if (!text) return text.error();
+  Result<Strategy> strategy = strategy_from_json(*text);
+  if (!strategy) return std::move(strategy.error()).while_doing(path);
+  if (flags.task.empty())
+    return Error{ErrorCode::usage, path + ": a strategy is of a task, and none is stated",
+                 "say it with --task"};
+  Result<Families> families = load_families(flags.common.families);
+  if (!families) return families.error();
+  Result<Task> task = task_from_words(flags.task, *families);
+  if (!task) return task.error();
+  OwnStrategy own{std::move(*task), std::move(*families), std::move(*strategy)};
+  if (parts_of(own.strategy).parts.size() != 1) return own;
+  std::vector<Technique> added;
+  for (const Family& family : own.families) {
+    if (!family.built_in)
+      added.insert(added.end(), family.techniques.begin(), family.techniques.end());
+  }
+  const auto space = make_space(own.task, device, templates_of(own.families, own.task), added);
+  if (!space) return own;
+  auto nearest = (*space)->complete(own.strategy);
+  if (!nearest || strategy_id(nearest->strategy) == strategy_id(own.strategy)) return own;
+  own.strategy = std::move(nearest->strategy);
+  std::fprintf(stderr, "%s\n",
+               fmt::format("note: as written the strategy does not fit these sizes; taken is {}",
+                           describe(own.strategy))
+                   .c_str());
+  return own;
+}
+
 Result<OwnKernel> open_kernel(const std::string& path, const KernelFlags& flags,
                               const DeviceSpec& device) {
   if (!flags.entry.empty() && is_tunable(path))
@@ -133,8 +195,9 @@ Result<OwnKernel> open_kernel(const std::string& path, const KernelFlags& flags,
                      !real_host().exists(path);
   if (named || is_tunable(path)) return open_tunable(path, flags, device);
   if (!flags.set.empty())
-    return Error{ErrorCode::usage, path + ": --set: the file is a kernel, which has no parameters",
+    return Error{ErrorCode::usage, path + ": --set: the file is no tunable and has no parameters",
                  "give a tunable (docs/formats/tunable.md), or leave --set out"};
+  if (is_strategy(path)) return open_written(path, flags, device);
   Result<StandaloneKernel> read = read_standalone(path);
   if (!read) return std::move(read.error());
   OwnKernel kernel{path, std::move(read->source)};

@@ -396,7 +396,9 @@ void add_sanitize(CLI::App& app, Verbs& verbs) {
 void add_profile(CLI::App& app, Verbs& verbs) {
   CLI::App* profile = app.add_subcommand(
       "profile", "where a kernel's work and its modelled time go, by instruction and source line");
-  profile->add_option("file", verbs.profile.files, "a .cu file: a kernel, or a tunable")
+  profile
+      ->add_option("file", verbs.profile.files,
+                   "a .cu file: a kernel, or a tunable; a .json file: a strategy")
       ->required()
       ->expected(1);
   add_settings(*profile, verbs.profile);

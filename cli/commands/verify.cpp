@@ -75,52 +75,19 @@ int say_verified(const OwnKernel& kernel, const Result<Candidate>& candidate, Ba
   return 0;
 }
 
-// A strategy of one kernel with the nearest values that the task's templates can have at its sizes:
-// one that was found at other sizes may ask for vectors that these do not fill. Programs, and
-// strategies that no template realises, are left as they are.
-Strategy fitted(const Strategy& strategy, const Task& task, const DeviceSpec& device,
-                const Families& families) {
-  if (parts_of(strategy).parts.size() != 1) return strategy;
-  std::vector<Technique> added;
-  for (const Family& family : families) {
-    if (!family.built_in)
-      added.insert(added.end(), family.techniques.begin(), family.techniques.end());
-  }
-  const auto space = make_space(task, device, templates_of(families, task), added);
-  if (!space) return strategy;
-  auto nearest = (*space)->complete(strategy);
-  if (!nearest || strategy_id(nearest->strategy) == strategy_id(strategy)) return strategy;
-  std::fprintf(stderr, "%s\n",
-               fmt::format("note: as written the strategy does not fit these sizes; proved is {}",
-                           describe(nearest->strategy))
-                   .c_str());
-  return std::move(nearest->strategy);
-}
-
 // Proves the kernel, or the program of several, that templates write from a strategy's file.
 int verify_strategy(Backend& backend, const KernelFlags& flags) {
   const std::string& path = flags.files.front();
   const bool json = flags.common.json;
-  const Result<std::string> text = real_host().read_file(path);
-  if (!text) return fail(text.error(), json);
-  const Result<Strategy> strategy = strategy_from_json(*text);
-  if (!strategy) return fail(Error(strategy.error()).while_doing(path), json);
-  const Result<Families> families = load_families(flags.common.families);
-  if (!families) return fail(families.error(), json);
-  if (flags.task.empty())
-    return fail({ErrorCode::usage, path + ": a strategy is of a task, and none is stated",
-                 "say it with --task"},
-                json);
-  const Result<Task> task = task_from_words(flags.task, *families);
-  if (!task) return fail(task.error(), json);
+  const Result<OwnStrategy> own = open_strategy(path, flags, backend.device());
+  if (!own) return fail(own.error(), json);
   Result<std::unique_ptr<Backend>> screen =
       flags.screen ? open_screen(backend, backend_options()) : std::unique_ptr<Backend>();
   if (!screen) return fail(screen.error(), json);
-  const auto writer = program_writer(*task, *families);
-  const Pipe pipe{TaskRef(*task), &backend, writer.get(), flags.seed, screen->get()};
-  const Result<Candidate> candidate =
-      evaluate(pipe, fitted(*strategy, *task, backend.device(), *families), ProofLevel::finalist);
-  OwnKernel kernel{path, candidate ? candidate->source : KernelSource(), *task};
+  const auto writer = program_writer(own->task, own->families);
+  const Pipe pipe{TaskRef(own->task), &backend, writer.get(), flags.seed, screen->get()};
+  const Result<Candidate> candidate = evaluate(pipe, own->strategy, ProofLevel::finalist);
+  OwnKernel kernel{path, candidate ? candidate->source : KernelSource(), own->task};
   return say_verified(kernel, candidate, backend, json);
 }
 
@@ -147,7 +114,7 @@ int verify_command(const KernelFlags& flags) {
       open_own_device(flags.common.device, "verify", rules_of(flags));
   if (!backend) return fail(backend.error(), flags.common.json);
   const Ticker waiting = tell_waits("proving " + flags.files.front());
-  if (flags.files.front().ends_with(".json")) return verify_strategy(**backend, flags);
+  if (is_strategy(flags.files.front())) return verify_strategy(**backend, flags);
   Result<OwnKernel> kernel = open_kernel(flags.files.front(), flags, (*backend)->device());
   if (!kernel) return fail(kernel.error(), flags.common.json);
   if (!kernel->task) return verify_safety(**backend, *kernel, 1, flags.common.json);

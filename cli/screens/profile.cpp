@@ -240,6 +240,8 @@ std::string counts_text(const LaunchProfile& l) {
 UserLine user_line(const OwnKernel& kernel, const ProfiledLine& line) {
   const bool mine = line.file == (kernel.source.language == Language::ptx ? "" : "kernel.cu");
   if (!mine) return {line.file.empty() ? "(PTX)" : line.file, line.line, ""};
+  if (line.line + kernel.header_lines < kernel.first_line)  // written for the task
+    return {line.file, line.line, line_of(kernel.text, line.line)};
   return {file_name(kernel.path), line.line + kernel.header_lines, line_of(kernel.text, line.line)};
 }
 

@@ -133,6 +133,25 @@ TEST_CASE("verify and profile take a tunable at a setting", "[cli]") {
          {("bad.cu:" + std::to_string(line_with(bad, "r = frist"))).c_str()});
 }
 
+TEST_CASE("profile takes a strategy, and tells lines that were written for the task as such",
+          "[cli]") {
+  const Scratch scratch;
+  scratch.file("strategy.json",
+               R"({"format": "cupilot strategy 1", "techniques": [{"name": "block_rows"}]})");
+  scratch.file("other.json", R"({"format": "cupilot strategy 9", "techniques": []})");
+  const std::string task = " --task softmax --task rows=64 --task cols=300 --device virtual:h200 ";
+  expect(run("profile strategy.json" + task, scratch), 0,
+         {"PROFILE on virtual:h200", "kernel.cu:"});
+  expect(run("profile strategy.json --device virtual:h200", scratch), 2, {"--task"});
+  expect(run("profile strategy.json --set A=1" + task, scratch), 2, {"no tunable"});
+  expect(run("profile other.json --no-counters" + task, scratch), 2, {"other.json", "next"});
+  // The graph's text stands above the template's own.
+  const auto product =
+      run("profile gemm_simt --task gemm --task m=64 --device virtual:h200", scratch);
+  expect(product, 0, {"kernel.cu:"});
+  CHECK(product.out.find(":-") == std::string::npos);
+}
+
 TEST_CASE("a run without a plain baseline names none", "[cli]") {
   const Scratch scratch;
   make_task(scratch);
