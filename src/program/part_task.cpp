@@ -149,7 +149,7 @@ class GraphPart {
     if (is_place) made.shape.erase(made.shape.begin());
     if (made.shape.empty()) made.shape.push_back(1);
     const bool given = find_tensor(program_, name.base) != nullptr;
-    if (given && made.check.kind == CheckKind::within) made.check.length = 1;  // of its own sums
+    if (given) made.check.length = 1;  // of the part's own sums
     const bool written = made.role == Role::out || made.role == Role::in_out;
     if (!given || (role == Role::in && written)) made.role = role;
     made.name = own;

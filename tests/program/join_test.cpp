@@ -74,6 +74,27 @@ TEST_CASE("an edge that two parts read is an output, one that stays inside is no
   CHECK(find_tensor(wide->task, "z") == nullptr);
 }
 
+TEST_CASE("an output with a check of any kind is an output of a part") {
+  for (const Check& check : {Check{.kind = CheckKind::index_of, .of = "y"},
+                             Check{.kind = CheckKind::bitwise}, Check()}) {
+    Task task = chain_task();
+    Tensor least = tensor("least", Role::out, {"rows"});
+    least.type = DType::i64;
+    least.check = check;
+    task.tensors.push_back(least);
+    task.operations.push_back(
+        {"choice", "argmin", {"y"}, {"least"}, {{"dim", std::vector<std::int64_t>{1}}}});
+    task.edges.clear();
+    task.reference = {};
+    REQUIRE(complete(task));
+    REQUIRE(find_tensor(task, "least")->check.length != Expr("1"));
+    const auto part = graph_part(task, {4});
+    if (!part) FAIL(part.error().message);
+    REQUIRE(find_tensor(part->task, "least") != nullptr);
+    CHECK(find_tensor(part->task, "least")->check.kind == check.kind);
+  }
+}
+
 TEST_CASE("an operator that a family states is served in the family's words") {
   const Task task = chain_task();
   const auto part = served_part(task, {0}, builtin_families());
