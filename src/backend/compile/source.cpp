@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include <cupilot/parts/rejection.hpp>
 
@@ -25,9 +26,15 @@ constexpr std::array<bool, 256> word_bytes = [] {
 bool is_word(char c) { return word_bytes[static_cast<unsigned char>(c)]; }
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\r'; }
 
-std::optional<Rejected> refuse(std::string_view code, std::string message, int line) {
-  return reject(code, std::move(message), fmt::format("line {}", line));
-}
+// Where lines of the text come from, as a #line says: its next line is line `number` of `file`.
+struct Origin {
+  std::string file = "kernel.cu";  // as the compiler calls the text
+  long long after = 0, number = 1;
+
+  std::string place(int line) const {
+    return fmt::format("{}:{}", file, line - after - 1 + number);
+  }
+};
 
 // The text as a sequence of characters with line splices taken out, as the preprocessor sees it.
 class Reader {
@@ -235,6 +242,7 @@ class Scanner {
     const int line = in_.line();
     skip_blanks();
     const std::string name(take_word());
+    if (name == "line") return take_origin(line);
     static constexpr std::array<std::string_view, 4> readers = {"include", "include_next", "import",
                                                                 "embed"};
     if (std::find(readers.begin(), readers.end(), name) == readers.end()) return;
@@ -264,6 +272,26 @@ class Scanner {
         line);
   }
 
+  void take_origin(int line) {
+    skip_blanks();
+    const std::string number(take_word());
+    long long parsed = 0;
+    const auto end = number.data() + number.size();
+    if (std::from_chars(number.data(), end, parsed).ptr != end || number.empty()) return;
+    origin_.after = line;
+    origin_.number = parsed;
+    skip_blanks();
+    if (in_.peek() != '"') return;
+    in_.take();
+    origin_.file.clear();
+    while (!in_.done() && in_.peek() != '"' && in_.peek() != '\n') origin_.file += in_.take();
+    if (in_.peek() == '"') in_.take();
+  }
+
+  std::optional<Rejected> refuse(std::string_view code, std::string message, int line) const {
+    return reject(code, std::move(message), origin_.place(line));
+  }
+
   void bracket(char c) {
     if (c == '\0')
       refused_ = refuse("gate.source_size", "the source holds a zero byte", in_.line());
@@ -280,6 +308,7 @@ class Scanner {
   const SourceCaps& caps_;
   int depth_ = 0;
   std::string word_;  // one with a splice in it
+  Origin origin_;
   std::optional<Rejected> refused_;
   std::vector<std::string> included_;
 };
@@ -297,10 +326,10 @@ std::optional<Rejected> check_source(std::string_view text, std::span<const std:
   for (std::size_t begin = 0; begin < text.size(); ++line) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
     if (end - begin > caps.line_bytes) {
-      return refuse(
+      return reject(
           "gate.source_size",
           fmt::format("a line has {} bytes; at most {} are compiled", end - begin, caps.line_bytes),
-          line);
+          Origin().place(line));
     }
     begin = end + 1;
   }

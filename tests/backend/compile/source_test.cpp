@@ -62,8 +62,11 @@ TEST_CASE("Size, line and nesting caps") {
 TEST_CASE("A refusal names the line") {
   const auto refused = check_source("int a;\n/* two\nlines */ int b;\n#include <x>\n");
   REQUIRE(refused);
-  CHECK(refused->where == "line 4");
+  CHECK(refused->where == "kernel.cu:4");
   CHECK(refused->message.find("x") != std::string::npos);
+  const auto of_header = check_source("#line 1 \"mine.cuh\"\nint a;\n#include <x>\n");
+  REQUIRE(of_header);
+  CHECK(of_header->where == "mine.cuh:2");
 }
 
 }  // namespace
