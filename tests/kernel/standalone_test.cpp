@@ -76,6 +76,17 @@ TEST_CASE("a plain file has text alone", "[kernel]") {
   CHECK(read_standalone(ptx.path())->source.language == Language::ptx);
 }
 
+TEST_CASE("a cubin is no kernel file", "[kernel]") {
+  const Scratch saved(std::string("\x7f"
+                                  "ELF\x02\0\0",
+                                  7),
+                      ".cubin");
+  const auto read = read_standalone(saved.path());
+  REQUIRE_FALSE(read);
+  CHECK(read.error().code == ErrorCode::usage);
+  CHECK(read.error().message == saved.path() + ": holds a zero byte, and is no text");
+}
+
 TEST_CASE("a wrong header line is named by file and line", "[kernel]") {
   struct Row {
     const char* text;
