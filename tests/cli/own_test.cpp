@@ -1,6 +1,7 @@
 // Tasks and kernels of one's own, from the scaffold to a search.
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -73,6 +74,39 @@ TEST_CASE("a new task passes its check and evolves, with its own and an imported
   expect(run("replay r", scratch), 0, "8 proposals, 8 as the run made them");
   std::filesystem::rename(scratch.path / "r" / "best", scratch.path / "kept");
   expect(run("verify kept/kernel.cu --device virtual:h200", scratch), 0, "PROVED");
+}
+
+TEST_CASE("the best kernel of a family of one's own is proved without the family", "[cli]") {
+  const Scratch scratch;
+  std::filesystem::create_directories(scratch.path / "doubled" / "templates");
+  scratch.file("doubled/family.json", R"json({"cupilot_family": 1, "name": "doubled",
+  "words": [{"name": "n", "kind": "size", "default": 300}],
+  "task": {"cupilot_task": 1, "name": "doubled", "axes": [{"name": "n"}],
+    "tensors": [{"name": "x", "role": "in", "type": "fp32", "shape": ["n"]},
+      {"name": "y", "role": "out", "type": "fp32", "shape": ["n"]}],
+    "precision": "fp32-strict", "time_shapes": [{"sizes": {"n": "$n"}}], "work": {"flops": "n"},
+    "reference": "doubled.cu"}})json");
+  scratch.file("doubled/doubled.cu",
+               "__device__ real reference_y(const Inputs& in, long long i) {\n"
+               "  return in.x(i) + in.x(i);\n}\n");
+  scratch.file("doubled/templates/doubled.cu", R"cu(/* cupilot tunable 1
+{"name": "doubled_blocks", "family": "doubled", "summary": "an element a thread",
+ "parameters": {"THREADS": {"name": "block_threads", "domain": [64, 128], "plain": 64}},
+ "registers": "16",
+ "plan": {"launches": [{"entry": "doubled", "grid": ["cdiv(n, THREADS)"], "block": ["THREADS"],
+                        "args": ["x", "y", {"i32": "n"}]}]}}
+*/
+extern "C" __global__ void doubled(const T_x* x, T_y* y, int n) {
+  const int i = blockIdx.x * THREADS + threadIdx.x;
+  if (i < n) y[i] = x[i] + x[i];
+}
+)cu");
+  expect(
+      run("evolve doubled n=700 --family doubled --device virtual:h200 --evaluations 2 --run own",
+          scratch),
+      0, "kernel: own/best/");
+  expect(run("verify own/best/kernel.cu --device virtual:h200", scratch), 0,
+         "is right for task doubled");
 }
 
 TEST_CASE("a slip in a task or kernel of one's own is answered before anything is searched",

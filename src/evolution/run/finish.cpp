@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <cupilot/family.hpp>
+
 #include "agents/models/shown_kernel.hpp"
 #include "base/counting_seconds.hpp"
 #include "base/stop.hpp"
@@ -17,6 +19,13 @@ namespace cupilot {
 namespace {
 
 constexpr int finalists_considered = 12, timed_again = 4, again_rounds = 9, confirm_rounds = 15;
+
+// `words` where they say the task to a reader who has the built-in families alone; else none.
+std::vector<std::string> words_for_all(const Task& task, const std::vector<std::string>& words) {
+  if (words.size() < 2) return words;
+  const auto said = task_from_words(words);
+  return said && task_id(*said) == task_id(task) ? words : std::vector<std::string>();
+}
 
 }  // namespace
 
@@ -284,7 +293,7 @@ Result<EvolveReport> Driver::conclude_run() {
   if (!options_.run_dir.empty()) {
     const Phase phase("best");
     auto written = write_best(host_, options_.run_dir, task_, *context_.backend, best.best,
-                              best.kernel, options_.task_words);
+                              best.kernel, words_for_all(task_, options_.task_words));
     if (!written) return written.error();
   }
   report.best = std::move(best.best);
