@@ -234,10 +234,17 @@ Attempt<CompiledKernel> compile(const Pipe& pipe, const KernelSource& source,
   return rules.anew ? pipe.backend->compile(source, Fresh::yes) : pipe.backend->compile(source);
 }
 
+Error incomplete(const Pipe& pipe) {
+  const char* lacks = !pipe.task ? "task" : pipe.backend == nullptr ? "backend" : "writer";
+  return {ErrorCode::usage, std::string("Pipe::") + lacks + " is missing",
+          "a pipe needs a task, a backend and, where a strategy is evaluated, a writer"};
+}
+
 }  // namespace
 
 Result<Passed> pass_source(const Pipe& pipe, const KernelSource& source,
                            const EvaluationOptions& rules) {
+  if (!pipe.task || pipe.backend == nullptr) return incomplete(pipe);
   Passed passed;
   Candidate& candidate = passed.candidate;
   candidate.source = source;
@@ -294,6 +301,9 @@ Attempt<KernelSource> written(const Pipe& pipe, const WriterBrief& brief,
 }  // namespace
 
 Result<Passed> pass(const Pipe& pipe, const Strategy& strategy, const EvaluationOptions& rules) {
+  const bool writes = rules.source == nullptr;
+  if (!pipe.task || pipe.backend == nullptr || (writes && pipe.writer == nullptr))
+    return incomplete(pipe);
   WriterBrief brief = rules.brief;
   brief.task = pipe.task;
   brief.strategy = &strategy;

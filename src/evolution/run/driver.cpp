@@ -418,14 +418,19 @@ Result<void> Driver::search() {
   return {};
 }
 
-void Driver::begin_search() {
+Result<void> Driver::begin_search() {
   const double plain_us = plain_time_us(baselines_.baselines);
   if (options_.policy) {
-    search_.emplace(options_.search, plain_us, options_.policy(options_.search, *context_.space));
-    return;
+    auto policy = options_.policy(options_.search, *context_.space);
+    if (policy == nullptr)
+      return Error{ErrorCode::usage, "EvolveOptions::policy returned no policy",
+                   "return one, or leave the function out"};
+    search_.emplace(options_.search, plain_us, std::move(policy));
+    return {};
   }
   search_.emplace(options_.search, *context_.space, *context_.strategist, context_.zone, plain_us,
                   context_.knowledge);
+  return {};
 }
 
 Result<void> Driver::run_search() {
@@ -435,7 +440,7 @@ Result<void> Driver::run_search() {
     if (!measured) return explain(std::move(measured.error()));
     if (journal_) journal_->add(RecordType::baselines, to_json(baselines_));
     if (auto done = commit(); !done) return explain(std::move(done.error()));
-    begin_search();
+    if (auto begun = begin_search(); !begun) return begun;
   }
   for (const std::string& notice : baselines_.notices) tell(notice);
   return search();

@@ -53,7 +53,7 @@ class Driver {
   // The search and what follows it.
   Result<EvolveReport> run();
   // The search alone: no confirmation, no best/.
-  void begin_search();  // once the baselines are known
+  Result<void> begin_search();  // once the baselines are known
   Result<void> run_search();
   std::int64_t evaluations() const { return ledger_.evaluations(); }
 

@@ -11,7 +11,7 @@ Result<bool> Driver::restore(const RunState& state, const Checkpoint* checkpoint
   if (!state.baselines) return true;
   resumed_ = true;
   baselines_ = *state.baselines;
-  begin_search();
+  if (auto begun = begin_search(); !begun) return begun.error();
   if (checkpoint != nullptr) {
     const Checkpoint& c = *checkpoint;
     if (!search_->restore(c.search) || !ledger_.restore(c.ledger) || !known_.restore(c.known))

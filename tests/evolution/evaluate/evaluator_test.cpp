@@ -35,6 +35,20 @@ FunctionEvaluator piped(const Pipe& pipe, int capacity) {
 
 }  // namespace
 
+TEST_CASE("a pipe that lacks something is refused by its name") {
+  const auto refused = [](const Result<Candidate>& candidate) {
+    return candidate ? "nothing" : candidate.error().message;
+  };
+  CHECK(refused(evaluate(Pipe{}, Strategy(), ProofLevel::candidate)) == "Pipe::task is missing");
+  Pipe pipe{.task = TaskRef(landscape_task())};
+  CHECK(refused(evaluate_source(pipe, KernelSource(), ProofLevel::candidate)) ==
+        "Pipe::backend is missing");
+  const TempDir dir;
+  const auto device = fake_device(write_landscape(dir));
+  pipe.backend = device.get();
+  CHECK(refused(evaluate(pipe, Job())) == "Pipe::writer is missing");
+}
+
 TEST_CASE("a function evaluates in the order of its jobs, each once") {
   FunctionEvaluator evaluator(
       [](const EvaluationJob& job) -> Result<Candidate> {

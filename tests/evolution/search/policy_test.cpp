@@ -220,4 +220,9 @@ TEST_CASE("evolve takes the host's policy", "[threads]") {
   REQUIRE_OK(evolve(landscape_task(), *device, options));
   CHECK(all.accepted.size() >= 30);
   CHECK(essence(dir / "own") == essence(dir / "random"));
+  options = small_run("", 4);
+  options.policy = [](const SearchOptions&, const Space&) { return std::unique_ptr<Policy>(); };
+  const auto none = evolve(landscape_task(), *device, options);
+  REQUIRE_FALSE(none);
+  CHECK(none.error().code == ErrorCode::usage);
 }
