@@ -2,6 +2,7 @@
 
 #include <cupilot/version.hpp>
 
+#include "base/hash.hpp"
 #include "evolution/journal/record_parts.hpp"
 
 namespace cupilot {
@@ -77,6 +78,11 @@ EvolutionRecord record_of(const parts::Json& json) {
   return record;
 }
 
+// Covers all that it says, however it is spaced.
+std::string digest_of(const parts::Json& json) {
+  return sha256_hex(json.dump(-1, ' ', false, parts::Json::error_handler_t::replace));
+}
+
 Error no_save(const std::string& reason) {
   const std::size_t library =
       reason.rfind("[json.exception", 0) == 0 ? reason.find("] ") : std::string::npos;
@@ -95,25 +101,26 @@ Result<std::string> to_json(const EvolutionRecord& record) {
   parts::Json techniques = parts::Json::array(), slots = parts::Json::array();
   for (const Technique& technique : options.techniques) techniques.push_back(parts::put(technique));
   for (const EvolutionSlot& slot : record.slots) slots.push_back(put(slot));
-  const parts::Json json = {{"cupilot_evolution", evolution_format},
-                            {"program", version},
-                            {"task", parts::Json::parse(*task)},
-                            {"device", parts::put(record.device)},
-                            {"search", parts::put(options.search)},
-                            {"provenance", name_of(options.provenance)},
-                            {"plain_us", options.plain_us},
-                            {"write", options.write},
-                            {"random_search", options.random_search},
-                            {"tunables", options.tunables},
-                            {"techniques", std::move(techniques)},
-                            {"own_strategist", record.own_strategist},
-                            {"slots", std::move(slots)}};
+  parts::Json json = {{"cupilot_evolution", evolution_format},
+                      {"program", version},
+                      {"task", parts::Json::parse(*task)},
+                      {"device", parts::put(record.device)},
+                      {"search", parts::put(options.search)},
+                      {"provenance", name_of(options.provenance)},
+                      {"plain_us", options.plain_us},
+                      {"write", options.write},
+                      {"random_search", options.random_search},
+                      {"tunables", options.tunables},
+                      {"techniques", std::move(techniques)},
+                      {"own_strategist", record.own_strategist},
+                      {"slots", std::move(slots)}};
+  json["digest"] = digest_of(json);
   return json.dump(-1, ' ', false, parts::Json::error_handler_t::replace);
 }
 
 Result<EvolutionRecord> evolution_from(std::string_view text) {
   try {
-    const parts::Json json = parts::Json::parse(text, nullptr, false);
+    parts::Json json = parts::Json::parse(text, nullptr, false);
     if (!json.is_object() || !json.contains("cupilot_evolution"))
       return no_save("it is no text that save() returns");
     const int format = json.at("cupilot_evolution").get<int>();
@@ -122,6 +129,11 @@ Result<EvolutionRecord> evolution_from(std::string_view text) {
                    "the saved search has format " + std::to_string(format) +
                        ", this library reads " + std::to_string(evolution_format),
                    "load it with the version that saved it"};
+    }
+    // Earlier programs wrote none.
+    if (const std::string digest = json.value("digest", ""); !digest.empty()) {
+      json.erase("digest");
+      if (digest != digest_of(json)) return no_save("it was changed after save() had written it");
     }
     return record_of(json);
   } catch (const parts::Json::exception& fault) {

@@ -305,10 +305,18 @@ TEST_CASE("text that save did not write is refused") {
            {"\"slot\":3", "\"slot\":4"},
            {"\"time_us\":", "\"time_us\":-"},
            {"\"provenance\":\"reported\"", "\"provenance\":\"guessed\""},
+           {"\"time_us\":", "\"time_us\":1"},  // another time
+           {"\"seed\":", "\"seed\":1"},
        }) {
     INFO(from);
     CHECK_FALSE(Evolution::load(edited(from, to)));
   }
+  // As a program wrote it that knew no digest.
+  const auto at = saved.find("\"digest\":");
+  REQUIRE(at != std::string::npos);
+  auto earlier = Evolution::load(std::string(saved).erase(at, saved.find(',', at) + 1 - at));
+  REQUIRE_OK(earlier);
+  CHECK(save(*earlier) == saved);
   const auto other = random_strategist();
   auto loaded = Evolution::load(saved, other.get());
   REQUIRE_FALSE(loaded);
