@@ -26,7 +26,7 @@ constexpr std::array<bool, 256> word_bytes = [] {
 bool is_word(char c) { return word_bytes[static_cast<unsigned char>(c)]; }
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\r'; }
 
-// Where lines of the text come from, as a #line says: its next line is line `number` of `file`.
+// Says where lines of the text come from: a #line makes the line after it `number` of `file`.
 struct Origin {
   std::string file = "kernel.cu";  // as the compiler calls the text
   long long after = 0, number = 1;
