@@ -413,7 +413,14 @@ const Axis* swapped_axis(const Task& task) {
 }
 
 std::int64_t base_offset(const Tensor& tensor, const Case& what) {
-  return what.least_aligned && tensor.alignment < default_alignment ? tensor.alignment : 0;
+  if (!what.least_aligned || tensor.alignment >= default_alignment) return 0;
+  // What a kernel saw of one base tells nothing of another: all are alike, or outputs lie apart, or
+  // each lies where its name draws.
+  const std::uint64_t way = what.content.seed % base_ways;
+  const bool apart = way == 0   ? tensor.role == Role::out || tensor.role == Role::in_out
+                     : way == 2 ? Rng::of(what.content.seed, tensor.name).below(2) != 0
+                                : false;
+  return apart ? 3 * std::max<std::int64_t>(tensor.alignment, 4) : tensor.alignment;
 }
 
 void fill(const FillParams& params, std::span<std::byte> memory, std::int64_t begin,

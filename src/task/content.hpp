@@ -44,8 +44,10 @@ std::size_t swapped_dimension(const Task& task, const Tensor& tensor);
 // up exactly leave.
 bool adds_in_fp16(const Task& task);
 
-// Bytes that a tensor's base address lies past a multiple of default_alignment in this case.
+// Bytes that a tensor's base address lies past a multiple of default_alignment in this case. Cases
+// with so many seeds that follow one another show tensors that lie alike and apart.
 inline constexpr std::int64_t default_alignment = 256;
+inline constexpr std::uint64_t base_ways = 3;
 std::int64_t base_offset(const Tensor& tensor, const Case& what);
 
 // The check of one output (out or in_out) as numbers.

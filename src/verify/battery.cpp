@@ -388,7 +388,10 @@ class Battery {
     if (packed) {
       other = wish(Boundary::over_and_short, Kind::ordinary, 3);
       other.least_aligned = true;
-      add(other);
+      for (std::uint64_t way = 0; way < base_ways; ++way) {
+        add(other);
+        ++other.content.seed;
+      }
     }
     for (const Variation variation : {Variation::scaled, Variation::swapped}) {
       other = wish(Boundary::over_and_short, Kind::ordinary);

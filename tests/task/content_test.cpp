@@ -444,6 +444,24 @@ TEST_CASE("variations change what they say and nothing else") {
   CHECK(base_offset(packed, {}) == 0);
 }
 
+TEST_CASE("bases of little alignment lie alike in one case and apart in others") {
+  Tensor in, out;
+  in.name = "x";
+  out.name = "y";
+  out.role = Role::out;
+  in.alignment = out.alignment = 4;
+  std::set<bool> alike;
+  for (std::uint64_t seed = 7; seed < 7 + base_ways; ++seed) {
+    const Case least{.content = {.seed = seed}, .least_aligned = true};
+    for (const Tensor& one : {in, out}) {
+      CHECK(base_offset(one, least) % 4 == 0);
+      CHECK(base_offset(one, least) % 8 != 0);
+    }
+    alike.insert(base_offset(in, least) % 16 == base_offset(out, least) % 16);
+  }
+  CHECK(alike.size() == 2);
+}
+
 TEST_CASE("probe lines run along the summed dimension, whatever the layout") {
   const auto task = gemm_task({.m = 40, .n = 30, .k = 20, .layout = "tn"});
   REQUIRE(task);
