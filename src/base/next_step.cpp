@@ -81,6 +81,8 @@ constexpr NextStep next_steps[] = {
     {"run.", "run it alone at the shape above, with the seed above"},
     {"verify.never_written",
      "write every element at the shape above: tails and sizes of 1 included"},
+    {"verify.never_read",
+     "let the grid, its strides and the types of places reach all elements at the shape above"},
     {"verify.no_shape",
      "loosen the plan's require, or state the shapes it is meant for in the task"},
     {"verify.precision",

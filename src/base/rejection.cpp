@@ -71,6 +71,8 @@ constexpr RejectionCode table[] = {
     {"run.budget", Stage::run,
      "the virtual device's instruction budget ended first: too expensive to check there, or "
      "endless"},
+    {"verify.never_read", Stage::verify,
+     "the blocks of a grid leave a part of an input unread that the result needs"},
 };
 
 }  // namespace

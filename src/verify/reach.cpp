@@ -76,7 +76,7 @@ void add_coverage(std::vector<EntryCoverage>& into, std::span<const EntryCoverag
 }
 
 Reach::Reach(const Task& task, const KernelSource& source, const DeviceSpec& device,
-             ProofLevel level, std::span<const Case> met, std::string_view ptx)
+             ProofLevel level, std::span<const Case> met, std::string_view ptx, bool timed)
     : task_(task),
       source_(source),
       device_(device),
@@ -90,8 +90,14 @@ Reach::Reach(const Task& task, const KernelSource& source, const DeviceSpec& dev
       const auto size = one.workload.sizes.find(axis.name);
       if (!one.sampled && size != one.workload.sizes.end()) most = std::max(most, size->second);
     }
-    if (axis.kind != AxisKind::fixed) add_ladder(axis, most);
+    if (axis.kind == AxisKind::fixed) continue;
+    const std::size_t below = ladder_.size();
+    add_ladder(axis, most);
+    if (!timed && ladder_.size() > below) largest_.push_back(ladder_.back());
   }
+  if (level != ProofLevel::finalist) largest_.clear();
+  std::stable_sort(largest_.begin(), largest_.end(),
+                   [](const Step& a, const Step& b) { return a.cost > b.cost; });
   std::stable_sort(ladder_.begin(), ladder_.end(),
                    [](const Step& a, const Step& b) { return a.cost < b.cost; });
   if (level == ProofLevel::finalist) add_named(ptx);
@@ -175,12 +181,21 @@ std::optional<Case> Reach::next(std::span<const EntryCoverage> coverage) {
   // A run that reached more costs nothing.
   if (!before_.empty() && reached(coverage) > reached(before_)) left_ += last_.cost;
   before_.assign(coverage.begin(), coverage.end());
-  if (coverage.empty() || covers_all(coverage)) return std::nullopt;
-  if (ladder_.empty() || ladder_.front().cost > left_) return std::nullopt;
+  if (coverage.empty()) return std::nullopt;
+  if (covers_all(coverage) || ladder_.empty() || ladder_.front().cost > left_)
+    return next_largest();
   last_ = std::move(ladder_.front());
   ladder_.erase(ladder_.begin());
   left_ -= last_.cost;
+  std::erase_if(largest_, [&](const Step& one) { return one.workload == last_.workload; });
   return Case{.workload = last_.workload, .content = {.seed = seed_}};
+}
+
+std::optional<Case> Reach::next_largest() {
+  if (largest_.empty()) return std::nullopt;
+  const Step step = std::move(largest_.back());
+  largest_.pop_back();
+  return Case{.workload = step.workload, .content = {.seed = seed_}};
 }
 
 }  // namespace cupilot

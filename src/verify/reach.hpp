@@ -23,8 +23,10 @@ void add_coverage(std::vector<EntryCoverage>& into, std::span<const EntryCoverag
 class Reach {
  public:
   // `met`: the battery's cases. `ptx`: the kernel's text, whose comparisons name sizes to be met.
+  // `timed`: every time shape ran, or blocks of its grid; else the largest sizes that can be paid
+  // run, too.
   Reach(const Task& task, const KernelSource& source, const DeviceSpec& device, ProofLevel level,
-        std::span<const Case> met, std::string_view ptx = {});
+        std::span<const Case> met, std::string_view ptx = {}, bool timed = true);
 
   // The cheapest run of those left that may reach more; nullopt: none is left, all is covered, or
   // what it may cost is spent.
@@ -38,6 +40,7 @@ class Reach {
   };
   void add_ladder(const Axis& axis, std::int64_t met);
   void add_named(std::string_view ptx);
+  std::optional<Case> next_largest();
   std::optional<Step> step_of(const std::string& axis, std::int64_t size) const;
   double cost_of(const Workload& shape) const;
 
@@ -46,8 +49,9 @@ class Reach {
   const DeviceSpec& device_;
   PlanSteps steps_;
   PlanRequirements requirements_;
-  std::vector<Step> named_;   // sizes that the code names
-  std::vector<Step> ladder_;  // by rising cost
+  std::vector<Step> named_;    // sizes that the code names
+  std::vector<Step> ladder_;   // by rising cost
+  std::vector<Step> largest_;  // of each axis, by falling cost
   double left_ = 0;
   Step last_;  // the step that ran last
   std::vector<EntryCoverage> before_;

@@ -108,5 +108,21 @@ TEST_CASE("axes do not grow beyond the warps that can be begun") {
   CHECK(most < 50'000);
 }
 
+TEST_CASE("where no time shape ran the largest sizes that can be paid for are met") {
+  const Task task = gemm_of(4096, 512, 8192);
+  const KernelSource source = tiled_gemm();
+  const std::vector<Case> met = {
+      {.workload = {{{"m", 100}, {"n", 90}, {"k", 70}, {"batch", 1}}, 1}, .content = {.seed = 9}}};
+  Reach reach(task, source, DeviceSpec{}, ProofLevel::finalist, met, {}, false);
+  const std::vector<Case> cases = run_all(reach, covered(1, 2));
+  REQUIRE_FALSE(cases.empty());
+  CHECK(cases.size() <= 3);
+  std::int64_t most = 0;
+  for (const Case& one : cases) most = std::max(most, one.workload.sizes.at("m"));
+  CHECK(most > 1000);
+  Reach candidate(task, source, DeviceSpec{}, ProofLevel::candidate, met, {}, false);
+  CHECK(run_all(candidate, covered(1, 2)).empty());
+}
+
 }  // namespace
 }  // namespace cupilot

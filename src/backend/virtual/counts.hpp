@@ -70,6 +70,9 @@ struct Dependence {
   bool tickets = false;
   bool waits = false;
   bool sums = false;
+  bool draws = false;    // what an atomic returned is read
+  bool gathers = false;  // sums, or atomics whose results nobody reads
+  bool adds = false;     // additions among these
 };
 Dependence dependence_of(const ptx::Module& module, const ptx::Function& entry);
 

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "backend/virtual/counts.hpp"
+#include "backend/virtual/read_share.hpp"
 #include "backend/virtual/sampled.hpp"
 #include "backend/virtual/timed.hpp"
 
@@ -82,15 +83,17 @@ std::vector<const ResolvedLaunch*> sampled_launches(const PlanRun& run, Dependen
         facts == nullptr ? nullptr : run.programs.module().entry(facts->name);
     if (entry == nullptr || launch.when != When::run || launch.cooperative) return {};
     const Dependence one = dependence_of(run.programs.module(), *entry);
-    if (one.waits || one.tickets) return {};
-    seen.sums = seen.sums || one.sums;
-    launches.push_back(&launch);
+    if (one.waits || one.draws) return {};
+    // Later launches would find the sums of some blocks alone.
+    if (!seen.gathers) launches.push_back(&launch);
+    seen.gathers |= one.gathers;
+    seen.adds |= one.adds;
   }
   const bool collects = std::any_of(
       run.plan.buffers.begin(), run.plan.buffers.end(),
       [](const ResolvedBuffer& buffer) { return buffer.content != BufferContent::scratch; });
   // Later launches would find the work of some blocks alone there.
-  if (launches.size() > 1 && (collects || seen.sums)) launches.resize(1);
+  if (launches.size() > 1 && collects) launches.resize(1);
   return launches;
 }
 
@@ -117,6 +120,29 @@ struct Shares {
     constexpr double all = 1 - 1e-9, nearly_all = 0.95;
     return all_launches < (alike() ? all : nearly_all) ||
            (all_behind > 0 && all_launches - all_behind < all);
+  }
+};
+
+// What blocks of all launches read of one input.
+struct Reads {
+  std::vector<double> shares;  // of the blocks of the launch in progress
+  double bound = 0;            // at least what all grids read
+  const ResolvedLaunch* by = nullptr;
+  int launches = 0;  // that read it
+  bool alike = false;
+
+  void end(const ResolvedLaunch& launch) {
+    const double most = shares.empty() ? 0 : *std::max_element(shares.begin(), shares.end());
+    // The last block may have less to do.
+    const auto less =
+        std::count_if(shares.begin(), shares.end(), [&](double one) { return 1.001 * one < most; });
+    bound += most * static_cast<double>(block_count(launch));
+    if (most > 0) {
+      by = &launch;
+      ++launches;
+      alike = shares.size() > 4 && less <= 1;
+    }
+    shares.clear();
   }
 };
 
@@ -158,8 +184,14 @@ void say_unwritten(const Task& task, const Workload& workload, double share, Cas
 class SampledRun {
  public:
   SampledRun(const PlanRun& run, const Case& what, VirtualMemory& memory, Coverage& coverage,
-             CaseReport& report)
-      : run_(run), what_(what), memory_(memory), coverage_(coverage), report_(report) {}
+             ReadShare& inputs, CaseReport& report)
+      : run_(run),
+        what_(what),
+        memory_(memory),
+        coverage_(coverage),
+        inputs_(inputs),
+        reads_(inputs.inputs()),
+        report_(report) {}
 
   // False: nothing is told. A fault stands in the report.
   Result<bool> launch(const ResolvedLaunch& launch, bool first) {
@@ -178,7 +210,7 @@ class SampledRun {
       if (ptx::is_unended(*one)) {
         const double share = coverage_.take(memory_);
         tell_endless(launch, *one, share);
-        unjudged_ = true;
+        unjudged_ = cut_ = true;
         if (report_.faults.empty() && goes_beyond(launch, share)) {
           if (++beyond < most_beyond) continue;
           tell_beyond(launch, *one, share);
@@ -187,7 +219,7 @@ class SampledRun {
       }
       // It reads what blocks of an earlier launch would have written.
       if (!first && !one->faults.empty() && one->faults[0].code == "run.uninitialised") {
-        unjudged_ = true;
+        unjudged_ = cut_ = true;
         coverage_.take(memory_);
         continue;
       }
@@ -196,7 +228,10 @@ class SampledRun {
             {fault.code, fmt::format("{}: {}", launch.entry, fault.message), fault.where});
       if (!report_.faults.empty()) return true;
       shares.add(coverage_.take(memory_));
+      for (std::size_t i = 0; i < reads_.size(); ++i)
+        reads_[i].shares.push_back(inputs_.take(i, memory_));
     }
+    for (Reads& one : reads_) one.end(launch);
     written_ += shares.bound(block_count(launch));
     behind_ += shares.behind();
     unjudged_ = unjudged_ || (shares.most > 0 && !shares.tells());
@@ -216,12 +251,51 @@ class SampledRun {
   // True if no block writes the end of the only output: all write alike, and as many drawn ones as
   // leave no doubt write nothing beyond what some wrote. `share`: of the output, up to there.
   Result<bool> leaves_the_end(const ResolvedLaunch& launch, double& share) {
-    constexpr double doubt = 1e-9, most_blocks = 700;
     if (!last_.alike()) return false;
+    return none_reaches(
+        launch, [&] { return coverage_.reached(memory_); }, share);
+  }
+
+  // True, and a fault stands in the report, if the grids leave a part of an input unread that sums
+  // need.
+  Result<bool> leaves_inputs() {
+    constexpr double nearly_all = 0.95;
+    for (std::size_t i = 0; i < reads_.size(); ++i) {
+      const Reads& one = reads_[i];
+      if (cut_ || one.by == nullptr) continue;
+      double share = one.bound;
+      bool left = share < nearly_all;
+      if (!left && one.launches == 1 && one.alike) {
+        const Result<bool> none = none_reaches(
+            *one.by, [&] { return inputs_.reached(i, memory_); }, share);
+        if (!none) return none.error();
+        left = *none;
+      }
+      if (!left) continue;
+      report_.faults.push_back(
+          {"verify.never_read",
+           fmt::format("{}: the blocks of its grid read {:.3g} % of {}, whose elements are all "
+                       "needed: a grid without a stride, or a place that wraps, say",
+                       one.by->entry, 100 * share, inputs_.name(i)),
+           inputs_.name(i)});
+      return true;
+    }
+    return false;
+  }
+  // True if outputs are the work of the last launch alone.
+  bool last_alone() const { return wrote_ == (last_.most > 0 ? 1 : 0); }
+
+ private:
+  // True if as many drawn blocks as leave no doubt come no further than those that ran; `share`:
+  // how far.
+  template <class Reached>
+  Result<bool> none_reaches(const ResolvedLaunch& launch, const Reached& reached, double& share) {
+    constexpr double doubt = 1e-9, most_blocks = 700;
     Rng rng = Rng::of(what_.content.seed, "the end");
     std::uint64_t spent = 0;
+    share = 0;
     for (double before = -1; share != before;) {
-      before = share = coverage_.reached(memory_);
+      before = share = reached();
       if (share <= 0 || share >= 1 || std::log(doubt) / std::log(share) > most_blocks) return false;
       const auto needed = static_cast<std::uint64_t>(std::log(doubt) / std::log(share));
       for (std::uint64_t drawn = 0; drawn <= needed; ++drawn) {
@@ -232,16 +306,13 @@ class SampledRun {
         if (one.is_rejected() || !one->faults.empty()) return false;
         spent += one->warp_instructions;
         if (spent > end_budget) return false;
-        if (std::has_single_bit(drawn + 1) && coverage_.reached(memory_) > share) break;
+        if (std::has_single_bit(drawn + 1) && reached() > share) break;
       }
-      share = coverage_.reached(memory_);
+      share = reached();
     }
     return true;
   }
-  // True if outputs are the work of the last launch alone.
-  bool last_alone() const { return wrote_ == (last_.most > 0 ? 1 : 0); }
 
- private:
   std::vector<std::uint64_t> blocks_of(const ResolvedLaunch& launch) {
     std::vector<std::uint64_t> blocks =
         chosen_blocks(launch.grid, Rng::of(what_.content.seed, "full size"));
@@ -340,6 +411,8 @@ class SampledRun {
   const Case& what_;
   VirtualMemory& memory_;
   Coverage& coverage_;
+  ReadShare& inputs_;
+  std::vector<Reads> reads_;
   CaseReport& report_;
   std::vector<std::int64_t> places_ = {0, -1};
   Shares last_;
@@ -347,6 +420,7 @@ class SampledRun {
   double behind_ = 0;   // of that, what blocks that ran did not write
   int wrote_ = 0;       // launches that wrote outputs
   bool unjudged_ = false;
+  bool cut_ = false;  // a block came to no end, or read what blocks that did not run would write
 };
 
 }  // namespace
@@ -360,7 +434,9 @@ Result<bool> run_sampled(const PlanRun& run, const Case& what, CaseReport& repor
   if (!*memory) return false;
   Result<Coverage> coverage = Coverage::of(run.task, what.workload, **memory);
   if (!coverage) return coverage.error();
-  SampledRun sampled(run, what, **memory, *coverage, report);
+  Result<ReadShare> inputs = ReadShare::of(run.task, what.workload, **memory);
+  if (!inputs) return inputs.error();
+  SampledRun sampled(run, what, **memory, *coverage, *inputs, report);
   bool told = true;
   for (const ResolvedLaunch* launch : launches) {
     const Result<bool> one = sampled.launch(*launch, launch == launches.front());
@@ -370,7 +446,11 @@ Result<bool> run_sampled(const PlanRun& run, const Case& what, CaseReport& repor
   }
   if (!told) return false;
   const bool all = launches.size() == run.plan.launches.size();
-  if (seen.sums || !all) return all;
+  if (all && seen.adds) {
+    const Result<bool> left = sampled.leaves_inputs();
+    if (!left) return left.error();
+  }
+  if (seen.gathers || !all) return all;
   if (sampled.leaves_out()) {
     say_unwritten(run.task, what.workload, sampled.written(), report);
     return true;

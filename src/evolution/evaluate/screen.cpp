@@ -125,7 +125,13 @@ Result<void> reach_further(Backend& backend, const TaskRef& task, const Compiled
   };
   if (report.coverage.empty() || std::any_of(report.cases.begin(), report.cases.end(), failed))
     return {};
-  Reach reach(task, kernel.source, backend.device(), level, met, kernel.ptx);
+  const bool timed =
+      std::all_of(task->time_shapes.begin(), task->time_shapes.end(), [&](const Workload& shape) {
+        return std::any_of(report.cases.begin(), report.cases.end(), [&](const CaseReport& done) {
+          return !done.not_for_this_shape && done.what.workload.sizes == shape.sizes;
+        });
+      });
+  Reach reach(task, kernel.source, backend.device(), level, met, kernel.ptx, timed);
   while (const auto next = reach.next(report.coverage)) {
     auto ran = backend.run(task, kernel, {&*next, 1});
     if (!ran) return ran.error();

@@ -68,6 +68,8 @@ void Buffer::make_chunks(std::uint64_t offset, std::uint64_t count) {
   for (std::uint64_t i = offset / chunk_bytes; i * chunk_bytes < offset + count; ++i) {
     if (later->made[i]) continue;
     later->made[i] = true;
+    ++later->pieces;
+    later->end = std::max(later->end, i + 1);
     const std::uint64_t begin = i * chunk_bytes;
     later->make(begin, {data.get() + begin, std::min(chunk_bytes, bytes - begin)});
   }

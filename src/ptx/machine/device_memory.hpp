@@ -90,6 +90,7 @@ struct Buffer {
   struct Later {
     Make make;
     std::vector<bool> made;
+    std::uint64_t pieces = 0, end = 0;  // chunks that were made; one past the last of them
   };
   std::unique_ptr<Later> later;
 

@@ -201,5 +201,52 @@ TEST_CASE("blocks of the later launches of a plan are run as well", "[threads]")
                      "3000000 ? y + (1ll << 34) : y)[i] = 1.0f; }") == "run.out_of_bounds");
 }
 
+// The sum of all elements: `clear` zeroes it, `k` adds to it.
+std::string verdict_of_sum(std::int64_t rows, DType type, const char* grid, const char* body) {
+  Task task = flipped_task(rows, 1, false);
+  task.tensors[0].type = type;
+  task.tensors[0].fill = {.kind = FillKind::integers, .below = 2};
+  task.tensors[1].type = DType::i32;
+  task.tensors[1].shape = {"1"};
+  for (Axis& axis : task.axes) axis.kind = AxisKind::reduced;
+  task.reference.text =
+      "__device__ real reference_y(const Inputs& in, long long) { long long s = 0; for (long long "
+      "i = 0; i < in.rows; ++i) s += in.x(i); return real(double(s)); }\n";
+  KernelSource source = row_sum_source(
+      std::string("extern \"C\" __global__ void clear(int* y) { *y = 0; }\n"
+                  "extern \"C\" __global__ void k(const ") +
+      (type == DType::i8 ? "signed char" : "int") + "* x, int* y, long long rows) { int a = 0; " +
+      body + " a = __reduce_add_sync(~0u, a); if (threadIdx.x % 32 == 0) atomicAdd(y, a); }");
+  PlanLaunch adds = source.plan.launches[0], clears = adds;
+  adds.grid = {Expr(grid)};
+  adds.args.resize(2);
+  adds.args.push_back({PlanArgument::Kind::i64, "", "rows"});
+  clears.entry = clears.name = "clear";
+  clears.grid = {Expr(1)};
+  clears.block = {Expr(1)};
+  clears.args = {clears.args[1]};
+  source.plan.launches = {clears, adds};
+  return verdict_of_sampled(task, source);
+}
+
+TEST_CASE("blocks that add to what others add must read all that is needed", "[threads]") {
+  const char* const once =
+      "const long long i = blockIdx.x * 128ll + threadIdx.x; if (i < rows) a = x[i];";
+  const char* const strides =
+      "for (long long i = blockIdx.x * 128ll + threadIdx.x; i < rows; i += gridDim.x * 128ll) a += "
+      "x[i];";
+  CHECK(verdict_of_sum(400'000'000, DType::i32, "cdiv(rows, 128)", once).empty());
+  CHECK(verdict_of_sum(400'000'000, DType::i32, "min(cdiv(rows, 128), 65535)", strides).empty());
+  CHECK(verdict_of_sum(400'000'000, DType::i32, "min(cdiv(rows, 128), 65535)", once) ==
+        "verify.never_read");
+  CHECK(verdict_of_sum(5'000'000'000, DType::i8, "cdiv(rows, 128)", once).empty());
+  CHECK(verdict_of_sum(5'000'000'000, DType::i8, "cdiv(rows, 128)",
+                       "const unsigned i = blockIdx.x * 128 + threadIdx.x; if (i < rows) a = "
+                       "x[i];") == "verify.never_read");
+  CHECK(verdict_of_sum(5'000'000'000, DType::i8, "cdiv(rows, 128)",
+                       "const int i = blockIdx.x * 128 + threadIdx.x; if (i < rows) a = x[i];") ==
+        "run.out_of_bounds");
+}
+
 }  // namespace
 }  // namespace cupilot
