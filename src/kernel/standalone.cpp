@@ -53,8 +53,9 @@ std::string dump(const Json& json) {
 Result<StandaloneKernel> read_standalone(const std::string& path) {
   const auto text = file_text(path);
   if (!text) return Error{ErrorCode::usage, path + ": cannot be read", "name a kernel file"};
-  if (text->find('\0') != std::string::npos)
-    return Error{ErrorCode::usage, path + ": holds a zero byte, and is no text",
+  if (text->starts_with("\x7f"
+                        "ELF"))
+    return Error{ErrorCode::usage, path + ": is a binary, and no text",
                  "give CUDA or PTX; `cuobjdump -ptx` shows the PTX that a binary carries"};
   return standalone_from(*text, path);
 }

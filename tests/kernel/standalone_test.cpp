@@ -84,7 +84,7 @@ TEST_CASE("a cubin is no kernel file", "[kernel]") {
   const auto read = read_standalone(saved.path());
   REQUIRE_FALSE(read);
   CHECK(read.error().code == ErrorCode::usage);
-  CHECK(read.error().message == saved.path() + ": holds a zero byte, and is no text");
+  CHECK(read.error().message == saved.path() + ": is a binary, and no text");
 }
 
 TEST_CASE("a wrong header line is named by file and line", "[kernel]") {
