@@ -249,6 +249,8 @@ std::optional<Tunable> as_contraction(const Tunable& tunable, const Task& task) 
                       {"graph_m", found->m},
                       {"graph_n", found->n},
                       {"graph_k", found->k},
+                      {"graph_load_step", found->window ? found->window->columns.step : 1},
+                      {"graph_store_step", found->window ? found->window->columns.phases : 1},
                       {"graph_largest", largest_of(task)}};
   if (tunable.anchor == "window") {
     const SiteWindow& window = *found->window;

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <set>
 
+#include <cupilot/family.hpp>
+
 #include "agents/toy_tunable.hpp"
 #include "kernel/tunable_values.hpp"
 #include "strategy/edit.hpp"
@@ -367,5 +369,26 @@ TEST_CASE("rows that no template serves change no draw", "[make_space]") {
     const Strategy child = mutate(**alone, parent, 3, {}, Rng(i));
     CHECK(strategy_to_json(child) == strategy_to_json(mutate(**beside, parent, 3, {}, Rng(i))));
     parent = child;
+  }
+}
+
+TEST_CASE("a space holds the template whose kernels were the fastest on an H200", "[make_space]") {
+  struct Row {
+    const char *task, *technique;
+  };
+  // docs/results/kernelbench/suite-h200.json
+  for (const Row& row :
+       {Row{"kernelbench:1/50", "implicit_wgmma"}, Row{"kernelbench:1/57", "window_patch"},
+        Row{"kernelbench:1/58", "implicit_wgmma"}, Row{"kernelbench:1/76", "window_patch"},
+        Row{"kernelbench:1/77", "window_patch"}, Row{"kernelbench:1/79", "window_patch"},
+        Row{"kernelbench:1/81", "window_patch"}}) {
+    INFO(row.task);
+    const auto families = load_families({});
+    REQUIRE(families);
+    const auto task = task_from_words({row.task}, *families);
+    REQUIRE(task);
+    const auto space = make_space(*task, h200(), templates_of(*families, *task));
+    REQUIRE(space);
+    CHECK(names_of(**space).count(row.technique) == 1);
   }
 }

@@ -53,7 +53,8 @@
       "products": "WARP_M * WARP_N * BLOCK_K / 1024 * (graph_planes == 2 ? 3 : 1)",
       "reads": "(WARP_M + WARP_N) / 8 * BLOCK_K / 16 * graph_planes",
       "fetches": "4 * (quads_a + quads_b)",
-      "near": "sums * (graph_operations + 12)",
+      "phased": "min(8, graph_store_step)",
+      "near": "sums * (graph_operations + 10 + 2 * phased)",
       "rate": "dev.ops.tf32 > 0 ? dev.ops.tf32 : 1024"
     },
     "blocks": "tiles * graph_batch",
@@ -62,7 +63,7 @@
     "shared_bytes": "block_bytes",
     "rounds": "256 * slabs / graph_phases",
     "math": "256 * warps * products * 2048 * 8 / (rate * 5)",
-    "issue": "256 * warps * (products + reads + fetches * 9 + (quads_a + quads_b) * 4 * (graph_planes - 1) * 4 + 40) / 4",
+    "issue": "256 * warps * (products + reads + fetches * 9 + (quads_a + quads_b) * 4 * (graph_planes - 1) * 4 + 40) / 3",
     "shared": "256 * warps * (reads * 4 + (quads_a + quads_b) * 4 * graph_planes + fetches)",
     "fill": "256 * warps * fetches * 2",
     "chain": "256 * (90 + products / 2 * 8 + reads * 6 + fetches * 2 + (STAGES > 1 ? 0 : 40))",
@@ -70,8 +71,8 @@
     "ahead": "PREFETCH",
     "ends": "256 * cdiv(tiles * graph_batch, dev.sms) * (warps * near / 4 + 1500 / max(1, MIN_BLOCKS))",
     "start": "256 * 1500",
-    "l2": "graph_bytes + tiles * graph_batch * slabs / graph_phases * (BLOCK_M + BLOCK_N) * BLOCK_K * graph_widest / 4",
-    "dram": "graph_bytes",
+    "l2": "graph_bytes + 4 * graph_batch * graph_m * graph_n * (phased - 1) * 5 / 4 + tiles * graph_batch * slabs / graph_phases * (BLOCK_M * min(8, graph_load_step) + BLOCK_N) * BLOCK_K * graph_widest / 4",
+    "dram": "graph_bytes + (phased > 1 ? 20 * graph_batch * graph_m * graph_n : 0)",
     "traits": {"tile": "256 * BLOCK_M * BLOCK_N / 64", "slab": "256 * BLOCK_K", "warp": "256 * WARP_M * WARP_N / 64"}
   }
 }
