@@ -70,7 +70,7 @@ struct Dependence {
   bool tickets = false;
   bool waits = false;
   bool sums = false;
-  bool draws = false;    // what an atomic returned is read
+  bool draws = false;    // reads the result of an atomic
   bool gathers = false;  // sums, or atomics whose results nobody reads
   bool adds = false;     // additions among these
 };

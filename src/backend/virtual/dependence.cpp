@@ -5,7 +5,7 @@
 namespace cupilot {
 namespace {
 
-// How often the text of a function names each register.
+// Counts the times that the text of a function names each register.
 std::vector<int> mentions_of(const ptx::Function& function) {
   std::vector<int> times(function.registers.size(), 0);
   for (const ptx::Operand& operand : function.operands) {

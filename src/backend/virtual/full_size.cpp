@@ -123,7 +123,7 @@ struct Shares {
   }
 };
 
-// What blocks of all launches read of one input.
+// The share of one input that the blocks of all launches read.
 struct Reads {
   std::vector<double> shares;  // of the blocks of the launch in progress
   double bound = 0;            // at least what all grids read

@@ -1,4 +1,4 @@
-// What blocks of a grid read of the inputs, where they add to what others add.
+// Measures the share of the inputs read by a grid whose blocks add to what others add.
 #pragma once
 
 #include <cstdint>
