@@ -251,6 +251,7 @@ std::string profile_screen(const OwnKernel& kernel, const Profile& profile,
       fmt::format("PROFILE on {}, modelled: {}{}{}\n", profile.device, file_name(kernel.path),
                   kernel.task ? ", task " + kernel.task->name : "", shape_text(profile.workload));
   put(screen, "time", time_text_of(profile.time, profile.floor_us), 2);
+  put_all(screen, "note", profile.conditions, 4);
   put(screen, "terms", terms_text(profile.time), 3);
   if (!profile.counted.empty()) put(screen, "counted", profile.counted, 2);
   if (profile.launches.size() > 1) put_launches(screen, profile, chosen);

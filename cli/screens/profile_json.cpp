@@ -99,6 +99,7 @@ std::string profile_json(const OwnKernel& kernel, const Profile& profile,
                     {"shape", profile.workload.sizes},
                     {"model", time(profile.time)},
                     {"floor_us", profile.floor_us},
+                    {"conditions", profile.conditions},
                     {"counted", profile.counted},
                     {"launches", launches}};
   return all.dump(2, ' ', false, Json::error_handler_t::replace);

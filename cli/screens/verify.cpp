@@ -122,6 +122,7 @@ std::string proved_screen(const OwnKernel& kernel, const Candidate& candidate,
     if (condition.find(" as one captured graph") != std::string::npos ||
         condition.starts_with("timed as"))
       put(screen, "launches", condition, 2);
+    if (condition.starts_with("counts")) put(screen, "note", condition, 3);
   }
   put(screen, "bound by", binding_text(accepted.verdict));
   put(screen, "held by", held_text(accepted.conditions), 2);

@@ -72,6 +72,9 @@ struct Profile {
   std::vector<LaunchProfile> launches{};  // launches of the timed region, in order
   ModelledTime time{};  // The whole plan, buffers cleared in the timed region included.
   double floor_us = 0;  // floor of the task's class; 0: unknown
+  // Restrict the modelled time: counts below half of the textbook's operations, or a time held at
+  // the floor.
+  std::vector<std::string> conditions{};
 };
 
 }  // namespace cupilot

@@ -82,6 +82,18 @@ void flag_little_work(Measurement& measurement, double counted, double textbook)
       std::max(measurement.interval_high_us, measurement.time_us * times);
 }
 
+Measurement modelled_plan(const VirtualContext& context, const TaskRef& task,
+                          const Workload& workload, const std::vector<ModelInput>& inputs) {
+  // The floor of the lowest class that the task allows: a kernel of a higher one takes longer.
+  const auto floor = floor_us(task, workload, context.device, task->precision);
+  Measurement measurement = modelled(context, inputs, floor ? *floor : 0);
+  if (floor && any_extrapolated(inputs)) hold_at_floor(measurement, *floor);
+  if (const auto textbook = textbook_flops(*task, workload))
+    flag_little_work(measurement, counted_operations(measurement.counts, is_matmul_like(*task)),
+                     static_cast<double>(*textbook));
+  return measurement;
+}
+
 namespace {
 
 std::vector<double> ratio_to(const Measurement& time, const Measurement& first) {
@@ -108,13 +120,7 @@ Attempt<Measurement> VirtualMeasurer::candidate(const TaskRef& task, const Compi
   auto inputs =
       count_launches(context_, task, kernel, *programs, plan_at, *plan, workload, content);
   if (!inputs) return inputs.failure();
-  // The floor of the lowest class that the task allows: a kernel of a higher one takes longer.
-  const auto floor = floor_us(task, workload, context_.device, task->precision);
-  Measurement measurement = modelled(context_, *inputs, floor ? *floor : 0);
-  if (floor && any_extrapolated(*inputs)) hold_at_floor(measurement, *floor);
-  if (const auto textbook = textbook_flops(*task, workload))
-    flag_little_work(measurement, counted_operations(measurement.counts, is_matmul_like(*task)),
-                     static_cast<double>(*textbook));
+  Measurement measurement = modelled_plan(context_, task, workload, *inputs);
   for (std::string& sentence : sentences_of(*plan))
     measurement.conditions.push_back(std::move(sentence));
   if (inputs->size() > 1)

@@ -23,6 +23,10 @@ double counted_operations(const Counts& counts, bool products_alone);
 // the end of its interval to that of half the textbook's work, at most a hundredfold.
 void flag_little_work(Measurement& measurement, double counted, double textbook);
 
+// The modelled time of a plan's launches at `workload`, with the conditions of the two above.
+Measurement modelled_plan(const VirtualContext& context, const TaskRef& task,
+                          const Workload& workload, const std::vector<ModelInput>& inputs);
+
 class VirtualMeasurer {
  public:
   VirtualMeasurer(VirtualContext context, CompilePool& pool)

@@ -7,6 +7,7 @@
 #include <cupilot/parts/rejection.hpp>
 
 #include "backend/virtual/counts.hpp"
+#include "backend/virtual/measure.hpp"
 #include "predict/kernel_residual.hpp"
 
 namespace cupilot {
@@ -241,6 +242,11 @@ Attempt<Profile> profile_kernel(const VirtualContext& context, const TaskRef& ta
   if (const Result<double> floor = floor_us(task, workload, context.device, task->precision))
     profile.floor_us = *floor;
   profile.time = predicted_time(context.device, *inputs, profile.floor_us);
+  Measurement whole_plan = modelled_plan(context, task, workload, *inputs);
+  profile.time.us = whole_plan.time_us;
+  profile.time.low_us = whole_plan.interval_low_us;
+  profile.time.high_us = whole_plan.interval_high_us;
+  profile.conditions = std::move(whole_plan.conditions);
   // Cleared buffers stand before the launches.
   std::size_t at = inputs->size() - lines->size(), seen = 0;
   for (const ResolvedLaunch& launch : plan->launches) {

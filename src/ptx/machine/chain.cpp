@@ -185,6 +185,28 @@ bool loads(const Form& form) {
   return (form.opcode == Opcode::op_ld || form.opcode == Opcode::op_atom) && is_global(form);
 }
 
+// The assembler moves no load from global memory above it.
+bool bars(const Form& form) {
+  switch (form.opcode) {
+    case Opcode::op_st:
+      return is_global(form);
+    case Opcode::op_ld:
+      return form.has("volatile") || form.has("acquire") || form.has("relaxed");
+    case Opcode::op_atom:
+    case Opcode::op_red:
+    case Opcode::op_bar:
+    case Opcode::op_barrier:
+    case Opcode::op_membar:
+    case Opcode::op_fence:
+    case Opcode::op_cp:
+    case Opcode::op_mbarrier:
+    case Opcode::op_wgmma:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // Waits for what the warp stored before.
 bool orders(const Form& form) {
   return form.opcode == Opcode::op_membar ||
@@ -203,7 +225,7 @@ class Passes {
     Index end = block + 1;
     while (body_.runs_on(end - 1)) ++end;
     double waits = 0;
-    std::set<Index> pending;
+    std::set<Index> pending, early;
     Index last_load = none_index;
     const auto close = [&](Index by) {
       waits += std::max(least_wait, 1 - between(last_load, by, block) / covering_instructions);
@@ -213,9 +235,12 @@ class Passes {
       if (issued_[i] == 0) continue;
       const Form& form = body_.module.form(body_.function.instructions[i]);
       const Touched regs = touched(body_, i);
-      if (needs(regs, pending)) close(i);
+      if (needs(regs, pending)) {
+        hoist(i, body_.first[end], pending, early);
+        close(i);
+      }
       if (orders(form)) ++waits;
-      if (!loads(form)) continue;
+      if (!loads(form) || early.count(i) != 0) continue;
       pending.insert(regs.written.begin(), regs.written.end());
       last_load = i;
     }
@@ -224,6 +249,22 @@ class Passes {
   }
 
  private:
+  // Adds the loads of [from, to) that the assembler moves above what needs `pending`: none of their
+  // addresses comes of it.
+  void hoist(Index from, Index to, std::set<Index> pending, std::set<Index>& early) const {
+    for (Index i = from; i < to; ++i) {
+      const Form& form = body_.module.form(body_.function.instructions[i]);
+      if (bars(form)) return;
+      const Touched regs = touched(body_, i);
+      const bool late = needs(regs, pending);
+      if (!late && loads(form)) early.insert(i);
+      for (const Index r : regs.written) {
+        if (late) pending.insert(r);
+        if (!late) pending.erase(r);
+      }
+    }
+  }
+
   // Instructions that a warp issues after `load` before `until`, a pass through the load's block.
   double between(Index load, Index until, Index block) const {
     const double passes = issued_[body_.first[block]];

@@ -17,13 +17,17 @@ CompiledKernel compiled(const KernelSource& source) {
   return *kernel;
 }
 
-LaunchProfile profiled(const Task& task, const KernelSource& source) {
+Profile profile_of(const Task& task, const KernelSource& source) {
   const auto profile =
       virtual_h200().inspector().profile(TaskRef(task), compiled(source), task.time_shapes[0]);
   if (profile.is_rejected()) FAIL(profile.rejected().code << ": " << profile.rejected().message);
   REQUIRE(profile);
   REQUIRE(profile->launches.size() == 1);
-  return profile->launches[0];
+  return *profile;
+}
+
+LaunchProfile profiled(const Task& task, const KernelSource& source) {
+  return profile_of(task, source).launches[0];
 }
 
 // A thread a row, straight down: each load of a warp touches 32 lines.
@@ -123,6 +127,16 @@ extern "C" __global__ void k(const float* x, float* y, float* parts, unsigned* t
   check_sums(profile);
   CHECK(profile.lines_from.find("all ") == 0);
   CHECK(profile.lines_from.find(" at ") != std::string::npos);
+}
+
+TEST_CASE("a profile says that a kernel computes too little for its task", "[profile][threads]") {
+  Task task = row_sum_task(256, 64);
+  CHECK(profile_of(task, strided_source()).conditions.empty());
+  task.work.flops = "40*rows*cols";
+  const Profile little = profile_of(task, strided_source());
+  REQUIRE(little.conditions.size() == 1);
+  CHECK(little.conditions[0].find("of the textbook's") != std::string::npos);
+  CHECK(little.time.high_us > 3 * little.time.us);
 }
 
 TEST_CASE("a device without counters says so", "[profile]") {

@@ -31,11 +31,22 @@ const std::string load_two = "ld.global.f32 %f1, [%rd1]; ld.global.f32 %f2, [%rd
 
 TEST_CASE("loads that nothing stands between are waited for once", "[chain]") {
   CHECK(chain(load_two + "add.f32 %f3, %f1, %f2; ret;", {1, 1, 1, 1}).waits == Approx(1));
-  const std::string apart =
-      "ld.global.f32 %f1, [%rd1]; add.f32 %f1, %f1, %f1; ld.global.f32 %f2, [%rd2]; add.f32 %f2, "
-      "%f2, %f2; ret;";
-  CHECK(chain(apart, {1, 1, 1, 1, 1}).waits == Approx(2));
   CHECK(chain("ld.shared.f32 %f1, [%r1]; add.f32 %f1, %f1, %f1; ret;", {1, 1, 1}).waits == 0);
+}
+
+TEST_CASE("loads whose addresses come of no load are issued before the first is needed",
+          "[chain]") {
+  const auto waits = [](const std::string& between, const std::string& address) {
+    return chain("ld.global.f32 %f1, [%rd1]; add.f32 %f1, %f1, %f1; " + between +
+                     "ld.global.f32 %f2, [" + address + "]; add.f32 %f2, %f2, %f2; ret;",
+                 {1, 1, 1, 1, 1, 1})
+        .waits;
+  };
+  CHECK(waits("mov.u32 %r1, 0; ", "%rd2") == Approx(1));
+  CHECK(waits("st.shared.f32 [%r1], %f1; ", "%rd2") == Approx(1));
+  CHECK(waits("st.global.f32 [%rd3], %f1; ", "%rd2") == Approx(2));
+  CHECK(waits("bar.sync 0; ", "%rd2") == Approx(2));
+  CHECK(waits("cvt.rzi.u64.f32 %rd2, %f1; ", "%rd2") == Approx(2));
 }
 
 TEST_CASE("what is issued before a load is needed covers it", "[chain]") {
