@@ -20,6 +20,7 @@ Json time(const ModelledTime& t) {
   return {{"provenance", "modelled"},
           {"time_us", t.us},
           {"interval_us", {t.low_us, t.high_us}},
+          {"correction", t.correction},
           {"binding", t.binding},
           {"terms_us", terms}};
 }

@@ -20,7 +20,9 @@ constexpr double memory_overlap = 5;  // the same for the SMs, L2 and DRAM
 constexpr double beside_products =
     1.9;  // in a product of matrices, issue slots of what is no multiply-add: addresses, branches
 constexpr double product_share =
-    0.1;  // share of a launch's instructions that makes it such a product
+    0.1;  // share of a launch's instructions that makes it such a product,
+constexpr double operand_share =
+    0.01;  // where its operands come from shared memory by so many wavefronts an instruction
 constexpr double warp_gaps =
     1.6;  // factor on tensor cycles of single warps' products, at the sustained rate
 constexpr double fill_share =
@@ -59,7 +61,8 @@ struct Launch {
       : device(d), input(in), whole(pipe_cycles(d, in.counts, bound)), bound_(bound) {
     const double instructions = count(Counter::warp_instructions);
     const double products = std::min(instructions, count(Counter::flops_fp32) / 64);
-    if (whole.tensor > 0 || products > product_share * instructions) {
+    const bool staged = count(Counter::shared_load_wavefronts) > operand_share * instructions;
+    if (whole.tensor > 0 || (staged && products > product_share * instructions)) {
       whole.issue = std::max(whole.issue,
                              (products + beside_products * (instructions - products)) / schedulers);
     }

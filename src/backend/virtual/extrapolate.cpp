@@ -101,9 +101,10 @@ std::vector<AxisPair> affordable_axes(const Task& task, const Workload& workload
                                       const std::set<std::string>& repeated, bool wgmma) {
   std::vector<AxisPair> axes;
   const auto fits = [&](std::int64_t size, const std::set<std::string>& whole, double operations) {
+    const bool alone = shrunk_axes(task, workload, size, 1, whole).size() == 1;
     for (const std::int64_t tiles : {256, 64, 16, 8, 4, 2, 1}) {
       axes = shrunk_axes(task, workload, size, tiles, whole);
-      if (tiles > 2 && axes.size() != 1) continue;
+      if (tiles > 2 && !alone) continue;
       if (cost(task, workload, axes, operations) <= 4.0 * static_cast<double>(counting_budget))
         return true;
     }

@@ -71,7 +71,7 @@ Workload whole_workload(const ProfiledKernel& subject, const ResolvedPlan& plan)
   const Workload lighter = counting_workload(task, plan_at, subject.workload, step);
   const bool light = lighter.sizes == subject.workload.sizes;
   if (light && about_instructions(task, subject.workload) <= whole_run) return subject.workload;
-  for (std::int64_t size = step; size >= 32 || size == step; size /= 2) {
+  for (std::int64_t size = step; size >= 8; size /= 2) {
     for (const std::int64_t tiles : {2, 1}) {
       Workload small = subject.workload;
       for (const AxisPair& axis : shrunk_axes(task, subject.workload, size, tiles))
