@@ -34,6 +34,8 @@ constexpr std::size_t points_for_scales = 900;  // of which the weights are chos
 constexpr double least_spread = 0.25;           // of a coordinate, for its first weight
 constexpr double least_gain = 0.004;            // of the score, for another weight to be taken
 constexpr double most_surprise = 9;             // squared deviations that one kernel may count
+// Operators whose kernels the landscapes hold.
+constexpr const char* products[] = {"gemm", "matmul", "addmm", "linear", "einsum"};
 
 struct Point {
   std::size_t landscape = 0;
@@ -178,10 +180,10 @@ json file_of(const ResidualData& data, const std::string& device,
     points.push_back(std::move(row));
   }
   for (const Landscape& one : landscapes) from.push_back(one.device.name + " " + one.name);
-  return {{"cupilot_residual", 1},         {"device", device},
-          {"deviation", data.deviation},   {"noise", data.noise},
-          {"weights", std::move(weights)}, {"from", std::move(from)},
-          {"points", std::move(points)}};
+  return {{"cupilot_residual", 1},   {"device", device},
+          {"operators", products},   {"deviation", data.deviation},
+          {"noise", data.noise},     {"weights", std::move(weights)},
+          {"from", std::move(from)}, {"points", std::move(points)}};
 }
 
 // How many per cent slower than the fastest the fastest of the `count` expected fastest is.

@@ -60,7 +60,15 @@ void read_weights(JsonObject& object, ResidualData& data) {
 // One of the built-in families'.
 struct Shipped {
   std::string device;
+  std::vector<std::string> operators;
+  double deviation = 0;
   KernelResidual residual;
+
+  bool corrects(const Task& task) const {
+    return std::any_of(task.operations.begin(), task.operations.end(), [&](const Operation& one) {
+      return std::find(operators.begin(), operators.end(), one.kind) != operators.end();
+    });
+  }
 };
 
 const std::vector<Shipped>& shipped() {
@@ -70,20 +78,23 @@ const std::vector<Shipped>& shipped() {
       if (file.name.find("/residual-") == std::string_view::npos) continue;
       const auto data = residual_data(file.text, "builtin " + std::string(file.name));
       assert(data && "a built-in residual does not parse");
-      if (data) read.push_back({data->device, KernelResidual(*data)});
+      if (data)
+        read.push_back({data->device, data->operators, data->deviation, KernelResidual(*data)});
     }
     return read;
   }();
   return all;
 }
 
-// Returns the guess of the surest residual that knows the device.
-std::optional<ResidualGuess> surest(const DeviceSpec& device,
+// Returns the guess of the surest residual that knows the device; of a task of other operators it
+// knows no more than how far a time may be off.
+std::optional<ResidualGuess> surest(const DeviceSpec& device, const Task& task,
                                     const std::vector<double>& coordinates) {
   std::optional<ResidualGuess> best;
   for (const Shipped& one : shipped()) {
     if (one.device != device.name) continue;
-    const ResidualGuess guess = one.residual.guess(coordinates);
+    const ResidualGuess guess =
+        one.corrects(task) ? one.residual.guess(coordinates) : ResidualGuess{0, one.deviation};
     if (!best || guess.sigma < best->sigma) best = guess;
   }
   return best;
@@ -113,6 +124,7 @@ Result<ResidualData> residual_data(std::string_view json, const std::string& fil
     object.fail("cupilot_residual", fmt::format("version {}; this cupilot reads 1", version));
   ResidualData data;
   data.device = object.text("device", true);
+  data.operators = object.texts("operators");
   data.deviation = object.number("deviation", data.deviation);
   data.noise = object.number("noise", data.noise);
   if (!(data.deviation > 0 && data.deviation < 8 && data.noise > 0 && data.noise < 100))
@@ -134,11 +146,11 @@ ResidualGuess KernelResidual::guess(const std::vector<double>& coordinates) cons
   return guess;
 }
 
-ModelledTime predicted_time(const DeviceSpec& device, const std::vector<ModelInput>& launches,
-                            double floor_us) {
+ModelledTime predicted_time(const DeviceSpec& device, const Task& task,
+                            const std::vector<ModelInput>& launches, double floor_us) {
   ModelledTime time = model_time(device, launches);
   if (launches.empty()) return time;
-  const auto guess = surest(device, resource_coordinates(device, launches, time));
+  const auto guess = surest(device, task, resource_coordinates(device, launches, time));
   if (!guess) return time;
   const double least = std::min(1.0, floor_us / time.us);
   time.correction = std::max(least, std::exp2(guess->mean));

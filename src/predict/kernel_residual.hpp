@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <cupilot/result.hpp>
+#include <cupilot/task.hpp>
 #include <cupilot/verdict.hpp>
 
 #include "predict/residual.hpp"
@@ -16,6 +17,7 @@ namespace cupilot {
 // The content of a file residual-DEVICE.json.
 struct ResidualData {
   std::string device{};                       // DeviceSpec::name of what it was learnt on
+  std::vector<std::string> operators{};       // of the tasks whose kernels it corrects
   std::vector<double> weights{};              // coordinate weights; 0: does not matter
   double deviation = 0.3;                     // deviation of errors far from all points, in octaves
   double noise = 0.1;                         // in units of deviation squared
@@ -37,9 +39,10 @@ class KernelResidual {
 };
 
 // model_time(), corrected by the residuals that ship with the families, where one was learnt on the
-// device; the interval reaches one standard deviation further. No correction takes a
-// time below `floor_us`.
-ModelledTime predicted_time(const DeviceSpec& device, const std::vector<ModelInput>& launches,
-                            double floor_us = 0);
+// device and of an operator of the task's graph; the interval reaches one standard deviation
+// further, which of other operators is the residual's for what is like none of its points. No
+// correction takes a time below `floor_us`.
+ModelledTime predicted_time(const DeviceSpec& device, const Task& task,
+                            const std::vector<ModelInput>& launches, double floor_us = 0);
 
 }  // namespace cupilot

@@ -33,6 +33,13 @@ std::vector<double> coordinates(const ModelInput& input) {
   return resource_coordinates(device, {input}, model_time(device, {input}));
 }
 
+Task task_of(const std::string& kind) {
+  Task task;
+  task.operations.push_back({"it", kind});
+  return task;
+}
+Task product() { return task_of("matmul"); }
+
 std::string point(double error, double value) {
   std::string row = fmt::format("[{}", error);
   for (std::size_t i = 0; i < resource_names().size(); ++i) row += fmt::format(",{}", value);
@@ -116,28 +123,33 @@ TEST_CASE("a predicted time is the model's, corrected, and never below the floor
   const DeviceSpec device = *chip("h100");
   const std::vector<ModelInput> launches = {loop(1e8)};
   const ModelledTime model = model_time(device, launches);
-  const ModelledTime predicted = predicted_time(device, launches);
+  const ModelledTime predicted = predicted_time(device, product(), launches);
   CHECK(std::abs(predicted.us / (model.us * predicted.correction) - 1) < 1e-9);
   CHECK(predicted.sigma > 0);
   CHECK(predicted.low_us <= predicted.us);
   CHECK(predicted.high_us >= predicted.us);
   // No residual was learnt on it.
   const DeviceSpec other = *chip("a100");
-  CHECK(predicted_time(other, launches).us == model_time(other, launches).us);
-  CHECK(predicted_time(other, launches).sigma == 0);
+  CHECK(predicted_time(other, product(), launches).us == model_time(other, launches).us);
+  CHECK(predicted_time(other, product(), launches).sigma == 0);
   // One of the loops of many lengths is corrected downwards.
   ModelInput fast;
   for (double work = 1e5; work < 1e10; work *= 1.5) {
-    if (predicted_time(device, {loop(work)}).correction < 0.95) fast = loop(work);
+    if (predicted_time(device, product(), {loop(work)}).correction < 0.95) fast = loop(work);
   }
   const ModelledTime modelled = model_time(device, {fast});
-  const ModelledTime unbound = predicted_time(device, {fast});
+  const ModelledTime unbound = predicted_time(device, product(), {fast});
   REQUIRE(unbound.correction < 0.95);
   const double floor = modelled.us * 0.97;
-  const ModelledTime bound = predicted_time(device, {fast}, floor);
+  const ModelledTime bound = predicted_time(device, product(), {fast}, floor);
   CHECK(bound.us == Approx(floor));
   CHECK(bound.low_us >= modelled.low_us * 0.97 * (1 - 1e-9));
-  CHECK(predicted_time(device, {}, floor).us == model_time(device, {}).us);
+  CHECK(predicted_time(device, product(), {}, floor).us == model_time(device, {}).us);
+  // Of another operator nothing was learnt.
+  const ModelledTime other_task = predicted_time(device, task_of("relu"), {fast});
+  CHECK(other_task.us == modelled.us);
+  CHECK(other_task.correction == 1);
+  CHECK(other_task.sigma >= unbound.sigma);
 }
 
 TEST_CASE("what no landscape is like keeps the model's time") {
@@ -146,6 +158,6 @@ TEST_CASE("what no landscape is like keeps the model's time") {
   alone.threads_per_block = 1;
   alone.counts[Counter::warp_instructions] = {1e9, 1e9, 1e9, CountHow::exact};
   alone.counts[Counter::flops_fp64] = {1e9, 1e9, 1e9, CountHow::exact};
-  const ModelledTime time = predicted_time(*chip("h100"), {alone});
+  const ModelledTime time = predicted_time(*chip("h100"), product(), {alone});
   CHECK(std::abs(std::log2(time.correction)) < 0.2);
 }

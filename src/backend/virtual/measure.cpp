@@ -21,9 +21,9 @@ namespace cupilot {
 namespace {
 
 // `floor_us`: 0 where it is unknown.
-Measurement modelled(const VirtualContext& context, const std::vector<ModelInput>& inputs,
-                     double floor_us) {
-  const ModelledTime time = predicted_time(context.device, inputs, floor_us);
+Measurement modelled(const VirtualContext& context, const Task& task,
+                     const std::vector<ModelInput>& inputs, double floor_us) {
+  const ModelledTime time = predicted_time(context.device, task, inputs, floor_us);
   Measurement measurement;
   measurement.provenance = Provenance::modelled;
   measurement.time_us = time.us;
@@ -86,7 +86,7 @@ Measurement modelled_plan(const VirtualContext& context, const TaskRef& task,
                           const Workload& workload, const std::vector<ModelInput>& inputs) {
   // The floor of the lowest class that the task allows: a kernel of a higher one takes longer.
   const auto floor = floor_us(task, workload, context.device, task->precision);
-  Measurement measurement = modelled(context, inputs, floor ? *floor : 0);
+  Measurement measurement = modelled(context, *task, inputs, floor ? *floor : 0);
   if (floor && any_extrapolated(inputs)) hold_at_floor(measurement, *floor);
   if (const auto textbook = textbook_flops(*task, workload))
     flag_little_work(measurement, counted_operations(measurement.counts, is_matmul_like(*task)),
@@ -175,7 +175,7 @@ Attempt<Measurement> VirtualMeasurer::plain(const TaskRef& task, const Workload&
     if (inputs.is_rejected()) return Attempt<Measurement>(inputs.rejected());
     if (inputs.is_error()) return inputs.error();
     const auto floor = floor_us(task, workload, context_.device, task->precision);
-    return Attempt<Measurement>(modelled(context_, *inputs, floor ? *floor : 0));
+    return Attempt<Measurement>(modelled(context_, *task, *inputs, floor ? *floor : 0));
   };
   auto kept =
       plain_.get(case_key(task.id(), workload, content), make, [](const auto&) { return 1; });

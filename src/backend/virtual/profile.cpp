@@ -212,7 +212,7 @@ LaunchProfile shape_of_launch(const ProfiledKernel& subject, const ResolvedLaunc
   const DeviceSpec& device = subject.context.device;
   profile.residency =
       residency(device, input.threads_per_block, input.registers, input.shared_bytes);
-  profile.time = predicted_time(device, {input});
+  profile.time = predicted_time(device, *subject.task, {input});
   return profile;
 }
 
@@ -241,7 +241,7 @@ Attempt<Profile> profile_kernel(const VirtualContext& context, const TaskRef& ta
   profile.workload = workload;
   if (const Result<double> floor = floor_us(task, workload, context.device, task->precision))
     profile.floor_us = *floor;
-  profile.time = predicted_time(context.device, *inputs, profile.floor_us);
+  profile.time = predicted_time(context.device, *task, *inputs, profile.floor_us);
   Measurement whole_plan = modelled_plan(context, task, workload, *inputs);
   profile.time.us = whole_plan.time_us;
   profile.time.low_us = whole_plan.interval_low_us;
