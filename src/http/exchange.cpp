@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -218,17 +219,21 @@ HttpReply exchange(const HttpRequest& request) {
   if (receiver.enough() || reply.fault != EndpointFault::none) return reply;
   if (ended != EndpointFault::none) {
     reply.fault = ended;
-    reply.detail = ended == EndpointFault::deadline
-                       ? fmt::format("nothing more within {:.1f} s",
-                                     request.silence > 0 ? request.silence : request.seconds)
-                       : "";
+    reply.detail =
+        ended == EndpointFault::deadline
+            ? fmt::format("nothing more within {:.1f} s",
+                          request.silence > 0 ? std::min(request.silence, request.seconds)
+                                              : request.seconds)
+            : "";
   } else if (error != httplib::Error::Success) {
     reply.fault = fault_of(error);
     if (reply.fault == EndpointFault::cut && reply.status == 0 && !request.proxy_host.empty())
       reply.fault = EndpointFault::proxy;
     if (reply.fault == EndpointFault::cut && watch.stuck_in_header())
       reply.fault = EndpointFault::too_large;
-    reply.detail = httplib::to_string(error);
+    reply.detail = error == httplib::Error::Connection
+                       ? fmt::format("nothing answers at {}:{}", request.host, request.port)
+                       : httplib::to_string(error);
   } else if (reply.status == 407) {
     reply.fault = EndpointFault::proxy;
     reply.detail = "status 407";

@@ -1,3 +1,7 @@
+#include <sys/prctl.h>
+
+#include <csignal>
+
 #include "backend/worker/process.hpp"
 #include "http/exchange.hpp"
 #include "llm/http_messages.hpp"
@@ -6,6 +10,8 @@ namespace cupilot {
 
 int serve_http() {
   constexpr double seconds_to_talk = 30;
+  // Nobody takes the answer of a program that was killed, and endpoints bill as long as they write.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   const auto received = receive_frame(worker_channel, deadline_in(seconds_to_talk));
   const auto* frame = std::get_if<Frame>(&received);
   if (frame == nullptr) return 3;

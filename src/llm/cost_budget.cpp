@@ -1,5 +1,6 @@
 #include "llm/cost_budget.hpp"
 
+#include <cmath>
 #include <limits>
 
 #include <fmt/core.h>
@@ -18,11 +19,16 @@ void take_back(ModelsSpent& sum, const ModelsSpent& amount) {
   sum.reserved_cost -= amount.reserved_cost;
 }
 
+// Whole numbers have all their digits, others as many as tell them apart.
+std::string number(double value) {
+  return value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
+}
+
 Error spent_error(const char* what, double limit, double spent, double wanted) {
   return {ErrorCode::budget,
-          fmt::format("the models' budget of {} {} does not fit the next request: {} spent or "
+          fmt::format("the models' budget ({} {}) does not fit the next request: {} spent or "
                       "reserved, it may need {}",
-                      limit, what, spent, wanted),
+                      what, number(limit), number(spent), number(wanted)),
           fmt::format("raise budget.{} in the models file", what)};
 }
 
@@ -90,6 +96,13 @@ double CostBudget::seconds_left() const {
   const std::lock_guard hold(mutex_);
   return budget_.seconds <= 0 ? std::numeric_limits<double>::infinity()
                               : budget_.seconds - (sum_.seconds - under_way_.seconds);
+}
+
+Error CostBudget::no_seconds() const {
+  const std::lock_guard hold(mutex_);
+  return {ErrorCode::budget,
+          fmt::format("the models' budget (seconds {}) is spent", number(budget_.seconds)),
+          "raise budget.seconds in the models file"};
 }
 
 ModelsSpent CostBudget::bill(const std::string& key) {

@@ -29,6 +29,8 @@ class CostBudget {
   void settle(const std::string& key, const ModelsSpent& reserved, const ModelsSpent& spent);
   // Seconds that may still be spent, as if requests under way took none; infinite without a limit.
   double seconds_left() const;
+  // Names the budget's seconds as spent.
+  Error no_seconds() const;
   // Returns the cost of the exchange so far, and forgets it.
   ModelsSpent bill(const std::string& key);
   ModelsSpent sum() const;

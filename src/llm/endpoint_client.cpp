@@ -15,9 +15,11 @@ namespace cupilot {
 struct EndpointClient::Exchange {
   ChatRequest ask;
   Unwanted unwanted;
-  double end;  // on the host's clock
+  double end;           // on the host's clock
+  bool ends_by_budget;  // its seconds end it, not the asker's
   Rng rng;
   int attempts = 0, failures = 0;
+  double failing_since = -1;    // on the host's clock; below 0: no request failed yet
   bool without_schema = false;  // tried after a refusal that names no reason
   ChatUsage usage{};
   std::int64_t output_tokens = 0;
@@ -37,7 +39,9 @@ namespace {
 constexpr int most_reasks = 2;
 constexpr double streams_last = 4;                    // times the silence that a stream may hold
 constexpr double longest_exchange = 7 * 24 * 3600.0;  // seconds, where nothing else ends it
-constexpr double slice = 0.05;  // seconds of sleep between two looks at the cancel flag
+constexpr double slice = 0.05;      // seconds of sleep between two looks at the cancel flag
+constexpr double long_silence = 2;  // seconds of repeated requests without a word
+constexpr double slack = 0.5;       // seconds that a request may end before its exchange
 
 // A token is a byte at least, so these many suffice; roles and the format's own words are allowed
 // for.
@@ -150,9 +154,11 @@ Result<ChatReply> EndpointClient::complete(const ChatRequest& request) {
 Result<ChatReply> EndpointClient::complete_now(const ChatRequest& request) {
   const double start = now();
   const double most = request.seconds > 0 ? request.seconds : longest_exchange;
+  const double left = budget_->seconds_left();
   Exchange exchange{request,
                     {},
-                    start + std::min(most, budget_->seconds_left()),
+                    start + std::min(most, left),
+                    left < most,
                     Rng::of(options_.seed, "model " + request.key)};
   exchange.output_tokens = request.output_tokens > 0
                                ? std::min(request.output_tokens, model_.output_tokens)
@@ -211,6 +217,21 @@ void EndpointClient::note_cut(std::int64_t limit) {
                     model_.model, limit));
 }
 
+// Tells why nothing comes, once for each fault until an answer comes.
+void EndpointClient::note_repeat(const Exchange& exchange, const Answer& answer, double seconds) {
+  const EndpointFault fault = answer.completion.fault;
+  if (!options_.notice || now() + seconds - exchange.failing_since < long_silence) return;
+  {
+    const std::lock_guard hold(mutex_);
+    if (noted_fault_ == fault) return;
+    noted_fault_ = fault;
+  }
+  const Error failed = error(fault, answer.completion.detail, exchange.attempts);
+  options_.notice(fmt::format("{}; the next one in {:.0f} s, {} at most: {}", failed.message,
+                              std::max(1.0, seconds),
+                              endpoint_->spec.retries + 1 - exchange.failures, failed.hint));
+}
+
 Result<WireReply> EndpointClient::ask_until_answered(Exchange& exchange) {
   for (;;) {
     auto answer = ask_once(exchange);
@@ -218,11 +239,13 @@ Result<WireReply> EndpointClient::ask_until_answered(Exchange& exchange) {
     if (answer->completion.fault == EndpointFault::none) {
       const std::lock_guard hold(mutex_);
       unwanted_.schema = unwanted_.schema || exchange.without_schema;
+      noted_fault_ = EndpointFault::none;
       return std::move(answer->completion);
     }
     if (leave_out(exchange, *answer)) continue;
     const auto seconds = wait_after(exchange, *answer);
     if (!seconds) return seconds.error();
+    note_repeat(exchange, *answer, *seconds);
     if (auto waited = wait(exchange, *seconds, answer->completion.fault); !waited)
       return waited.error();
   }
@@ -236,6 +259,7 @@ Result<ModelsSpent> EndpointClient::set_aside(const Exchange& exchange, const Ch
     if (is_cancelled(exchange.ask)) return error(EndpointFault::cancelled, "", exchange.attempts);
     const double left = budget_->seconds_left();
     const double seconds = std::min({exchange.end - now(), whole, left});
+    if (seconds <= 0 && exchange.ends_by_budget) return budget_->no_seconds();
     if (seconds <= 0) return error(EndpointFault::deadline, "", exchange.attempts);
     const ModelsSpent amount{most.input_tokens + most.output_tokens, 1, cost(most), seconds};
     auto made = budget_->reserve(exchange.ask.key, amount, wanted);
@@ -323,7 +347,10 @@ EndpointClient::Answer EndpointClient::send(const Exchange& exchange, double sec
         fmt::format("status {} {} {}", reply.status, answer.refusal.type, answer.refusal.message);
   } else {
     if (!reply.streamed) completion = whole_reply(codec, reply);
-    if (splitter.overflowed()) completion.fault = EndpointFault::too_large;
+    if (splitter.overflowed()) {
+      completion.fault = EndpointFault::too_large;
+      completion.detail = "an event beyond 4 MiB";
+    }
     conclude(completion, reply.streamed);
   }
   return answer;
@@ -372,7 +399,11 @@ Result<double> EndpointClient::wait_after(Exchange& exchange, const Answer& answ
       fault != EndpointFault::unauthorized) {
     again = told->second == "true" || (again && told->second != "false");
   }
-  const Error failed = error(fault, answer.completion.detail, exchange.attempts);
+  Error failed = error(fault, answer.completion.detail, exchange.attempts);
+  if (fault == EndpointFault::deadline && now() + slack >= exchange.end)
+    failed.hint = exchange.ends_by_budget ? "raise budget.seconds in the models file"
+                                          : "the asker's seconds ended: allow more";
+  if (exchange.failing_since < 0) exchange.failing_since = now();
   if (!again || ++exchange.failures > endpoint_->spec.retries) return failed;
   const double backoff = backoff_seconds(exchange.failures, exchange.rng);
   const auto asked = retry_after(answer.headers, utc_seconds(host_->utc_now()).value_or(0));

@@ -55,6 +55,7 @@ class EndpointClient : public ChatClient {
   Result<void> wait(const Exchange& exchange, double seconds, EndpointFault why) const;
   bool leave_out(Exchange& exchange, const Answer& answer);
   void note_cut(std::int64_t limit);
+  void note_repeat(const Exchange& exchange, const Answer& answer, double seconds);
   Error error(EndpointFault fault, const std::string& detail, int attempts) const;
   double cost(const ChatUsage& usage) const;
   double now() const { return host_->monotonic_seconds(); }
@@ -68,6 +69,7 @@ class EndpointClient : public ChatClient {
   mutable std::mutex mutex_;
   Unwanted unwanted_;
   bool cut_noted_ = false;
+  EndpointFault noted_fault_ = EndpointFault::none;  // told since the last answer
 };
 
 }  // namespace cupilot

@@ -1,4 +1,7 @@
 // The program is told to end while kernels are interpreted.
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -183,4 +186,35 @@ TEST_CASE("a signal ends a suite in order, with the table of what has ended", "[
   CHECK(report.exit == 0);
   CHECK(report.out.find("not finished") != std::string::npos);
   CHECK(run(words + "--device fake:" + fake, scratch).out.find("2 ended") != std::string::npos);
+}
+
+TEST_CASE("a killed run asks its endpoint for nothing more", "[cli]") {
+  const Scratch scratch;
+  const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  REQUIRE(bind(listener, reinterpret_cast<sockaddr*>(&address), size) == 0);
+  REQUIRE(listen(listener, 4) == 0);
+  REQUIRE(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) == 0);
+  Begun run(scratch,
+            "evolve gemm m=16 n=16 k=16 --device virtual:h200 --model-share 1 --run run "
+            "--models http://127.0.0.1:" +
+                std::to_string(ntohs(address.sin_port)) + "#m");
+  constexpr int patience_ms = 60'000;
+  pollfd come{listener, POLLIN, 0};
+  REQUIRE(poll(&come, 1, patience_ms) == 1);
+  const int asked = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+  REQUIRE(asked >= 0);
+  run.end(SIGKILL);
+  // The connection ends with the process that holds it.
+  constexpr int prompt_ms = 5'000;
+  bool ended = false;
+  char bytes[4096];
+  for (pollfd more{asked, POLLIN, 0}; !ended && poll(&more, 1, prompt_ms) == 1;)
+    ended = recv(asked, bytes, sizeof bytes, 0) <= 0;
+  CHECK(ended);
+  close(asked);
+  close(listener);
 }

@@ -15,6 +15,15 @@ namespace cupilot {
 template <class T>
 using Answer = Result<Read<T>>;
 
+// True for an error that says that no answer can be had now.
+inline bool is_silence(const Error& error) {
+  return error.code == ErrorCode::endpoint || error.code == ErrorCode::budget;
+}
+// Its reason and the next step, in one line.
+inline std::string reason_of(const Error& error) {
+  return error.hint.empty() ? error.message : error.message + "; next: " + error.hint;
+}
+
 // Constant heads of the prompts of one run: kept by endpoints, so they come first and never change.
 struct PromptHeads {
   std::string writer;      // task, device, rules, headers

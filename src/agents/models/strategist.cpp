@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -75,10 +76,6 @@ class ModelStrategist final : public Strategist {
     return Rng::of(1, "model seat", static_cast<std::uint64_t>(slot)).chance(seat_.options.share);
   }
 
-  static bool is_silence(const Error& error) {
-    return error.code == ErrorCode::endpoint || error.code == ErrorCode::budget;
-  }
-
   void note(const Error* error, int generation) {
     const bool was_silent = silent_in_ >= 0;
     silent_in_ = error != nullptr ? generation : -1;
@@ -86,8 +83,22 @@ class ModelStrategist final : public Strategist {
     seat_.notice(error != nullptr ? fmt::format("no model answers ({}): the built-in strategist "
                                                 "goes on, and it is asked again in "
                                                 "each generation",
-                                                error->message)
+                                                reason_of(*error))
                                   : "the model answers again");
+  }
+
+  // The strategies of an answer. None where it cannot be used, which is told once for each fault.
+  std::vector<Strategy> strategies_of(const Read<std::vector<Strategy>>& answer) {
+    if (const auto* strategies = std::get_if<std::vector<Strategy>>(&answer)) return *strategies;
+    const auto& wrong = std::get<Unreadable>(answer);
+    if (seat_.notice && told_.insert(wrong.fault).second)
+      seat_.notice(
+          fmt::format("no strategy can be taken from the model's answer ({}: {}): {}; "
+                      "questions.html of the run's report shows its answers",
+                      name_of(wrong.fault), wrong.message,
+                      seat_.alone ? "the parent's strategy is written anew"
+                                  : "the built-in strategist proposes in its place"));
+    return {};
   }
 
   // The seeds of generation 0 come from one question, so that they differ by intent.
@@ -106,8 +117,7 @@ class ModelStrategist final : public Strategist {
                            static_cast<std::size_t>(seat_.options.initial), "initial")
                 .front();
         if (!asked) return asked.error();
-        const auto* strategies = std::get_if<std::vector<Strategy>>(&*asked);
-        initial_ = strategies != nullptr ? *strategies : std::vector<Strategy>();
+        initial_ = strategies_of(*asked);
       }
       auto untried = first_untried(brief, *initial_);
       // Without templates nobody else would propose for the rest of the generation.
@@ -138,9 +148,7 @@ class ModelStrategist final : public Strategist {
                                      [](const auto& answer) { return static_cast<bool>(answer); });
     if (silent) return *silence;
     for (std::size_t i = 0; i < answers.size(); ++i) {
-      if (!answers[i]) continue;
-      if (const auto* strategies = std::get_if<std::vector<Strategy>>(&*answers[i]))
-        keep(briefs[i], *strategies);
+      if (answers[i]) keep(briefs[i], strategies_of(*answers[i]));
     }
     return {};
   }
@@ -207,6 +215,7 @@ class ModelStrategist final : public Strategist {
   std::string head_;
   std::optional<std::vector<Strategy>> initial_;
   std::deque<Strategy> waiting_;  // of answered questions, for the next slots
+  std::set<ReplyFault> told_;     // of answers that could not be used
   int silent_in_ = -1;            // generation in which the model did not answer
 };
 

@@ -1,4 +1,6 @@
 // Templates write what they realise, a model what only it can.
+#include <mutex>
+
 #include <fmt/format.h>
 
 #include <cupilot/parts/model_agents.hpp>
@@ -27,6 +29,7 @@ class ModelWriter final : public KernelWriter {
     if (!brief.failed && !templates_.lacks(*brief.task, *brief.strategy))
       return templates_.write(brief);
     auto answer = ask(brief);
+    note(answer ? nullptr : &answer.error());
     if (!answer) return answer.error();
     if (const auto* fault = std::get_if<Unreadable>(&*answer))
       return reject("write.unreadable", fmt::format("the model's answer ({}): {}",
@@ -49,6 +52,16 @@ class ModelWriter final : public KernelWriter {
   }
 
  private:
+  // Tells once, until a kernel is written again, why candidates are lost.
+  void note(const Error* error) {
+    if (error != nullptr && !is_silence(*error)) return;
+    const std::lock_guard hold(mutex_);
+    if (error != nullptr && !silent_ && seat_.notice)
+      seat_.notice(fmt::format("no model writes ({}): candidates that no template writes are lost",
+                               reason_of(*error)));
+    silent_ = error != nullptr;
+  }
+
   Answer<KernelSource> ask(const WriterBrief& brief) {
     if (brief.failed) return ask_reviser(*seat_.client, head_, brief);
     if (seat_.code_crossover && brief.bases.size() > 1)
@@ -84,6 +97,8 @@ class ModelWriter final : public KernelWriter {
   ModelSeat seat_;
   KernelWriter& templates_;
   std::string head_;
+  std::mutex mutex_;     // guards silent_
+  bool silent_ = false;  // the last kernel that was asked for was not written
 };
 
 }  // namespace

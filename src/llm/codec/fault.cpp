@@ -10,7 +10,7 @@ using enum EndpointFault;
 
 constexpr std::array rows = {
     FaultRow{unreachable, "unreachable", true, "no connection",
-             "check the url, the network and --proxy"},
+             "check the url, the network and HTTPS_PROXY"},
     FaultRow{certificate, "certificate", false, "TLS failed",
              "name the authority that signed it as ca_file"},
     FaultRow{proxy, "proxy", false, "the proxy refused",

@@ -112,7 +112,7 @@ TEST_CASE(
   REQUIRE(model.asked.size() == 2);
   CHECK(model.asked[1].key == "slot 3/strategy/1");
   CHECK(model.asked[1].messages.size() == model.asked[0].messages.size() + 2);
-  CHECK(room.notices.empty());
+  CHECK(room.notices.size() == 1);
 }
 
 TEST_CASE("an answer that is shown again keeps its fences", "[agents][model]") {
@@ -154,7 +154,7 @@ TEST_CASE("a silent endpoint is asked once a generation, and heard again", "[age
   alive = true;
   CHECK(propose(50, 2));
   REQUIRE(room.notices.size() == 2);
-  CHECK(room.notices[0].find("nobody answers") != std::string::npos);
+  CHECK(room.notices[0].find("(nobody answers; next: start the endpoint)") != std::string::npos);
   CHECK(room.notices[1].find("answers again") != std::string::npos);
 }
 
@@ -234,9 +234,46 @@ TEST_CASE("a refused kernel goes back with the reason, and a silent model is nob
        {"undeclared; }", "is undefined", "compile.error", "repair 2", "a warp a row"})
     CHECK(asked.messages.back().text.find(part) != std::string::npos);
   alive = false;
-  const auto lost = writer->write(brief);
-  REQUIRE(lost.is_error());
-  CHECK(lost.error().code == ErrorCode::endpoint);
+  CHECK(room.notices.empty());
+  for (int i = 0; i < 2; ++i) {
+    const auto lost = writer->write(brief);
+    REQUIRE(lost.is_error());
+    CHECK(lost.error().code == ErrorCode::endpoint);
+  }
+  REQUIRE(room.notices.size() == 1);
+  CHECK(room.notices[0] ==
+        "no model writes (nobody answers; next: start the endpoint): candidates that no template "
+        "writes are lost");
+  alive = true;
+  REQUIRE(writer->write(brief));
+  alive = false;
+  CHECK(writer->write(brief).is_error());
+  CHECK(room.notices.size() == 2);
+}
+
+TEST_CASE("answers that hold no strategy are told, once for each fault", "[agents][model]") {
+  for (const bool alone : {false, true}) {
+    Room room;
+    ChatReply reply = said("I would rather not.");
+    ScriptedChat model([&](const ChatRequest&) { return reply; });
+    ModelSeat seat = room.seat(model);
+    seat.alone = alone;
+    const auto strategist = model_strategist(seat, *room.rules);
+    const auto propose = [&](BreedKind kind, std::int64_t slot, int generation) {
+      REQUIRE(strategist->propose(room.brief(kind, slot, generation), Rng::of(1, "t", 0)));
+    };
+    propose(BreedKind::seed, 0, 0);
+    REQUIRE(room.notices.size() == 1);
+    CHECK(room.notices[0].find("no strategy can be taken from the model's answer (not_json: ") ==
+          0);
+    CHECK((room.notices[0].find("built-in") != std::string::npos) != alone);
+    propose(BreedKind::explore, 40, 1);
+    CHECK(room.notices.size() == 1);
+    reply.finish = ChatFinish::refused;
+    propose(BreedKind::explore, 41, 1);
+    REQUIRE(room.notices.size() == 2);
+    CHECK(room.notices[1].find("(refused: ") != std::string::npos);
+  }
 }
 
 TEST_CASE("an unreadable kernel is a rejection that names the fault", "[agents][model]") {
