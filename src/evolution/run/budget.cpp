@@ -142,6 +142,7 @@ double Driver::last_end() const {
 void Driver::set_last_call() {
   const bool limited = options_.max_seconds > 0 && search_->best();
   last_call_.store(limited ? deadline() : never);
+  if (context_.chat != nullptr) context_.chat->ends_at(deadline());
   if (options_.max_seconds > 0 && host_.monotonic_seconds() >= last_end()) over_ = true;
 }
 

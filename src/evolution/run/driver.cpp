@@ -200,6 +200,7 @@ Result<bool> Driver::fill() {
   std::vector<Proposal> fresh;
   while (in_flight_ + static_cast<int>(fresh.size()) < width) {
     const Phase phase("propose");
+    if (context_.chat != nullptr) context_.chat->ends_at(deadline());
     const auto ask = [this] {
       std::unique_lock lock(owners_mutex_);
       // Candidates ask for owners of their hashes while a model is waited for.
@@ -245,7 +246,7 @@ Result<void> Driver::take(Evaluated done) {
   stages_.erase(done.proposal.id);
   if (!done.candidate && cancelled())
     return {};  // it may have been cut short, and stays open for a resumed run
-  if (done.given_up) {
+  if (done.given_up || (!done.candidate && TimelyChat::is_late(done.candidate.error()))) {
     ++given_up_;
     return {};  // as above
   }
@@ -375,6 +376,21 @@ std::vector<Evaluated> Driver::next_done(bool more) {
   }
 }
 
+// Nobody else answered in the model's place: an answer that comes later is not lost.
+void Driver::tell_late_questions() {
+  if (context_.chat == nullptr || cancelled() || stopped_ != time_spent) return;
+  int late = context_.chat->late();
+  for (const OpenQuestions& open : context_.chat->open()) late += open.count;
+  if (late == 0) return;
+  tell(fmt::format("the run's time ended before its models answered {} question{}{}", late,
+                   late == 1 ? "" : "s",
+                   options_.run_dir.empty()
+                       ? ""
+                       : fmt::format(": `cupilot resume {} --seconds S` with the same --models "
+                                     "asks again",
+                                     options_.run_dir)));
+}
+
 Result<void> Driver::search() {
   search_began_ = host_.monotonic_seconds();
   const StopScope in_time({options_.cancel, &over_});
@@ -394,7 +410,9 @@ Result<void> Driver::search() {
     }
     if ((more || (!unfinished_.empty() && !cancelled())) && !failed) {
       auto filled = fill();
-      cut_short = !filled && cancelled();
+      const bool late = !filled && TimelyChat::is_late(filled.error());
+      if (late) ++given_up_;  // a candidate that is not even proposed
+      cut_short = !filled && (cancelled() || late);
       if (!filled && !cut_short) note(filled.error());
       more = more && filled && *filled;
     }
@@ -411,6 +429,7 @@ Result<void> Driver::search() {
   over_ = true;
   if (in_flight_ == 0) local_.reset();  // else what was given up ends beside what follows
   if (given_up_ > 0 && stopped_ != time_spent) note(stop(time_spent));
+  tell_late_questions();
   part_seconds_["search"] += host_.monotonic_seconds() - search_began_;
   // Even after a failure elsewhere, what was told is written if it can be.
   if (failed) static_cast<void>(commit());

@@ -77,6 +77,7 @@ class Driver {
   Result<void> remember(const ResultRecord& result);
   Result<void> stop(const std::string& reason);
   void report_generations(bool closed);
+  void tell_late_questions();
   std::string due() const;  // why the search should end now; "": it should not
   bool cancelled() const { return options_.cancel != nullptr && options_.cancel->load(); }
   Error explain(Error error) const;

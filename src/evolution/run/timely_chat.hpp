@@ -5,6 +5,8 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -38,12 +40,22 @@ class TimelyChat final : public ChatClient {
   TimelyChat(ChatClient& client, Host& host, std::atomic<bool>* cancel, double end)
       : client_(client), host_(host), cancel_(cancel), end_(end) {}
 
+  // Questions asked from now on end then.
+  void ends_at(double end) { end_ = end; }
+  // Number of questions that the end came before.
+  int late() const { return late_; }
+  // True for the error of such a question.
+  static bool is_late(const Error& error) {
+    return error.message.find(late_words) != std::string::npos;
+  }
+
   Result<ChatReply> complete(const ChatRequest& request) override {
     ChatRequest timely = request;
     if (timely.cancel == nullptr) timely.cancel = cancel_;
-    if (end_ > 0) {
+    const double end = end_;
+    if (end > 0) {
       constexpr double least = 1e-3;  // 0 would be no limit
-      const double left = std::max(least, end_ - host_.monotonic_seconds());
+      const double left = std::max(least, end - host_.monotonic_seconds());
       timely.seconds = timely.seconds > 0 ? std::min(left, timely.seconds) : left;
     }
     std::unique_lock<std::mutex>* lent = LentLock::current();
@@ -54,7 +66,13 @@ class TimelyChat final : public ChatClient {
     if (lent != nullptr) lent->lock();
     // No silence of the model, which would let others propose and write in its place: the question
     // is asked when the run goes on.
-    if (!reply && cancel_ != nullptr && cancel_->load()) reply.error().code = ErrorCode::failure;
+    if (!reply && cancel_ != nullptr && cancel_->load()) {
+      reply.error().code = ErrorCode::failure;
+    } else if (!reply && end > 0 && host_.monotonic_seconds() + slack >= end) {
+      ++late_;
+      return Error{ErrorCode::failure, std::string(late_words) + ": " + reply.error().message,
+                   reply.error().hint};
+    }
     return reply;
   }
 
@@ -87,6 +105,9 @@ class TimelyChat final : public ChatClient {
   }
 
  private:
+  static constexpr std::string_view late_words = "the run's time ended before its model answered";
+  static constexpr double slack = 0.05;  // seconds that a client may give up before the end
+
   using Open = std::multimap<std::string, double>;
 
   Open::iterator note(const std::string& agent) {
@@ -122,7 +143,8 @@ class TimelyChat final : public ChatClient {
   ChatClient& client_;
   Host& host_;
   std::atomic<bool>* cancel_;
-  double end_;
+  std::atomic<double> end_;
+  std::atomic<int> late_{0};
   mutable std::mutex mutex_;  // guards open_
   Open open_;                 // agents of open questions, and when they were asked
 };

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <set>
+#include <thread>
 
 #include <cupilot/parts/run_report.hpp>
 
@@ -62,6 +64,93 @@ TEST_CASE("an exchange that the end of the search cut short is no silence of the
     const auto reply = TimelyChat(client, real_host(), &cancel, 0).complete({});
     REQUIRE_FALSE(reply);
     CHECK(reply.error().code == (stopped ? ErrorCode::failure : ErrorCode::endpoint));
+  }
+}
+
+TEST_CASE("a question that the end of the run's time came before is no silence of the model") {
+  Noting client;
+  client.failing = true;
+  const double now = real_host().monotonic_seconds();
+  TimelyChat chat(client, real_host(), nullptr, now + 1000);
+  const auto silent = chat.complete({});
+  REQUIRE_FALSE(silent);
+  CHECK(silent.error().code == ErrorCode::endpoint);
+  CHECK_FALSE(TimelyChat::is_late(silent.error()));
+  CHECK(chat.late() == 0);
+  chat.ends_at(now - 1);
+  const auto late = chat.complete({});
+  REQUIRE_FALSE(late);
+  CHECK(late.error().code == ErrorCode::failure);
+  CHECK(TimelyChat::is_late(late.error()));
+  CHECK(chat.late() == 1);
+}
+
+TEST_CASE("a model's question stays its own when the run's time ends", "[threads]") {
+  if (sanitized_for_threads()) return;  // host_loop_test has the threads of such a search
+  // Leaves questions of one kind without an answer at first.
+  struct Late : ChatClient {
+    std::mutex mutex;
+    std::string left;  // part of their keys; "": none
+    std::set<std::string> unanswered, asked;
+    Result<ChatReply> complete(const ChatRequest& request) override {
+      {
+        const std::lock_guard hold(mutex);
+        asked.insert(request.key);
+        if (left.empty() || request.key.find(left) == std::string::npos) {
+          ChatReply reply;
+          reply.text = request.agent == "strategist"
+                           ? R"({"strategies":[{"techniques":[{"name":"free","settings":[],)"
+                             R"("text":"one thread an element"}],"rationale":"plain"}]})"
+                           : "no kernel";
+          return reply;
+        }
+        unanswered.insert(request.key);
+      }
+      std::this_thread::sleep_for(std::chrono::duration<double>(request.seconds));
+      return Error{ErrorCode::endpoint, "nobody answered", "answer"};
+    }
+  };
+  for (const std::string left : {"initial", "/strategy", "/write"}) {
+    INFO(left);
+    const auto device = open_backend("virtual:h200", testing::kept_images());
+    REQUIRE(device);
+    const TempDir dir;
+    const Task task = *gemm_task({.m = 16, .n = 16, .k = 16});
+    Late client;
+    client.left = left;
+    struct Hearing : SearchObserver {
+      std::string notices;
+      void on_notice(const std::string& notice) override { notices += notice + "\n"; }
+    } observer;
+    EvolveOptions options = small_run(dir / "run", 12);
+    options.chat = &client;
+    options.seats.share = 0.5;
+    options.max_seconds = 4;
+    options.observer = &observer;
+    const auto ran = evolve(task, **device, options);
+    // Generation 0 begins with a model's slot.
+    if (left == "initial") {
+      REQUIRE_FALSE(ran);
+      CHECK(ran.error().code == ErrorCode::budget);
+    } else {
+      REQUIRE_OK(ran);
+      CHECK(ran->stopped == "time spent");
+    }
+    CHECK(observer.notices.find("before its models answered") != std::string::npos);
+    CHECK(observer.notices.find("--seconds S") != std::string::npos);
+    CHECK(observer.notices.find("built-in strategist goes on") == std::string::npos);
+    CHECK(observer.notices.find("are lost") == std::string::npos);
+    REQUIRE_FALSE(client.unanswered.empty());
+    client.left.clear();
+    client.asked.clear();
+    EvolveOptions more;
+    more.max_seconds = 60;
+    more.chat = &client;
+    REQUIRE_OK(resume(dir / "run", **device, more));
+    for (const std::string& key : client.unanswered) {
+      INFO(key);
+      CHECK(client.asked.contains(key));
+    }
   }
 }
 
