@@ -249,7 +249,8 @@ bool is_priced(const std::vector<Row>& rows) {
 }
 
 // Names the models of which it is not known how long they think.
-void say_thinking(const std::vector<Row>& rows) {
+void say_thinking(const std::vector<Row>& rows, bool handoff) {
+  if (handoff) return;                  // who answers there has no such setting
   std::map<std::string, double> worst;  // by model: most questions with answers at their limit
   for (const Row& row : rows) {
     if (row.model == nullptr || row.model->thinking_tokens > 0 || !row.model->effort.empty())
@@ -260,12 +261,31 @@ void say_thinking(const std::vector<Row>& rows) {
   for (const auto& [name, tokens] : worst)
     say(
         fmt::format("{} is taken not to think: if it does, its answers take up to {:.0f} tokens in "
-                    "all; give it `effort` or `thinking_tokens`",
+                    "all; give it `effort` or `thinking_tokens` in a models file",
                     name, tokens));
 }
 
+// Names the agents of which the budget holds no question: each sets aside a token a byte of its
+// prompt, and all that its answer may take.
+void say_too_small(const std::vector<Row>& rows, const ModelBudget& budget) {
+  for (const Row& row : rows) {
+    if (row.model == nullptr || row.most == 0) continue;
+    const double input = static_cast<double>(row.prompt.tokens) * bytes_a_token,
+                 output = static_cast<double>(row.model->output_tokens);
+    if (budget.tokens > 0 && input + output > static_cast<double>(budget.tokens))
+      say(fmt::format("the budget of {} tokens holds no question of the {}: one sets aside {:.0f}",
+                      budget.tokens, row.agent, input + output));
+    const ModelPrice price = row.model->price.value_or(ModelPrice{});
+    const double cost = (input * price.input + output * price.output) / 1e6;
+    if (budget.cost > 0 && cost > budget.cost)
+      say(fmt::format(
+          "the budget of cost {:.4g} holds no question of the {}: one sets aside {:.4g}",
+          budget.cost, row.agent, cost));
+  }
+}
+
 void print(const std::vector<Row>& rows, const Sum& least, const Sum& most, const Places& places,
-           const ModelsConfig& config) {
+           const ModelsConfig& config, bool handoff) {
   std::vector<std::vector<std::string>> cells = {
       {"agent", "model", "questions", "prompt tokens", "of them kept", "answer tokens"}};
   for (const Row& row : rows) {
@@ -295,8 +315,9 @@ void print(const std::vector<Row>& rows, const Sum& least, const Sum& most, cons
                       "or let it stream",
                       row.agent, seconds, row.model->name, row.model->seconds));
   }
-  say_thinking(rows);
+  say_thinking(rows, handoff);
   const ModelBudget& budget = config.budget;
+  say_too_small(rows, budget);
   if (budget.tokens > 0 && most.tokens > static_cast<double>(budget.tokens))
     say("the budget of tokens may end the models' part early");
   if (budget.calls > 0 && most.calls > budget.calls)
@@ -331,7 +352,7 @@ int plan_command(const PlanFlags& flags) {
   const Sum least = sum_of(rows, &Row::least, *places),
             most = sum_of(rows, &Row::with_others, *places);
   if (!flags.common.json) {
-    print(rows, least, most, *places, *config);
+    print(rows, least, most, *places, *config, is_handoff(flags.models));
     return 0;
   }
   nlohmann::ordered_json json = {{"least", json_of(least)},

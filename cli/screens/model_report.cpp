@@ -84,11 +84,15 @@ struct SlotSeats {
 void add_seat(const TapeEntry& entry, std::map<std::int64_t, SlotSeats>& seats) {
   const bool writes = entry.key.find("/write/") != std::string::npos ||
                       entry.key.find("/repair/") != std::string::npos;
-  if (writes) {
+  const bool answered = !entry.error && entry.reply.finish == ChatFinish::complete;
+  if (writes && answered) {
     seats[slot_of(entry.key)].writer = entry.agent;
     seats[slot_of(entry.key)].writing_model = model_of(entry);
   }
-  if (entry.agent == "strategist") seats[slot_of(entry.key)].planning_model = model_of(entry);
+  if (entry.agent != "strategist") return;
+  if (answered) seats[slot_of(entry.key)].planning_model = model_of(entry);
+  // The second answer to the same question could not be had either.
+  if (!answered && entry.key.ends_with("/1")) seats[slot_of(entry.key)].planning_model.clear();
 }
 
 // A new best kernel, `gain` times as fast as the one before it.
@@ -199,8 +203,8 @@ std::optional<ModelUse> model_use(const std::string& run_dir) {
 namespace {
 
 std::string model_use_line(const ModelUse& use, std::int64_t evaluations) {
-  std::string line =
-      fmt::format("models: {} exchanges, {} of them failed", use.exchanges, use.failed);
+  std::string line = fmt::format("models: {} exchange{}, {} of them failed", use.exchanges,
+                                 use.exchanges == 1 ? "" : "s", use.failed);
   if (use.prompt_tokens > 0)
     line +=
         fmt::format("; prompts of {} tokens in the mean{}, {:.0f} % of them a prefix met before",

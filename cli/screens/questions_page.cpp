@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include <cupilot/evolve.hpp>
@@ -13,8 +14,10 @@ namespace cupilot::cli {
 namespace {
 
 constexpr std::string_view style =
-    "body{font:14px sans-serif;max-width:70em;margin:2em auto}pre{background:#f4f4f4;padding:.7em;"
-    "white-space:pre-wrap;font-size:12px}summary{cursor:pointer}h2{font-size:15px}";
+    "body{font:14px sans-serif;max-width:70em;margin:2em auto;padding:0 "
+    "1em;overflow-wrap:anywhere}pre{background:#f4f4f4;padding:.7em;"
+    "white-space:pre-wrap;font-size:12px}pre.table{white-space:pre;overflow-x:auto}summary{cursor:"
+    "pointer}h2{font-size:15px}";
 
 std::string escaped(std::string_view text) {
   std::string out;
@@ -82,10 +85,13 @@ std::optional<Result<std::string>> write_questions_page(const std::string& run_d
                                                         std::int64_t evaluations) {
   const auto tape = read_tape(run_dir + "/tape.jsonl");
   if (!tape) return std::nullopt;
+  const std::string said = model_use_text(use, evaluations);  // a sentence, and tables below it
+  const std::size_t end = std::min(said.find('\n'), said.size());
   std::string page = fmt::format(
-      "<!doctype html><meta charset=\"utf-8\"><title>questions of {}</title><style>{}</style>\n"
-      "<p><a href=\"report.html\">report</a></p><pre>{}</pre>\n",
-      escaped(run_dir), style, escaped(model_use_text(use, evaluations)));
+      "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" "
+      "content=\"width=device-width\"><title>questions of {}</title><style>{}</style>\n"
+      "<p><a href=\"report.html\">report</a></p><p>{}</p><pre class=\"table\">{}</pre>\n",
+      escaped(run_dir), style, escaped(said.substr(0, end)), escaped(said.substr(end)));
   std::set<std::int64_t> met;  // candidates; report.html points at their first questions
   for (const TapeEntry& entry : tape->entries) {
     const std::int64_t candidate = candidate_of(entry.key);

@@ -40,8 +40,41 @@ TEST_CASE("plan says what a run with models would ask, and asks nobody", "[cli]"
     CHECK(agent["prompt_tokens"].get<int>() <= 12000);
     CHECK((agent["kept_tokens"].get<int>() > 0) == (agent["agent"] != "aligner"));
   }
-  CHECK(run("plan gemm m=64 n=64 k=64 --models models.json", scratch)
-            .out.find("the budget of tokens may end") != std::string::npos);
+  const std::string said = run("plan gemm m=64 n=64 k=64 --models models.json", scratch).out;
+  CHECK(said.find("the budget of tokens may end") != std::string::npos);
+  // 16384 tokens of an answer alone are more.
+  for (const char* agent : {"strategist", "translator", "reviser", "aligner"})
+    CHECK(said.find("the budget of 5000 tokens holds no question of the " + std::string(agent)) !=
+          std::string::npos);
+  CHECK(said.find("in a models file") != std::string::npos);
+  // A handoff has no file that could say how long anybody thinks.
+  CHECK(run("plan gemm m=64 n=64 k=64 --models handoff:questions", scratch)
+            .out.find("taken not to think") == std::string::npos);
+}
+
+TEST_CASE("a model that did not answer has no part in what others found", "[cli][search]") {
+  const support::Scratch scratch;
+  scratch.file("nobody.json", R"({"endpoints": [{"name": "e", "url": "http://127.0.0.1:1",
+    "retries": 0}], "models": [{"name": "m", "endpoint": "e", "model": "large"}],
+    "roles": {"*": "m"}})");
+  REQUIRE(run("evolve gemm m=16 n=16 k=16 --device virtual:h200 --evaluations 4 --run run "
+              "--models nobody.json",
+              scratch)
+              .exit == 0);
+  const auto row = [&](const std::string& answer) {
+    std::string tape = "{\"cupilot_tape\": 1}\n";
+    for (int slot = 0; slot < 8; ++slot)
+      tape += "{\"exchange\": {\"key\": \"slot " + std::to_string(slot) +
+              "/strategy/0\", \"agent\": \"strategist\", " + answer +
+              ", \"spent\": {\"calls\": 1}}}\n";
+    scratch.file("run/tape.jsonl", tape);
+    const auto json = nlohmann::json::parse(run("report run --json", scratch).out)["models"];
+    REQUIRE(json["agents"].size() == 1);
+    return json["agents"][0];
+  };
+  CHECK(row(R"("reply": {"text": "{}", "model": "m"})")["improved"] > 0);
+  CHECK(row(R"("error": {"code": 5, "message": "silence"})")["improved"] == 0);
+  CHECK(row(R"("reply": {"text": "", "finish": "refused", "model": "m"})")["improved"] == 0);
 }
 
 TEST_CASE("plan counts what models and flags say of a run", "[cli]") {
@@ -164,13 +197,19 @@ TEST_CASE("a run's page leads to the questions of each candidate of a model", "[
     ++links;
   }
   CHECK(links >= 3);  // the best kernel, and two candidates
+  // Wide tables scroll by themselves, so that a narrow window shows the page whole.
+  CHECK(questions.find("name=\"viewport\"") != std::string::npos);
+  CHECK(questions.find("<pre class=\"table\">\nmodel ") != std::string::npos);
+  CHECK(page.find(".wide { overflow-x: auto; }") != std::string::npos);
   // The same numbers by model and by agent, here, in `report` and in its page.
   for (const bool again : {false, true}) {
     if (again) REQUIRE(run("report run", scratch).exit == 0);
     const std::string now = support::slurp(scratch.path / "run/report.html");
-    CHECK(now.find("<h2>Models</h2>\n<table>\n<tr><th>model</th><th>questions</th>") !=
+    CHECK(now.find("<h2>Models</h2>\n<div "
+                   "class=\"wide\">\n<table>\n<tr><th>model</th><th>questions</th>") !=
           std::string::npos);
-    CHECK(now.find("<h2>Agents</h2>\n<table>\n<tr><th>agent</th>") != std::string::npos);
+    CHECK(now.find("<h2>Agents</h2>\n<div class=\"wide\">\n<table>\n<tr><th>agent</th>") !=
+          std::string::npos);
   }
   const auto json = nlohmann::json::parse(run("report run --json", scratch).out)["models"];
   int asked = 0, accepted = 0;

@@ -129,14 +129,14 @@ std::string written_table(const std::vector<PageWritten>& written) {
 }
 
 std::string callers_table(const ReportTable& table) {
-  std::string html = "<h2>" + escaped(table.title) + "</h2>\n<table>\n";
+  std::string html = "<h2>" + escaped(table.title) + "</h2>\n<div class=\"wide\">\n<table>\n";
   for (const auto& cells : table.rows) {
     const char* tag = &cells == &table.rows.front() ? "th" : "td";
     html += "<tr>";
     for (const std::string& cell : cells) html += fmt::format("<{0}>{1}</{0}>", tag, escaped(cell));
     html += "</tr>\n";
   }
-  return html + "</table>\n";
+  return html + "</table>\n</div>\n";
 }
 
 std::string generations_table(const RunSummary& summary) {
