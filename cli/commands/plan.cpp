@@ -250,7 +250,8 @@ bool is_priced(const std::vector<Row>& rows) {
 
 // Names the models of which it is not known how long they think.
 void say_thinking(const std::vector<Row>& rows, bool handoff) {
-  if (handoff) return;                  // who answers there has no such setting
+  // A handoff lacks such a setting.
+  if (handoff) return;
   std::map<std::string, double> worst;  // by model: most questions with answers at their limit
   for (const Row& row : rows) {
     if (row.model == nullptr || row.model->thinking_tokens > 0 || !row.model->effort.empty())

@@ -382,12 +382,12 @@ void Driver::tell_late_questions() {
   int late = context_.chat->late();
   for (const OpenQuestions& open : context_.chat->open()) late += open.count;
   if (late == 0) return;
-  tell(fmt::format("the run's time ended before its models answered {} question{}{}", late,
+  tell(fmt::format("the run's time ended with {} question{} to its models open{}", late,
                    late == 1 ? "" : "s",
                    options_.run_dir.empty()
                        ? ""
                        : fmt::format(": `cupilot resume {} --seconds S` with the same --models "
-                                     "asks again",
+                                     "goes on with them",
                                      options_.run_dir)));
 }
 

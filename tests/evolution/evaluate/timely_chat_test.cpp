@@ -136,7 +136,7 @@ TEST_CASE("a model's question stays its own when the run's time ends", "[threads
       REQUIRE_OK(ran);
       CHECK(ran->stopped == "time spent");
     }
-    CHECK(observer.notices.find("before its models answered") != std::string::npos);
+    CHECK(observer.notices.find("to its models open") != std::string::npos);
     CHECK(observer.notices.find("--seconds S") != std::string::npos);
     CHECK(observer.notices.find("built-in strategist goes on") == std::string::npos);
     CHECK(observer.notices.find("are lost") == std::string::npos);
