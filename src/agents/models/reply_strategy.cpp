@@ -156,6 +156,13 @@ Json list_schema(Json items, std::size_t least, std::size_t most) {
 
 Read<std::vector<Strategy>> read_strategy_reply(const ChatReply& reply, const Space& space,
                                                 std::size_t most) {
+  if (reply.finish == ChatFinish::invalid) {
+    // The place of a fault says more than that there is one.
+    ChatReply whole = reply;
+    whole.finish = ChatFinish::complete;
+    auto read = read_strategy_reply(whole, space, most);
+    if (std::holds_alternative<Unreadable>(read)) return read;
+  }
   if (auto fault = unreadable(reply)) return *fault;
   const Read<Json> json = parsed(reply.text);
   if (const auto* fault = std::get_if<Unreadable>(&json)) return *fault;

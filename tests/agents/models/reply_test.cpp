@@ -155,6 +155,15 @@ TEST_CASE("strategies are read by their schema, values as they come", "[agents][
       said(one_strategy(good + R"(,{"name":"unrol","settings":[],"text":""})")), *space, 4);
   CHECK(std::get<Unreadable>(wrong).message ==
         "strategies[0].techniques[1]: there is no technique 'unrol'; nearest: unroll");
+  // An endpoint's client that gave up asking leaves the place to be told.
+  ChatReply given_up = said(one_strategy(R"({"name":"unrol","settings":[],"text":""})"));
+  given_up.finish = ChatFinish::invalid;
+  const auto placed = read_strategy_reply(given_up, *space, 4);
+  CHECK(std::get<Unreadable>(placed).message ==
+        "strategies[0].techniques[0]: there is no technique 'unrol'; nearest: unroll");
+  // What is read here alone still does not fit the schema.
+  given_up.text = one_strategy(good);
+  CHECK(outcome(read_strategy_reply(given_up, *space, 4)) == "bad_shape");
 }
 
 TEST_CASE("what others wrote comes out as data", "[agents][untrusted]") {
