@@ -70,9 +70,12 @@ Result<void> estimate_traffic(const DeviceSpec& device, const Task& task, const 
     Result<Unique> unique = unique_bytes(task, workload, plan, launch);
     if (!unique) return unique.error();
     Counts& counts = input.counts;
-    const double loads =
+    const double asked =
         counts[Counter::global_load_sectors].value * 32;  // asynchronous copies among them
     const double stores = counts[Counter::global_store_sectors].value * 32;
+    // Without what the first level of caches holds.
+    const double passed = counts[Counter::l2_bytes].value - stores;
+    const double loads = passed > 0 ? std::min(passed, asked) : asked;
     const int resident = std::max(
         1, resident_blocks(device, input.threads_per_block, input.registers, input.shared_bytes));
     const double wave =
@@ -84,8 +87,8 @@ Result<void> estimate_traffic(const DeviceSpec& device, const Task& task, const 
     const double atomics = counts[Counter::atomic_sectors].value * 32;
     const double l2 = loads + stores + atomics;
     counts[Counter::l2_bytes] =
-        between(std::min(read, loads) + std::min(unique->write, stores), l2, l2);
-    counts[Counter::dram_read_bytes] = between(read, cached ? read : reuse, loads);
+        between(std::min(read, loads) + std::min(unique->write, stores), l2, l2 - loads + asked);
+    counts[Counter::dram_read_bytes] = between(read, cached ? read : reuse, asked);
     // Bytes written last stay in L2 until others need the room.
     const double written = std::min(unique->write, stores);
     counts[Counter::dram_write_bytes] =

@@ -164,6 +164,7 @@ void start_warp(Warp& warp, Block& block, std::uint32_t index) {
   warp.foreign = nullptr;
   warp.clock = 1;
   warp.heard = warp.touched = warp.behind = 0;
+  if (warp.kept) warp.kept->clear();
   warp.parted = false;
   warp.undefined = 0;
   warp.unfenced = {};

@@ -121,7 +121,7 @@ void fill_counts(Report& report, const Program& program, const std::vector<Worke
                  std::uint64_t total_blocks) {
   std::array<double, counter_count> sum{};
   const auto add = [&](Counter c, double v) { sum[static_cast<std::size_t>(c)] += v; };
-  std::uint64_t run = 0;
+  std::uint64_t run = 0, kept = 0;
   std::vector<StepCount> steps(program.step_count);
   std::vector<LineTraffic> traffic(program.step_count);
   for (const Worker& w : workers) {
@@ -132,6 +132,7 @@ void fill_counts(Report& report, const Program& program, const std::vector<Worke
     }
     for (std::size_t i = 0; i < w.traffic.size(); ++i) add_traffic(traffic[i], w.traffic[i]);
     run += w.blocks;
+    kept += w.kept_sectors;
   }
   for (const Code& code : program.codes) {
     for (std::size_t i = 0; i + 1 < code.steps.size(); ++i) {
@@ -154,7 +155,8 @@ void fill_counts(Report& report, const Program& program, const std::vector<Worke
                                 sum[static_cast<std::size_t>(Counter::shared_conflicts)]);
   add(Counter::blocks, static_cast<double>(run));
   add(Counter::l2_bytes, 32 * (sum[static_cast<std::size_t>(Counter::global_load_sectors)] +
-                               sum[static_cast<std::size_t>(Counter::global_store_sectors)]));
+                               sum[static_cast<std::size_t>(Counter::global_store_sectors)] -
+                               static_cast<double>(kept)));
   const bool whole = run == total_blocks;
   const double scale = run == 0 ? 0 : static_cast<double>(total_blocks) / static_cast<double>(run);
   for (std::size_t c = 0; c < counter_count; ++c) {
@@ -163,7 +165,7 @@ void fill_counts(Report& report, const Program& program, const std::vector<Worke
     Count& out = report.counts[counter];
     out = {sum[c] * scale, whole ? sum[c] : std::min(sum[c], sum[c] * scale), sum[c] * scale,
            whole ? CountHow::exact : CountHow::sampled};
-    // Every sector is taken to come from L2: hits in the first level would lower it.
+    // Of the sectors asked for, the first level may hold more or fewer.
     if (counter == Counter::l2_bytes) out = {out.value, 0, out.high, CountHow::estimated};
   }
   report.counts.source = CounterSource::interpreted;

@@ -14,6 +14,7 @@
 
 #include "ptx/lanes/lanes.hpp"
 #include "ptx/machine/execute.hpp"
+#include "ptx/machine/kept_sectors.hpp"
 #include "ptx/machine/shared_layout.hpp"
 #include "ptx/machine/stamp.hpp"
 #include "ptx/machine/unwritten.hpp"
@@ -249,8 +250,9 @@ struct Warp : Lanes {
   std::uint32_t behind = 0;   // lanes that know only what stands in `before`: others waited, and
                               // nothing ordered them since
   ReleaseClock before;
-  std::unique_ptr<Peers> peers;  // null: never needed
-  bool parted = false;           // `peers` says more than `known`
+  std::unique_ptr<Peers> peers;       // null: never needed
+  std::unique_ptr<KeptSectors> kept;  // null: no load took parts of sectors
+  bool parted = false;                // `peers` says more than `known`
   std::uint32_t undefined =
       0;  // shuffles so far, each of which may give values of its own where none is defined
   Doubt unfenced;                      // its own writes that a proxy fence by other lanes left out
@@ -349,6 +351,7 @@ struct Worker {
   std::vector<PatternMemo> memos;    // two a step: global, shared
   std::array<std::uint64_t, counter_count> totals{};
   std::vector<LineTraffic> traffic;  // a step; empty: not asked for
+  std::uint64_t kept_sectors = 0;    // of the loads' that the first level of caches still holds
   std::uint64_t blocks = 0;
   std::uint64_t instructions = 0;
 };

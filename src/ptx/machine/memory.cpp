@@ -242,6 +242,18 @@ void count_global(Warp& warp, Intent intent, std::uint32_t sectors) {
   count_up(warp, load ? Counter::global_load_sectors : Counter::global_store_sectors, sectors);
 }
 
+// Counts what the first level holds of a load that takes less than half of each sector; one that
+// takes more is taken to bring all anew.
+void count_kept(Warp& warp, const PatternMemo& memo, const LaneAddresses& addresses,
+                std::uint32_t bytes) {
+  const auto taken = static_cast<std::uint32_t>(__builtin_popcount(memo.leaders)) * bytes;
+  if (32 * memo.passes <= 2 * taken) return;
+  if (!warp.kept) warp.kept = std::make_unique<KeptSectors>();
+  warp.kept->begin();
+  for (std::uint32_t rest = memo.leaders; rest != 0; rest &= rest - 1)
+    warp.block->worker->kept_sectors += warp.kept->keeps(addresses.at[first_lane(rest)]) ? 1 : 0;
+}
+
 bool resolve_global(Warp& warp, const Step& step, std::uint32_t mask,
                     const LaneAddresses& addresses, std::uint32_t bytes, Intent intent,
                     LanePointers& out, CountBy tally) {
@@ -251,7 +263,10 @@ bool resolve_global(Warp& warp, const Step& step, std::uint32_t mask,
                                ? PatternKind::atomic_sectors
                                : PatternKind::sectors;
   PatternMemo& memo = pattern_of(warp, step, mask, addresses, bytes, kind);
-  if (tally != CountBy::none) count_global(warp, intent, memo.passes);
+  if (tally != CountBy::none) {
+    count_global(warp, intent, memo.passes);
+    if (intent == Intent::load) count_kept(warp, memo, addresses, bytes);
+  }
   const auto [least, most] = extent_of(mask, addresses, memo);
   Buffer* common = memo.buffer;
   if (common == nullptr || !inside(*common, least, most, bytes)) {

@@ -66,6 +66,9 @@ TEST_CASE("a small plan is profiled from all its blocks", "[profile][threads]") 
   // 64 steps of 8 warps, a sector a lane: rows lie 256 bytes apart.
   CHECK(launch.total.sectors == 8 * 64 * 32 + 8 * 4);
   CHECK(launch.total.requests == 8 * 64 + 8);
+  // Eight loads in a row take of one sector: the first level of caches has it for seven.
+  CHECK(launch.counts[Counter::l2_bytes].value == 256 * 64 * 4 + 256 * 4);
+  CHECK(launch.counts[Counter::l2_bytes].high == 32 * (8 * 64 * 32 + 8 * 4));
 }
 
 TEST_CASE(
