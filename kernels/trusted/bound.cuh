@@ -52,11 +52,24 @@ CUPILOT_HD bool is_exact_integer(const BoundParams& p, double want, double sum, 
          static_cast<double>(static_cast<long long>(want)) == want;
 }
 
+// Whole numbers beyond their type wrap around, as sums do on devices.
+CUPILOT_HD double wrapped(double want, int type) {
+  const bool wraps = type == storage_i32 || type == storage_i16 || type == storage_i8;
+  if (!wraps || !(magnitude(want) < 0x1p53)) return want;
+  const unsigned shift = 64u - 8u * static_cast<unsigned>(storage_bytes(type));
+  const double near = static_cast<double>(
+      static_cast<long long>(static_cast<unsigned long long>(static_cast<long long>(want))
+                             << shift) >>
+      shift);
+  return magnitude(want) < double_of((1023ull + 63ull - shift) << 52) ? want : near;
+}
+
 // `got`: storage bits of the element; `want`, `kept`: value and condition sum of the reference, the
 // sum negative where nothing but sums and products made the value (tracked.cuh). For index_of `got`
 // and `want` are the values found at the two indices, as fp64 bits and number.
 CUPILOT_HD Judged judge_element(const BoundParams& p, unsigned long long got_bits, double want,
                                 double kept) {
+  if (p.check != check_index_of) want = wrapped(want, p.type);
   const double sum = magnitude(kept);
   if (p.check == check_index_of) {
     const double at = double_of(got_bits);

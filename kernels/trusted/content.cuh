@@ -70,6 +70,7 @@ struct FillParams {
       integer_share;  // content integers: below 65536 of as many, so that long sums stay exact
   double unit;        // content integers: what they are multiples of, a power of two
   int wide;           // content integers: this one has full significands
+  int first;          // content constant_rows of whole numbers: the turn of the first line
   // Variations: a factor on every value; line i of an axis exchanged with i + 8 of its 16 (extent
   // 0: none).
   double factor;
@@ -310,13 +311,22 @@ CUPILOT_HD double hard_float(const FillParams& p, long long index, double ordina
       p, (hash_of(p.key, static_cast<unsigned long long>(index), 1) >> 63) != 0 ? -1.0 : 1.0);
 }
 
+// One element of four becomes a multiple of 2^-1 to 2^-16: some lie half way between two numbers
+// that a kernel rounds to, whole ones or those of a 16-bit type, and tell which way it rounds.
+CUPILOT_HD double some_on_grid(const FillParams& p, long long index, double value) {
+  const unsigned long long draw = hash_of(p.key, static_cast<unsigned long long>(index), 15);
+  if ((draw & 3u) != 0) return value;
+  const double magic = 0x1.8p52 / static_cast<double>(2ull << ((draw >> 2) & 15u));
+  return add_rn(add_rn(value, magic), -magic);
+}
+
 // mixed: outermost slices differ in scale and kind, so that one says nothing of the next.
 CUPILOT_HD double mixed_float(const FillParams& p, long long index, double ordinary) {
   const unsigned long long slice =
       static_cast<unsigned long long>(index / (p.elements / p.extents[0]));
   switch ((hash_of(p.key, 0, 9) + slice) % 5u) {
     case 0:
-      return mul_rn(ordinary, 16.0);
+      return mul_rn(some_on_grid(p, index, ordinary), 16.0);
     case 1:
       return probe_float(p, index, ordinary);
     case 2:
@@ -324,7 +334,7 @@ CUPILOT_HD double mixed_float(const FillParams& p, long long index, double ordin
     case 3:
       return p.leads != 0 ? in_domain(p, alternating_float(p, index)) : ordinary;
     default:
-      return ordinary;
+      return some_on_grid(p, index, ordinary);
   }
 }
 
@@ -430,7 +440,7 @@ CUPILOT_HD unsigned long long count_content(const FillParams& p, long long index
     case content_zeros:
       return 0;
     case content_constant_rows: {
-      const int turn = turn_of(p, on, 15, 3);
+      const int turn = static_cast<int>((p.first + on.number) % 3);
       return turn == 0 ? last : turn == 1 ? 0 : ordinary_count(p, static_cast<long long>(on.line));
     }
     case content_range_rows: {
@@ -456,6 +466,15 @@ CUPILOT_HD long long swapped_index(const FillParams& p, long long index) {
   return other < p.swap_extent ? index + (other - at) * p.swap_stride : index;
 }
 
+// A float's NaN as hosts have it, or, of every other one, with all bits set that devices set where
+// arithmetic makes one: rounded by an addition to its bits that becomes a zero. Narrower types have
+// no other.
+CUPILOT_HD unsigned long long some_nan(const FillParams& p, long long index,
+                                       unsigned long long bits) {
+  const bool device = (hash_of(p.key, static_cast<unsigned long long>(index), 17) & 1u) != 0;
+  return device && p.type == storage_f32 ? 0x7FFFFFFFull : bits;
+}
+
 // Storage bits of element `index` (dense numbering).
 CUPILOT_HD unsigned long long fill_bits(const FillParams& p, long long index) {
   index = swapped_index(p, index);
@@ -468,7 +487,9 @@ CUPILOT_HD unsigned long long fill_bits(const FillParams& p, long long index) {
     if (p.structure == structure_symmetric && place.column < place.row) source = place.mirrored;
   }
   if (is_float_type(p.type)) {
-    return encode(mul_rn(p.factor, float_content(p, source, ordinary_float(p, source))), p.type);
+    const double value = mul_rn(p.factor, float_content(p, source, ordinary_float(p, source)));
+    const unsigned long long bits = encode(value, p.type);
+    return value != value ? some_nan(p, source, bits) : bits;
   }
   if (p.kind == fill_integers || p.kind == fill_labels || p.kind == fill_boolean)
     return count_content(p, source);

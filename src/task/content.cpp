@@ -308,6 +308,8 @@ Result<FillParams> fill_params(const Task& task, std::size_t asked, const Worklo
   p.integer_share = std::min<std::int64_t>(65536, 65536 * 2048 / std::max<std::int64_t>(p.line, 1));
   p.unit = integer_unit(task, tensor, content.seed);
   p.wide = is_wide(task, tensor, content.seed) ? 1 : 0;
+  // A seed and the next have the largest number and another.
+  p.first = content.seed % 2 == 0 ? 0 : 1 + static_cast<int>(hash_of(p.key, 0, 15) >> 63);
   p.factor = content.variation == Variation::scaled && p.leads != 0 ? scaled_by : 1.0;
   if (content.variation == Variation::swapped) {
     const std::size_t dimension = swapped_dimension(task, tensor);

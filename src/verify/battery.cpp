@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cupilot/parts/verification.hpp>
 #include <cupilot/rng.hpp>
+#include <span>
 
 #include "task/axes.hpp"
 #include "task/content.hpp"
@@ -63,8 +64,38 @@ constexpr Kind special_kinds[] = {Kind::special,   Kind::range_rows,    Kind::in
                                   Kind::sparse,    Kind::mixed,         Kind::alternating,
                                   Kind::denormals, Kind::zeros,         Kind::scales};
 // Contents of a finalist at a time shape in full, where that fits.
-constexpr Kind full_kinds[] = {Kind::ordinary, Kind::probe, Kind::integers, Kind::special,
-                               Kind::range_rows};
+struct FullContent {
+  Kind kind;
+  std::uint64_t seed = 0;  // added to the battery's
+};
+constexpr FullContent full_contents[] = {
+    {Kind::ordinary},   {Kind::probe},       {Kind::integers},     {Kind::special},
+    {Kind::range_rows}, {Kind::integers, 1}, {Kind::constant_rows}};
+// Probe, integers and special are ordinary ones of inputs that are whole numbers: lines of one
+// value, which all meet in one counter, take their place.
+constexpr FullContent full_counts[] = {{Kind::ordinary},
+                                       {Kind::constant_rows},
+                                       {Kind::range_rows},
+                                       {Kind::scales},
+                                       {Kind::constant_rows, 1}};
+
+// Returns how many of the inputs are whole numbers.
+std::size_t whole_inputs(const Task& task) {
+  const auto is_whole = [](const Tensor& tensor) {
+    return tensor.role != Role::out &&
+           (tensor.fill.kind == FillKind::integers || tensor.fill.kind == FillKind::labels ||
+            tensor.fill.kind == FillKind::boolean);
+  };
+  return static_cast<std::size_t>(
+      std::count_if(task.tensors.begin(), task.tensors.end(), is_whole));
+}
+
+// True if an output is of whole numbers, such as a count.
+bool counts(const Task& task) {
+  return std::any_of(task.tensors.begin(), task.tensors.end(), [](const Tensor& tensor) {
+    return tensor.role == Role::out && !is_float_type(static_cast<int>(tensor.type));
+  });
+}
 
 // True for graphs that divide by what they compute; a mean divides by a count.
 bool divides(const Task& task) {
@@ -84,6 +115,17 @@ bool divides(const Task& task) {
                      });
 }
 
+// Without lines of one value where nothing counts.
+std::span<const FullContent> contents_in_full(const Task& task) {
+  const auto inputs = static_cast<std::size_t>(
+      std::count_if(task.tensors.begin(), task.tensors.end(),
+                    [](const Tensor& tensor) { return tensor.role != Role::out; }));
+  const std::size_t whole = whole_inputs(task);
+  if (whole == inputs && whole > 0) return full_counts;
+  const std::span<const FullContent> all = full_contents;
+  return whole > 0 || counts(task) ? all : all.first(all.size() - 1);
+}
+
 class Battery {
  public:
   Battery(const Task& task, const KernelSource& source, const DeviceSpec& device, ProofLevel level,
@@ -96,6 +138,8 @@ class Battery {
         seed_(level == ProofLevel::finalist ? Rng::of(seed, "finalist").next() : seed),
         real_(real),
         adds_in_fp16_(adds_in_fp16(task)),
+        in_full_(contents_in_full(task)),
+        telling_(in_full_.data() == full_counts ? Kind::constant_rows : Kind::integers),
         steps_(plan_steps(task, source, device)),
         requirements_(source, task, device),
         boundary_(boundary_shapes(task, steps_)),
@@ -368,7 +412,7 @@ class Battery {
         return run.workload.sizes == shape.sizes;
       });
       if (whole || !requirements_.hold(shape)) continue;
-      for (const Kind kind : {Kind::ordinary, Kind::range_rows, Kind::integers}) {
+      for (const Kind kind : {Kind::ordinary, Kind::range_rows, telling_}) {
         if (!is_met(kind)) continue;
         cases_.push_back(
             {.workload = shape, .content = {.seed = seed_, .kind = kind}, .sampled = true});
@@ -437,16 +481,14 @@ class Battery {
       if (cost(run) <= budget_ * full_share) add(run);
     };
     for (const Workload& shape : task_.time_shapes) {
-      for (const Kind kind : full_kinds) {
+      for (const auto& [kind, seed] : in_full_) {
         if (!is_met(kind)) continue;
         const bool repeated = task_.deterministic && kind == Kind::ordinary;
-        if (level_ == ProofLevel::elite && kind != Kind::integers && !repeated) continue;
+        if (level_ == ProofLevel::elite && kind != telling_ && !repeated) continue;
         affordable({.workload = shape,
-                    .content = {.seed = seed_, .kind = kind},
+                    .content = {.seed = seed_ + seed, .kind = kind},
                     .repeats = repeated ? 2 : 0});
       }
-      if (is_met(Kind::integers))
-        affordable({.workload = shape, .content = {.seed = seed_ + 1, .kind = Kind::integers}});
     }
   }
 
@@ -464,12 +506,12 @@ class Battery {
       cases_.push_back(run);
       run.repeats = 0;
       if (level_ == ProofLevel::candidate) continue;
-      for (const Kind kind : {Kind::probe, Kind::integers}) {
+      for (const Kind kind : {Kind::probe, telling_}) {
         run.content.kind = kind;
         if (is_met(kind)) cases_.push_back(run);
       }
       ++run.content.seed;  // integers: the other operand has the full significands
-      if (is_met(Kind::integers)) cases_.push_back(run);
+      if (is_met(telling_)) cases_.push_back(run);
     }
   }
 
@@ -505,6 +547,8 @@ class Battery {
   ProofLevel level_;
   std::uint64_t seed_;
   bool real_, adds_in_fp16_;
+  std::span<const FullContent> in_full_;  // contents of a time shape
+  Kind telling_;                          // kind of them that elites meet, too
   PlanSteps steps_;
   PlanRequirements requirements_;
   std::vector<Workload> boundary_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <set>
@@ -296,6 +297,31 @@ TEST_CASE("special contents do what their name says") {
   CHECK(ones <= 13);
 }
 
+TEST_CASE("NaN have the bits of hosts and those of devices") {
+  std::map<std::uint32_t, int> met;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const Filled f =
+        filled(one_tensor(DType::f32, {}), 4, 8, {.seed = seed, .kind = ContentKind::special});
+    for (std::size_t i = 0; i < 32; ++i) {
+      std::uint32_t bits = 0;
+      std::memcpy(&bits, reinterpret_cast<const char*>(f.memory.data()) + i * 4, 4);
+      if (std::isnan(f.at(static_cast<std::int64_t>(i)))) ++met[bits];
+    }
+  }
+  CHECK(met.size() == 2);
+  CHECK(met[0x7FC00000] > 2);
+  CHECK(met[0x7FFFFFFF] > 2);
+}
+
+TEST_CASE("a line of one whole number is the largest with one of two seeds") {
+  const Task task = one_tensor(DType::i32, {.kind = FillKind::labels, .below = 1000});
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const Filled f = filled(task, 1, 64, {.seed = seed, .kind = ContentKind::constant_rows});
+    CHECK((f.at(0) == 999) == (seed % 2 == 0));
+    CHECK(f.at(63) == f.at(0));
+  }
+}
+
 TEST_CASE("every special value stands in a tensor that has room, whatever its number of lines") {
   const std::int64_t rows = GENERATE(1, 2, 3, 5, 7, 39, 40, 130);
   const std::int64_t columns = GENERATE(5, 64);
@@ -358,6 +384,10 @@ TEST_CASE("hard contents keep most of a tensor ordinary or easy and hide what is
         64 * 2);
   const Filled mixed = of(ContentKind::mixed);
   CHECK(moments(mixed).most > 1e4);
+  // Ties of a rounding to whole numbers are among them.
+  CHECK(count(mixed, [](auto, double x) {
+          return x != std::rint(x) && 2 * x == std::rint(2 * x);
+        }) > 64 * 48 / 256);
   // Of many lines few are probes.
   const Filled many = of(ContentKind::probe, 1024);
   CHECK(count(many, [](auto, double x) { return x == 0; }) < 1024 * 48 / 20);

@@ -416,6 +416,46 @@ TEST_CASE("outputs of different loops leave the battery whole") {
   CHECK(kinds.size() == 14);
 }
 
+TEST_CASE("whole numbers meet lines of one value at full size") {
+  Task task;
+  task.name = task.family = "votes";
+  task.axes = {{"bins", AxisKind::free}, {"n", AxisKind::reduced}};
+  Tensor label{"label", Role::in, DType::i32, {"n"}, {}, {}, {}};
+  label.fill = {.kind = FillKind::labels, .below = Expr("bins")};
+  Tensor y{"y", Role::out, DType::i32, {"bins"}, {}, {}, {}};
+  task.tensors = {label, y};
+  task.time_shapes = {{{{"bins", 16}, {"n", 1'000'000}}, 1}};
+  KernelSource source;
+  source.plan.launches = {{.name = "k", .entry = "k", .grid = {"cdiv(n,1024)"}}};
+  const auto in_full = [&](ProofLevel level, bool real) {
+    std::vector<std::pair<ContentKind, std::uint64_t>> contents;
+    for (const Case& run : battery(task, source, DeviceSpec{}, level, 7, real)) {
+      if (run.workload.sizes == task.time_shapes[0].sizes)
+        contents.push_back({run.content.kind, run.content.seed});
+    }
+    return contents;
+  };
+  for (const bool real : {false, true}) {
+    for (const ProofLevel level : {ProofLevel::elite, ProofLevel::finalist}) {
+      const auto met = in_full(level, real);
+      CAPTURE(real);
+      CHECK(std::count_if(met.begin(), met.end(), [](const auto& one) {
+              return one.first == ContentKind::constant_rows;
+            }) == 2);
+      // They are what ordinary content is.
+      for (const auto& [kind, seed] : met) CHECK(kind != ContentKind::integers);
+    }
+  }
+  // Of other inputs no kind is left out.
+  task.tensors.push_back({"w", Role::in, DType::f32, {"n"}, {}, {}, {}});
+  task.time_shapes[0].sizes["n"] = 50'000;
+  std::set<ContentKind> kinds;
+  for (const auto& [kind, seed] : in_full(ProofLevel::finalist, false)) kinds.insert(kind);
+  CHECK(kinds == std::set{ContentKind::ordinary, ContentKind::probe, ContentKind::integers,
+                          ContentKind::special, ContentKind::range_rows,
+                          ContentKind::constant_rows});
+}
+
 TEST_CASE("axes that are looked up meet many ratios") {
   Task task;
   task.name = task.family = "resize";
