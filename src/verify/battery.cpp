@@ -115,7 +115,7 @@ bool divides(const Task& task) {
                      });
 }
 
-// Without lines of one value where nothing counts.
+// Leaves lines of one value out where nothing counts.
 std::span<const FullContent> contents_in_full(const Task& task) {
   const auto inputs = static_cast<std::size_t>(
       std::count_if(task.tensors.begin(), task.tensors.end(),
