@@ -274,13 +274,14 @@ void say_too_small(const std::vector<Row>& rows, const ModelBudget& budget) {
     const double input = static_cast<double>(row.prompt.tokens) * bytes_a_token,
                  output = static_cast<double>(row.model->output_tokens);
     if (budget.tokens > 0 && input + output > static_cast<double>(budget.tokens))
-      say(fmt::format("the budget of {} tokens holds no question of the {}: one sets aside {:.0f}",
-                      budget.tokens, row.agent, input + output));
+      say(fmt::format(
+          "the budget of {} tokens holds no question of the {}: one sets aside {:.0f} at least",
+          budget.tokens, row.agent, input + output));
     const ModelPrice price = row.model->price.value_or(ModelPrice{});
     const double cost = (input * price.input + output * price.output) / 1e6;
     if (budget.cost > 0 && cost > budget.cost)
       say(fmt::format(
-          "the budget of cost {:.4g} holds no question of the {}: one sets aside {:.4g}",
+          "the budget of cost {:.4g} holds no question of the {}: one sets aside {:.4g} at least",
           budget.cost, row.agent, cost));
   }
 }

@@ -231,9 +231,13 @@ HttpReply exchange(const HttpRequest& request) {
       reply.fault = EndpointFault::proxy;
     if (reply.fault == EndpointFault::cut && watch.stuck_in_header())
       reply.fault = EndpointFault::too_large;
-    reply.detail = error == httplib::Error::Connection
-                       ? fmt::format("nothing answers at {}:{}", request.host, request.port)
-                       : httplib::to_string(error);
+    const bool by_proxy = !request.proxy_host.empty();
+    if (error == httplib::Error::Connection && by_proxy) reply.fault = EndpointFault::proxy;
+    reply.detail =
+        error == httplib::Error::Connection
+            ? fmt::format("nothing answers at {}:{}", by_proxy ? request.proxy_host : request.host,
+                          by_proxy ? request.proxy_port : request.port)
+            : httplib::to_string(error);
   } else if (reply.status == 407) {
     reply.fault = EndpointFault::proxy;
     reply.detail = "status 407";

@@ -19,7 +19,7 @@ void take_back(ModelsSpent& sum, const ModelsSpent& amount) {
   sum.reserved_cost -= amount.reserved_cost;
 }
 
-// Whole numbers have all their digits, others as many as tell them apart.
+// Whole numbers have all their digits, others four.
 std::string number(double value) {
   return value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
 }

@@ -259,7 +259,7 @@ Result<ModelsSpent> EndpointClient::set_aside(const Exchange& exchange, const Ch
     if (is_cancelled(exchange.ask)) return error(EndpointFault::cancelled, "", exchange.attempts);
     const double left = budget_->seconds_left();
     const double seconds = std::min({exchange.end - now(), whole, left});
-    if (seconds <= 0 && exchange.ends_by_budget) return budget_->no_seconds();
+    if (seconds <= 0 && (exchange.ends_by_budget || left <= 0)) return budget_->no_seconds();
     if (seconds <= 0) return error(EndpointFault::deadline, "", exchange.attempts);
     const ModelsSpent amount{most.input_tokens + most.output_tokens, 1, cost(most), seconds};
     auto made = budget_->reserve(exchange.ask.key, amount, wanted);

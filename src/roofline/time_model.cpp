@@ -20,9 +20,9 @@ constexpr double memory_overlap = 5;  // the same for the SMs, L2 and DRAM
 constexpr double beside_products =
     1.9;  // in a product of matrices, issue slots of what is no multiply-add: addresses, branches
 constexpr double product_share =
-    0.1;  // share of a launch's instructions that makes it such a product,
+    0.1;  // share of a launch's instructions that makes it such a product
 constexpr double operand_share =
-    0.01;  // where its operands come from shared memory by so many wavefronts an instruction
+    0.01;  // wavefronts of shared memory an instruction that bring a product's operands, at least
 constexpr double warp_gaps =
     1.6;  // factor on tensor cycles of single warps' products, at the sustained rate
 constexpr double fill_share =

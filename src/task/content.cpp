@@ -416,7 +416,7 @@ const Axis* swapped_axis(const Task& task) {
 
 std::int64_t base_offset(const Tensor& tensor, const Case& what) {
   if (!what.least_aligned || tensor.alignment >= default_alignment) return 0;
-  // A kernel cannot tell one base from another: all are alike, or outputs lie apart, or each lies
+  // One tensor's base says nothing of another's: all are alike, or outputs lie apart, or each lies
   // where its name draws.
   const std::uint64_t way = what.content.seed % base_ways;
   const bool apart = way == 0   ? tensor.role == Role::out || tensor.role == Role::in_out

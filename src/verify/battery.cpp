@@ -510,7 +510,7 @@ class Battery {
         run.content.kind = kind;
         if (is_met(kind)) cases_.push_back(run);
       }
-      ++run.content.seed;  // integers: the other operand has the full significands
+      ++run.content.seed;  // integers: the other operand has the full significands; constant_rows: other numbers
       if (is_met(telling_)) cases_.push_back(run);
     }
   }

@@ -73,7 +73,7 @@ Result<void> estimate_traffic(const DeviceSpec& device, const Task& task, const 
     const double asked =
         counts[Counter::global_load_sectors].value * 32;  // asynchronous copies among them
     const double stores = counts[Counter::global_store_sectors].value * 32;
-    // Without what the first level of caches holds.
+    // Leaves out what the first level of caches holds.
     const double passed = counts[Counter::l2_bytes].value - stores;
     const double loads = passed > 0 ? std::min(passed, asked) : asked;
     const int resident = std::max(

@@ -246,8 +246,10 @@ Result<void> Driver::take(Evaluated done) {
   stages_.erase(done.proposal.id);
   if (!done.candidate && cancelled())
     return {};  // it may have been cut short, and stays open for a resumed run
-  if (done.given_up || (!done.candidate && TimelyChat::is_late(done.candidate.error()))) {
+  const bool late = !done.candidate && TimelyChat::is_late(done.candidate.error());
+  if (done.given_up || late) {
     ++given_up_;
+    late_questions_ += late ? 1 : 0;
     return {};  // as above
   }
   if (!done.candidate) {
@@ -379,7 +381,7 @@ std::vector<Evaluated> Driver::next_done(bool more) {
 // Nobody else answered in the model's place: an answer that comes later is not lost.
 void Driver::tell_late_questions() {
   if (context_.chat == nullptr || cancelled() || stopped_ != time_spent) return;
-  int late = context_.chat->late();
+  int late = late_questions_;
   for (const OpenQuestions& open : context_.chat->open()) late += open.count;
   if (late == 0) return;
   tell(fmt::format("the run's time ended with {} question{} to its models open{}", late,
@@ -411,7 +413,7 @@ Result<void> Driver::search() {
     if ((more || (!unfinished_.empty() && !cancelled())) && !failed) {
       auto filled = fill();
       const bool late = !filled && TimelyChat::is_late(filled.error());
-      if (late) ++given_up_;  // a candidate that is not even proposed
+      if (late) ++given_up_, ++late_questions_;  // a candidate that is not even proposed
       cut_short = !filled && (cancelled() || late);
       if (!filled && !cut_short) note(filled.error());
       more = more && filled && *filled;

@@ -184,6 +184,7 @@ class Driver {
   std::atomic<bool> over_ = false;         // stops the candidates in flight
   DevicePlaces places_;
   std::int64_t given_up_ = 0;               // candidates that the time did not reach for
+  int late_questions_ = 0;                  // to models, that the time ended before
   std::vector<Proposal> unfinished_;        // proposed in an earlier sitting, not settled
   std::map<std::uint64_t, Proposal> open_;  // proposed, not settled
   // The stage that each proposal in flight has reached.

@@ -14,6 +14,7 @@
 #include <cupilot/evolve.hpp>
 #include <cupilot/parts/host.hpp>
 
+#include "agents/models/asking.hpp"
 #include "base/guard.hpp"
 #include "base/stop.hpp"
 #include "evolution/evaluate/workers.hpp"
@@ -42,12 +43,8 @@ class TimelyChat final : public ChatClient {
 
   // Questions asked from now on end then.
   void ends_at(double end) { end_ = end; }
-  // Number of questions that the end came before.
-  int late() const { return late_; }
   // True for the error of such a question.
-  static bool is_late(const Error& error) {
-    return error.message.find(late_words) != std::string::npos;
-  }
+  static bool is_late(const Error& error) { return error.message.starts_with(late_words); }
 
   Result<ChatReply> complete(const ChatRequest& request) override {
     ChatRequest timely = request;
@@ -68,8 +65,8 @@ class TimelyChat final : public ChatClient {
     // is asked when the run goes on.
     if (!reply && cancel_ != nullptr && cancel_->load()) {
       reply.error().code = ErrorCode::failure;
-    } else if (!reply && end > 0 && host_.monotonic_seconds() + slack >= end) {
-      ++late_;
+    } else if (!reply && is_silence(reply.error()) && end > 0 &&
+               host_.monotonic_seconds() + slack >= end) {
       return Error{ErrorCode::failure, std::string(late_words) + ": " + reply.error().message,
                    reply.error().hint};
     }
@@ -144,7 +141,6 @@ class TimelyChat final : public ChatClient {
   Host& host_;
   std::atomic<bool>* cancel_;
   std::atomic<double> end_;
-  std::atomic<int> late_{0};
   mutable std::mutex mutex_;  // guards open_
   Open open_;                 // agents of open questions, and when they were asked
 };

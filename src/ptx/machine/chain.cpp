@@ -192,6 +192,7 @@ bool bars(const Form& form) {
       return is_global(form);
     case Opcode::op_ld:
       return form.has("volatile") || form.has("acquire") || form.has("relaxed");
+    case Opcode::op_call:
     case Opcode::op_atom:
     case Opcode::op_red:
     case Opcode::op_bar:
@@ -249,18 +250,23 @@ class Passes {
   }
 
  private:
-  // Adds the loads of [from, to) that the assembler moves above what needs `pending`: none of their
-  // addresses comes of it.
+  // Adds the loads of [from, to) that the assembler moves above what needs `pending`: their
+  // addresses come of no load, and no branch that they stand under does.
   void hoist(Index from, Index to, std::set<Index> pending, std::set<Index>& early) const {
     for (Index i = from; i < to; ++i) {
       const Form& form = body_.module.form(body_.function.instructions[i]);
       if (bars(form)) return;
       const Touched regs = touched(body_, i);
       const bool late = needs(regs, pending);
+      if (late && ends_block(form.opcode)) return;
       if (!late && loads(form)) early.insert(i);
+      const bool always = body_.function.instructions[i].guard == none_index;
       for (const Index r : regs.written) {
-        if (late) pending.insert(r);
-        if (!late) pending.erase(r);
+        if (late || loads(form)) {
+          pending.insert(r);
+        } else if (always) {
+          pending.erase(r);
+        }
       }
     }
   }

@@ -165,8 +165,9 @@ void fill_counts(Report& report, const Program& program, const std::vector<Worke
     Count& out = report.counts[counter];
     out = {sum[c] * scale, whole ? sum[c] : std::min(sum[c], sum[c] * scale), sum[c] * scale,
            whole ? CountHow::exact : CountHow::sampled};
-    // Of the sectors asked for, the first level may hold more or fewer.
-    if (counter == Counter::l2_bytes) out = {out.value, 0, out.high, CountHow::estimated};
+    // Of the sectors asked for, the first level may hold none, or more.
+    if (counter == Counter::l2_bytes)
+      out = {out.value, 0, out.high + 32 * static_cast<double>(kept) * scale, CountHow::estimated};
   }
   report.counts.source = CounterSource::interpreted;
   report.blocks_run = run;

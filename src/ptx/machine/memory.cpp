@@ -265,7 +265,9 @@ bool resolve_global(Warp& warp, const Step& step, std::uint32_t mask,
   PatternMemo& memo = pattern_of(warp, step, mask, addresses, bytes, kind);
   if (tally != CountBy::none) {
     count_global(warp, intent, memo.passes);
-    if (intent == Intent::load) count_kept(warp, memo, addresses, bytes);
+    // What others may have changed is asked of L2.
+    const bool strong = (step.flags & flag_strong) != 0;
+    if (intent == Intent::load && !strong) count_kept(warp, memo, addresses, bytes);
   }
   const auto [least, most] = extent_of(mask, addresses, memo);
   Buffer* common = memo.buffer;

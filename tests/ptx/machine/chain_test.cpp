@@ -47,6 +47,12 @@ TEST_CASE("loads whose addresses come of no load are issued before the first is 
   CHECK(waits("st.global.f32 [%rd3], %f1; ", "%rd2") == Approx(2));
   CHECK(waits("bar.sync 0; ", "%rd2") == Approx(2));
   CHECK(waits("cvt.rzi.u64.f32 %rd2, %f1; ", "%rd2") == Approx(2));
+  // The second load's address is loaded beside the first.
+  CHECK(waits("ld.global.u64 %rd2, [%rd3]; ", "%rd2") == Approx(2));
+  CHECK(chain("ld.global.f32 %f1, [%rd1]; setp.gt.f32 %p1, %f1, %f4; @%p1 bra over; ld.global.f32 "
+              "%f2, [%rd2]; over: add.f32 %f2, %f2, %f2; ret;",
+              {1, 1, 1, 1, 1, 1})
+            .waits == Approx(2));
 }
 
 TEST_CASE("what is issued before a load is needed covers it", "[chain]") {
