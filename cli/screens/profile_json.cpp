@@ -17,12 +17,9 @@ Json work(const InstructionWork& w) {
 Json time(const ModelledTime& t) {
   Json terms = Json::object();
   for (const auto& [name, us] : t.terms_us) terms[name] = us;
-  return {{"provenance", "modelled"},
-          {"time_us", t.us},
-          {"interval_us", {t.low_us, t.high_us}},
-          {"correction", t.correction},
-          {"binding", t.binding},
-          {"terms_us", terms}};
+  return {
+      {"provenance", "modelled"},   {"time_us", t.us},      {"interval_us", {t.low_us, t.high_us}},
+      {"correction", t.correction}, {"binding", t.binding}, {"terms_us", terms}};
 }
 
 Json counts(const Counts& counted) {

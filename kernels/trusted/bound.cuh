@@ -7,8 +7,15 @@
 
 namespace cupilot {
 
-// The order of CheckKind.
-enum CheckCode : int { check_within, check_bitwise, check_index_of, check_close, check_custom };
+// The order of CheckKind, then what an index of computed values is judged by.
+enum CheckCode : int {
+  check_within,
+  check_bitwise,
+  check_index_of,
+  check_close,
+  check_custom,
+  check_gap
+};
 
 // An output's check as plain numbers; goes by value to kernels.
 struct BoundParams {
@@ -64,11 +71,27 @@ CUPILOT_HD double wrapped(double want, int type) {
   return magnitude(want) < double_of((1023ull + 63ull - shift) << 52) ? want : near;
 }
 
+// Judges an index by the distance of its value from the extreme, and the condition sum of both:
+// zero where the index is the reference's. Between integers that any order makes alike, rounding
+// decides nothing.
+CUPILOT_HD Judged judge_gap(const BoundParams& p, double gap, double kept) {
+  const double sum = magnitude(kept);
+  const bool exact =
+      is_exact_integer(p, mul_rn(p.exact_scale, gap), mul_rn(p.exact_scale, sum), kept < 0.0);
+  if (!is_finite(gap) || sum == 0.0 || exact)
+    return judged_equal(gap == 0.0 && sum == 0.0, double_of(0x7FF0000000000000ull));
+  const double bound = add_rn(mul_rn(p.per_sum, sum), p.tiny);
+  const bool ok = gap <= bound;
+  return Judged{ok, gap, bound, bound > 0.0 ? gap / bound : double_of(0x7FF0000000000000ull)};
+}
+
 // `got`: storage bits of the element; `want`, `kept`: value and condition sum of the reference, the
 // sum negative where nothing but sums and products made the value (tracked.cuh). For index_of `got`
-// and `want` are the values found at the two indices, as fp64 bits and number.
+// and `want` are the values found at the two indices, as fp64 bits and number; for check_gap `want`
+// is the distance of the two, whatever `got` holds.
 CUPILOT_HD Judged judge_element(const BoundParams& p, unsigned long long got_bits, double want,
                                 double kept) {
+  if (p.check == check_gap) return judge_gap(p, want, kept);
   if (p.check != check_index_of) want = wrapped(want, p.type);
   const double sum = magnitude(kept);
   if (p.check == check_index_of) {

@@ -265,6 +265,26 @@ CUPILOT_HD long long place_(tracked x) { return static_cast<long long>(x.value);
 CUPILOT_HD double value_of(double x) { return x; }
 CUPILOT_HD double value_of(float x) { return x; }
 CUPILOT_HD double value_of(tracked x) { return x.value; }
+// The distance of two values that a choice of an extreme compared, with the condition sum of what
+// arithmetic may have moved between them; infinite where no rounding exchanges them: `inside` says
+// that the second exists, and what holds both without rounding is compared as it is.
+CUPILOT_HD double apart_(double a, double b, bool inside) {
+  return inside ? fabs(a - b) : infinity_();
+}
+CUPILOT_HD float apart_(float a, float b, bool inside) {
+  return inside ? fabsf(a - b) : static_cast<float>(infinity_());
+}
+CUPILOT_HD bool is_unrounded(tracked x) {
+  constexpr double trace = 1e-290;  // above that of a choice of zero
+  return CUPILOT_SECOND_ORDER < 1.0 && x.exact && x.sum <= fabs(x.value) + trace &&
+         static_cast<double>(static_cast<float>(x.value)) == x.value;
+}
+CUPILOT_HD tracked apart_(tracked a, tracked b, bool inside) {
+  const double sum = (is_unrounded(a) ? 0.0 : a.sum) + (is_unrounded(b) ? 0.0 : b.sum);
+  if (!inside || !(sum > 0.0)) return tracked(infinity_(), 0.0);
+  return tracked(fabs(a.value - b.value), sum, a.exact && b.exact);
+}
+
 // Negative where the value is exact: one number a value is what the oracle hands on.
 CUPILOT_HD double sum_of(tracked x) { return x.exact ? -x.sum : x.sum; }
 

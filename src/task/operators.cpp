@@ -33,6 +33,7 @@ OperatorStage operator_stage_from(JsonFaults& faults, const Json& json, const st
   stage.reduction = object.truth("reduction", false);
   if (stage.reduction && (!stage.free || !stage.over))
     object.fail("reduction", "needs `free` and `over`");
+  stage.index_of = object.text("index_of", false);
   object.done();
   return stage;
 }

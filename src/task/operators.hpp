@@ -24,6 +24,8 @@ struct OperatorStage {
   std::string finish{};
   // The sum of a loss: attribute `reduction` "none" gives each of its terms.
   bool reduction = false;
+  // The input that the stage's values are indices in, of an extreme of it; "": they are none.
+  std::string index_of{};
 };
 
 // The row as a graph of other operators: the same mathematics in several steps.

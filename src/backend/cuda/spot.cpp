@@ -19,6 +19,7 @@
 #include "base/stop.hpp"
 #include "ptx/machine/execute.hpp"
 #include "task/content.hpp"
+#include "task/index_gap.hpp"
 #include "task/stage_plan.hpp"
 
 namespace cupilot {
@@ -76,10 +77,13 @@ Result<std::uint64_t> add_read_part(Bench& bench, const TaskRef& task, std::size
 
 // `stages`: that the entry may be given, and is not: it looks at few elements.
 Result<void> set_up(Bench& bench, const TaskRef& task, const Case& what, VirtualInputs& inputs,
-                    std::size_t stages, std::span<const std::int64_t> runs, std::int64_t elements) {
+                    std::size_t stages, std::span<const std::int64_t> runs, std::int64_t elements,
+                    const LeftTensor* left) {
   for (std::size_t i = 0; i < task->tensors.size(); ++i) {
     if (!is_input(task->tensors[i])) continue;
-    auto address = add_read_part(bench, task, i, what, inputs);
+    auto address = left != nullptr && left->tensor == i
+                       ? add_input(bench.memory, task->tensors[i].name, left->bytes)
+                       : add_read_part(bench, task, i, what, inputs);
     if (!address) return address.error();
     add_word(bench.parameters, *address);
   }
@@ -237,14 +241,15 @@ Result<SpotValues> SpotCheck::evaluate(const TaskRef& task, std::size_t tensor, 
 Result<SpotValues> SpotCheck::evaluate_runs(const ReferenceModule& reference,
                                             const std::string& entry, const TaskRef& task,
                                             const Case& what, std::span<const std::int64_t> runs,
-                                            std::int64_t elements) {
+                                            std::int64_t elements, const LeftTensor* left) {
   auto program = ptx::make_program(reference.module, entry);
   if (!program) return SpotValues{};  // an instruction that the interpreter lacks
   // The last run ends with the output.
   const std::int64_t count = run_length * static_cast<std::int64_t>(runs.size()) -
                              std::max<std::int64_t>(runs.back() + run_length - elements, 0);
   Bench bench;
-  if (auto ready = set_up(bench, task, what, inputs_, reference.program.stages.size(), runs, count);
+  if (auto ready =
+          set_up(bench, task, what, inputs_, reference.program.stages.size(), runs, count, left);
       !ready)
     return ready.error();
   ptx::ExecuteOptions options;
@@ -268,6 +273,43 @@ Result<SpotValues> SpotCheck::evaluate_runs(const ReferenceModule& reference,
       std::memcpy(&value, bench.memory.data(buffer).data() + at * 8, 8);
       into->push_back(value);
     }
+  }
+  return found;
+}
+
+Result<SpotValues> SpotCheck::gaps(const TaskRef& gaps, std::size_t tensor, const Case& what,
+                                   std::span<const std::int64_t> indices,
+                                   std::span<const std::uint64_t> bits) {
+  const DeviceWork interpreting;
+  const auto layout = fill_params(gaps, tensor, what.workload, what.content);
+  if (!layout) return layout.error();
+  auto reference = oracle_.reference(gaps, ReferenceBuild::tracked);
+  if (!reference) return reference.error();
+  const std::string& output = gaps->tensors.back().name;
+  const auto& entries = (*reference)->program.entries;
+  const auto entry = std::find_if(entries.begin(), entries.end(),
+                                  [&](const auto& one) { return one.tensor == output; });
+  const auto plan = stage_plan(*gaps, (*reference)->program, ReferenceBuild::tracked, what.workload,
+                               output, 1, false);
+  if (!plan) return plan.error();
+  const std::int64_t bytes = layout->span * size_of(gaps->tensors[tensor].type);
+  if (entry == entries.end() || bytes > most_input_bytes) return SpotValues{};
+  LeftTensor left{tensor, std::vector<std::byte>(static_cast<std::size_t>(bytes))};
+  for (std::size_t i = 0; i < indices.size(); ++i)
+    store_bits(left.bytes.data(), storage_offset(*layout, indices[i]), layout->type, bits[i]);
+  SpotValues found;
+  for (const std::int64_t index :
+       affordable({indices.begin(), indices.end()}, plan->terms * run_length)) {
+    const std::int64_t begin =
+        std::max<std::int64_t>(0, std::min<std::int64_t>(index, layout->elements - run_length));
+    auto run =
+        evaluate_runs(**reference, entry->entry, gaps, what, {&begin, 1}, layout->elements, &left);
+    if (!run) return run.error();
+    if (run->values.empty()) return SpotValues{};
+    const auto at = static_cast<std::size_t>(index - begin);
+    found.indices.push_back(index);
+    found.values.push_back(run->values.at(at));
+    found.sums.push_back(run->sums.at(at));
   }
   return found;
 }
@@ -332,12 +374,13 @@ Result<void> CudaTrials::look_at(const Trial& trial, std::size_t tensor, std::si
   auto bound = bound_params(trial.task, tensor, trial.what.workload, trial.what.content);
   if (!bound) return bound.error();
   std::vector<std::size_t> drawn = spot_.draw(**known);
+  const IndexLook indices{gap_task_of(trial.task, tensor), tensor, trial.what};
   const ReadOrder order = read_order(trial.placement.tensors[tensor],
                                      trial.placement.layouts[tensor], oracle, **known, drawn);
   orders_.later(DeviceMessage::read, pack(order),
-                [this, &report, output, known = *known, bound = *bound,
-                 drawn = std::move(drawn)](const std::string& payload) {
-                  return compare(payload, *known, bound, drawn, output, report);
+                [this, &report, output, known = *known, bound = *bound, drawn = std::move(drawn),
+                 indices](const std::string& payload) {
+                  return compare(payload, *known, bound, drawn, output, report, indices);
                 });
   return {};
 }
@@ -345,7 +388,7 @@ Result<void> CudaTrials::look_at(const Trial& trial, std::size_t tensor, std::si
 // Compares the judge's readings of an output with the controller's values.
 Result<void> CudaTrials::compare(const std::string& payload, const SpotValues& known,
                                  const BoundParams& bound, const std::vector<std::size_t>& drawn,
-                                 std::size_t output, CaseReport& report) {
+                                 std::size_t output, CaseReport& report, const IndexLook& indices) {
   const OutputReport& said = report.outputs.at(output);
   const auto answer = unpack_read_answer(payload);
   const std::size_t count = drawn.size();
@@ -354,6 +397,8 @@ Result<void> CudaTrials::compare(const std::string& payload, const SpotValues& k
     return Error{ErrorCode::failure, "the judge gave an answer that fits no look", ""};
   const bool called_right =
       said.failed == 0 && said.never_written == 0 && bound.check != check_index_of;
+  std::vector<std::int64_t> others;  // indices that are not the reference's, and what stands there
+  std::vector<std::uint64_t> left;
   for (std::size_t j = 0; j < count; ++j) {
     const double want = known.values[drawn[j]], sum = known.sums[drawn[j]];
     const std::int64_t index = known.indices[drawn[j]];
@@ -362,12 +407,37 @@ Result<void> CudaTrials::compare(const std::string& payload, const SpotValues& k
           fmt::format("the judge says the reference of {}[{}] is {}, the controller computes {}",
                       said.tensor, index, answer->values[j], want));
     const Judged judged = judge_element(bound, answer->bits[j], want, sum);
-    if (called_right && !judged.ok && judged.ratio > 1.001)
+    if (!called_right || judged.ok || judged.ratio <= 1.001) continue;
+    if (indices.gaps == nullptr)
       return device_.distrust(fmt::format(
           "the judge calls {} right, but element {} holds {} where the controller computes {}",
           said.tensor, index, decode(answer->bits[j], bound.type), want));
+    others.push_back(index);
+    left.push_back(answer->bits[j]);
+  }
+  if (!others.empty()) {
+    if (auto stands = look_at_indices(indices, others, left, said); !stands) return stands;
   }
   report.recomputed += static_cast<std::int64_t>(count);
+  return {};
+}
+
+Result<void> CudaTrials::look_at_indices(const IndexLook& indices,
+                                         std::span<const std::int64_t> others,
+                                         std::span<const std::uint64_t> left,
+                                         const OutputReport& said) {
+  const auto bound = gap_bound(*indices.gaps, indices.what.workload, indices.what.content);
+  if (!bound) return bound.error();
+  const auto found = spot_.gaps(*indices.gaps, indices.tensor, indices.what, others, left);
+  if (!found) return found.error();
+  for (std::size_t i = 0; i < found->indices.size(); ++i) {
+    const Judged judged = judge_element(*bound, 0, found->values[i], found->sums[i]);
+    if (!judged.ok && judged.ratio > 1.001)
+      return device_.distrust(fmt::format(
+          "the judge calls {} right, but the value at the index in element {} is {} from the "
+          "extreme, by the controller's reference",
+          said.tensor, found->indices[i], found->values[i]));
+  }
   return {};
 }
 

@@ -24,6 +24,12 @@ struct SpotValues {
   std::vector<double> values, sums;
 };
 
+// Storage of a tensor as a kernel left it, instead of content; zero where nobody looks.
+struct LeftTensor {
+  std::size_t tensor = 0;
+  std::vector<std::byte> bytes;
+};
+
 class SpotCheck {
  public:
   SpotCheck(CompilePool& pool, std::string arch);
@@ -35,6 +41,12 @@ class SpotCheck {
                                                    const Case& what,
                                                    const std::vector<std::int64_t>& begins,
                                                    std::int64_t slice);
+  // How far the values at indices that a kernel left lie from the extremes: of element indices[i]
+  // of output `tensor` with `bits`, as the last output of `gaps` says (task/index_gap.hpp). Empty
+  // when evaluating them here would cost too much.
+  Result<SpotValues> gaps(const TaskRef& gaps, std::size_t tensor, const Case& what,
+                          std::span<const std::int64_t> indices,
+                          std::span<const std::uint64_t> bits);
   // Draws the elements of one look, anew each time.
   std::vector<std::size_t> draw(const SpotValues& values);
 
@@ -44,7 +56,8 @@ class SpotCheck {
   // Values of some of the runs, of elements that begin there.
   Result<SpotValues> evaluate_runs(const ReferenceModule& reference, const std::string& entry,
                                    const TaskRef& task, const Case& what,
-                                   std::span<const std::int64_t> runs, std::int64_t elements);
+                                   std::span<const std::int64_t> runs, std::int64_t elements,
+                                   const LeftTensor* left = nullptr);
   VirtualInputs inputs_;
   VirtualOracle oracle_;
   ByteCache<SpotValues> kept_;

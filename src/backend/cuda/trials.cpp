@@ -60,14 +60,10 @@ Slices slices_of(const Task& task, const Case& what, std::size_t output, std::in
   return slices;
 }
 
-namespace {
-
-// The reference of one output.
 Result<OracleOrder> oracle_order(const TaskRef& task, const Case& what,
                                  const TaskPlacement& placement, std::size_t output,
-                                 const ReferenceImage& program) {
+                                 const ReferenceImage& program, Slices slices) {
   OracleOrder order;
-  Slices slices = slices_of(task, what, output, placement.layouts[output].elements);
   order.begins = std::move(slices.begins);
   order.slice = slices.slice;
   order.elements = slices.elements;
@@ -93,8 +89,6 @@ Result<OracleOrder> oracle_order(const TaskRef& task, const Case& what,
   order.key = oracle_key(task.id(), what, task->tensors[output].name, order);
   return order;
 }
-
-}  // namespace
 
 Fault fault_of(const RunnerFault& fault) { return {fault.code, fault.message, fault.where}; }
 Fault fault_of(const Rejected& rejected) {
@@ -151,7 +145,9 @@ Result<std::vector<OracleOrder>> CudaTrials::oracles_of(const Trial& trial) {
   std::vector<OracleOrder> orders;
   for (std::size_t i = 0; i < trial.task->tensors.size(); ++i) {
     if (!is_output(trial.task->tensors[i])) continue;
-    auto order = oracle_order(trial.task, trial.what, trial.placement, i, **program);
+    auto order =
+        oracle_order(trial.task, trial.what, trial.placement, i, **program,
+                     slices_of(trial.task, trial.what, i, trial.placement.layouts[i].elements));
     if (!order) return order.error();
     orders.push_back(std::move(*order));
   }
@@ -390,7 +386,7 @@ Result<void> CudaTrials::check(const Trial& trial, CaseReport& report) {
     return {};
   };
   orders_.later(DeviceMessage::check, pack(order), read);
-  return {};
+  return check_indices(trial, report);
 }
 
 }  // namespace cupilot

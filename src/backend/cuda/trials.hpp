@@ -45,6 +45,11 @@ struct Slices {
 };
 Slices slices_of(const Task& task, const Case& what, std::size_t output, std::int64_t elements);
 
+// The reference of one output, at the elements that `slices` say.
+Result<OracleOrder> oracle_order(const TaskRef& task, const Case& what,
+                                 const TaskPlacement& placement, std::size_t output,
+                                 const ReferenceImage& program, Slices slices);
+
 inline bool is_input(const Tensor& tensor) { return tensor.role != Role::out; }
 inline bool is_output(const Tensor& tensor) {
   return tensor.role == Role::out || tensor.role == Role::in_out;
@@ -131,6 +136,12 @@ class CudaTrials {
   };
   using Ran = std::variant<DeviceRun, RunnerFault>;
   struct Proof;
+  // How the controller looks at an index: `gaps` is null for other outputs.
+  struct IndexLook {
+    const TaskRef* gaps = nullptr;
+    std::size_t tensor = 0;
+    Case what{};
+  };
 
   Result<std::vector<CaseReport>> prove_once(const TaskRef& task, const CompiledKernel& kernel,
                                              std::span<const Case> cases);
@@ -174,6 +185,11 @@ class CudaTrials {
   // The judge's word on outputs, guards and promises, in `report` once what is put off has been
   // told. Task, placement and report must live so long.
   Result<void> check(const Trial& trial, CaseReport& report);
+  // The task that judges an output's indices of computed values (task/index_gap.hpp); null: it has
+  // none.
+  const TaskRef* gap_task_of(const TaskRef& task, std::size_t output);
+  // After check(): the judge's word on indices that are not the reference's.
+  Result<void> check_indices(const Trial& trial, CaseReport& report);
   // The controller's own look at a few elements, put off too: an Error when the judge's word does
   // not stand.
   Result<void> look(const Trial& trial, CaseReport& report);
@@ -181,7 +197,10 @@ class CudaTrials {
                        CaseReport& report);
   Result<void> compare(const std::string& payload, const SpotValues& known,
                        const BoundParams& bound, const std::vector<std::size_t>& drawn,
-                       std::size_t output, CaseReport& report);
+                       std::size_t output, CaseReport& report, const IndexLook& indices);
+  // The same of indices that are not the reference's.
+  Result<void> look_at_indices(const IndexLook& indices, std::span<const std::int64_t> others,
+                               std::span<const std::uint64_t> left, const OutputReport& said);
   // Launches again and compares bits (Case::repeats).
   Result<void> repeat(Trial& trial, double seconds, CaseReport& report);
   double run_seconds(const Task& task, const Workload& workload) const;
@@ -195,6 +214,8 @@ class CudaTrials {
   std::vector<LibraryCall> library_calls_;
   std::vector<std::shared_ptr<const NamedImage>> named_;  // images that were named last
   Happenings happened_;
+  std::map<std::string, std::optional<TaskRef>> gap_tasks_;  // by task and output
+  std::uint64_t gaps_computed_ = 0;
 };
 
 // Recipe numbers of a tensor for one content. Output tensors have a layout only.

@@ -208,19 +208,40 @@ Result<std::shared_ptr<const OracleValues>> VirtualOracle::values(const TaskRef&
       fmt::format("{}:{}:{}", tensor, blocks.size(), case_key(task.id(), workload, content));
   const auto make = [&]() -> Result<OracleValues> {
     std::vector<std::shared_ptr<const TensorBytes>> held;
-    Inputs inputs(task->tensors.size());
-    for (std::size_t i = 0; i < task->tensors.size(); ++i) {
-      if (task->tensors[i].role == Role::out) continue;
-      auto bytes = inputs_.get(task, i, workload, content);
-      if (!bytes) return bytes.error();
-      held.push_back(*bytes);
-      inputs[i] = *held.back();
-    }
-    return evaluate(task, tensor, workload, inputs, std::move(blocks), shape->elements);
+    auto inputs = content_of(task, workload, content, held);
+    if (!inputs) return inputs.error();
+    return evaluate(task, tensor, workload, *inputs, std::move(blocks), shape->elements);
   };
   return values_.get(key, make, [](const OracleValues& values) {
     return static_cast<std::int64_t>(values.values.size() * 16);
   });
+}
+
+Result<VirtualOracle::Inputs> VirtualOracle::content_of(
+    const TaskRef& task, const Workload& workload, const Content& content,
+    std::vector<std::shared_ptr<const TensorBytes>>& held, std::optional<std::size_t> given) {
+  Inputs inputs(task->tensors.size());
+  for (std::size_t i = 0; i < task->tensors.size(); ++i) {
+    if (task->tensors[i].role == Role::out || given == i) continue;
+    auto bytes = inputs_.get(task, i, workload, content);
+    if (!bytes) return bytes.error();
+    held.push_back(*bytes);
+    inputs[i] = *held.back();
+  }
+  return inputs;
+}
+
+Result<OracleValues> VirtualOracle::with(const TaskRef& task, std::size_t tensor,
+                                         const Workload& workload, const Content& content,
+                                         std::size_t given, std::span<const std::byte> left,
+                                         const OracleValues& known) {
+  Result<TensorShape> shape = shape_of(task, task->tensors[tensor], workload);
+  if (!shape) return shape.error();
+  std::vector<std::shared_ptr<const TensorBytes>> held;
+  auto inputs = content_of(task, workload, content, held, given);
+  if (!inputs) return inputs.error();
+  (*inputs)[given] = left;
+  return evaluate(task, tensor, workload, *inputs, known.blocks, shape->elements);
 }
 
 Result<std::vector<ReferenceValues>> VirtualOracle::over(

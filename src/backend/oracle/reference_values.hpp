@@ -64,6 +64,12 @@ class VirtualOracle {
                                                      const Workload& workload,
                                                      const Content& content, std::int64_t draw);
 
+  // The values of `known`'s elements of output `tensor`, where input `given` holds `left` instead
+  // of content. Any thread; nothing is kept.
+  Result<OracleValues> with(const TaskRef& task, std::size_t tensor, const Workload& workload,
+                            const Content& content, std::size_t given,
+                            std::span<const std::byte> left, const OracleValues& known);
+
   // All elements of every output over given inputs, in the order of the task's tensors. Any thread;
   // nothing is kept.
   Result<std::vector<ReferenceValues>> over(const TaskRef& task, const Workload& workload,
@@ -82,6 +88,10 @@ class VirtualOracle {
  private:
   // The inputs of the reference, one entry a tensor, empty for pure outputs.
   using Inputs = std::vector<std::span<const std::byte>>;
+  // The content of all inputs but `given`; `held` keeps it.
+  Result<Inputs> content_of(const TaskRef& task, const Workload& workload, const Content& content,
+                            std::vector<std::shared_ptr<const TensorBytes>>& held,
+                            std::optional<std::size_t> given = {});
   Result<OracleValues> evaluate(const TaskRef& task, std::size_t tensor, const Workload& workload,
                                 const Inputs& inputs, std::vector<std::int64_t> blocks,
                                 std::int64_t elements);

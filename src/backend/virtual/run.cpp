@@ -60,7 +60,13 @@ Result<void> report_outputs(const VirtualContext& context, const TaskRef& task, 
     Result<OutputReport> output =
         compare_output(task, i, what.workload, what.content, memory, **oracle);
     if (!output) return output.error();
-    if (output->failed > 0 && (strains_types(what.content.kind) || is_graph(*task))) {
+    std::optional<IndexGaps> gaps;
+    if (output->failed > 0) {
+      auto found = index_gaps(context, task, i, what.workload, what.content, memory, **oracle);
+      if (!found) return found.error();
+      gaps = std::move(*found);
+    }
+    if (output->failed > 0 && (gaps || strains_types(what.content.kind) || is_graph(*task))) {
       for (const ReferenceBuild build : honest_builds(*task)) {
         if (plain.size() >= honest_builds(*task).size()) break;
         auto ran = PlainRun::over(context, task, what, build, {});
@@ -68,7 +74,8 @@ Result<void> report_outputs(const VirtualContext& context, const TaskRef& task, 
         plain.push_back(std::move(*ran));
         if (plain.back()->memory() != nullptr) honest.push_back(plain.back()->memory());
       }
-      output = compare_output(task, i, what.workload, what.content, memory, **oracle, honest);
+      output = compare_output(task, i, what.workload, what.content, memory, **oracle, honest,
+                              gaps ? &*gaps : nullptr);
       if (!output) return output.error();
     }
     if (what.hash) {

@@ -123,6 +123,12 @@ Result<std::optional<Rejected>> wrong_whole(const VirtualContext& context, const
     if (!oracle) return oracle.error();
     auto output = compare_output(task, i, workload, content, memory, **oracle);
     if (!output) return output.error();
+    if (output->failed > 0) {
+      auto gaps = index_gaps(context, task, i, workload, content, memory, **oracle);
+      if (!gaps) return gaps.error();
+      if (*gaps) output = compare_output(task, i, workload, content, memory, **oracle, {}, &**gaps);
+      if (!output) return output.error();
+    }
     if (auto wrong = wrong_when_timed(*output)) return wrong;
   }
   return std::optional<Rejected>();
@@ -154,6 +160,13 @@ Result<bool> compare_part(const VirtualContext& context, const TaskRef& task, Vi
       if (!*reference) continue;
       auto output = compare_written(task, i, workload, content, memory, *runs, **reference);
       if (!output) return output.error();
+      if (output->failed > 0) {
+        auto gaps = index_gaps_of(context, task, i, workload, content, memory, *runs, addresses);
+        if (!gaps) return gaps.error();
+        if (*gaps)
+          output = compare_written(task, i, workload, content, memory, *runs, **reference, &**gaps);
+        if (!output) return output.error();
+      }
       told = true;
       reports.push_back(std::move(*output));
       break;
