@@ -529,24 +529,31 @@ bool asks_json(int argc, char** argv) {
 void explain(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   std::vector<std::string> known;
   const CLI::App* verb = &app;
-  for (const CLI::App* sub : app.get_subcommands({})) known.push_back(sub->get_name());
-  for (const CLI::App* sub : app.get_subcommands()) verb = sub;
+  std::string path = "cupilot ";
+  int place = 1;  // of the next verb among the arguments
+  for (; !verb->get_subcommands().empty(); ++place) {
+    verb = verb->get_subcommands().back();
+    path += verb->get_name() + " ";
+  }
+  for (const CLI::App* sub : verb->get_subcommands({})) known.push_back(sub->get_name());
+  const bool lacks_verb = !known.empty() && argc > place && argv[place][0] != '-';
   std::string said = error.what();
-  if (verb == &app && argc > 1 && argv[1][0] != '-')
-    said = fmt::format("'{}' is no command", argv[1]);
+  if (lacks_verb)
+    said = fmt::format("'{}' is no command{}", argv[place],
+                       verb == &app ? "" : " of '" + path.substr(0, path.size() - 1) + "'");
   std::fprintf(stderr, "cupilot: %s\n", said.c_str());
   for (const CLI::Option* option : verb->get_options())
     known.push_back("--" + option->get_single_name());
   for (int i = 1; i < argc; ++i) {
     const std::string word = std::string(argv[i]).substr(0, std::string(argv[i]).find('='));
     const bool is_flag = word.rfind("--", 0) == 0;
-    const bool is_verb = verb == &app && i == 1;
+    const bool is_verb = lacks_verb && i == place;
     if (!is_flag && !is_verb) continue;
     const std::string near = nearest(word, known);
     if (!near.empty() && near != word)
       std::fprintf(stderr, "  %s: did you mean %s?\n", word.c_str(), near.c_str());
   }
-  const std::string help = "cupilot " + (verb == &app ? "" : verb->get_name() + " ") + "--help";
+  const std::string help = path + "--help";
   std::fprintf(stderr, "  see: %s\n", help.c_str());
   if (asks_json(argc, argv)) say(error_json({cupilot::ErrorCode::usage, said, "see: " + help}));
 }

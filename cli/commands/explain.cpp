@@ -27,7 +27,8 @@ nlohmann::ordered_json worth_json(const Explanation& all, const TechniqueWorth& 
   return {{"technique", worth.technique},
           {"us", worth.us},
           {"us_95", interval_json(all, worth.low_us, worth.high_us)},
-          {"matters", worth.matters}};
+          {"matters", worth.matters},
+          {"costs", worth.costs}};
 }
 
 std::string explanation_json(const Explanation& all, const std::string& device) {
@@ -53,7 +54,10 @@ std::string worth_line(const Explanation& all, const TechniqueWorth& worth) {
   const std::string interval =
       has_noise(all) ? fmt::format("  ({:+.3f} to {:+.3f})", worth.low_us, worth.high_us) : "";
   return fmt::format("  {:<24} {:>+9.3f} us{}  {:>+6.1f} %{}", worth.technique, worth.us, interval,
-                     100 * worth.us / all.champion_us, worth.matters ? "" : "  does nothing");
+                     100 * worth.us / all.champion_us,
+                     worth.matters ? ""
+                     : worth.costs ? "  costs: faster without it"
+                                   : "  does nothing");
 }
 
 void print(const Explanation& all) {

@@ -155,7 +155,7 @@ class Composer {
       const bool required =
           std::find(row_->required.begin(), row_->required.end(), name) != row_->required.end();
       if (!required && row_->defaults.count(name) == 0)
-        return fail("has no attribute '" + name + "'", "`cupilot operators` lists them");
+        return fail("has no attribute '" + name + "'", attribute_hint(*row_, name));
       auto fitting = fit(name, value);
       if (!fitting) return fitting.error();
       call_.attributes[name] = *fitting;

@@ -11,6 +11,7 @@
 
 #include "base/embedded.hpp"
 #include "task/json_reader.hpp"
+#include "task/nearest.hpp"
 #include "task/rules/apply.hpp"
 #include "task/task_json.hpp"
 #include "task/task_names.hpp"
@@ -239,6 +240,15 @@ const OperatorRow* find_operator(std::string_view kind) {
   const auto found = std::find_if(rows.begin(), rows.end(),
                                   [&](const OperatorRow& row) { return row.name == kind; });
   return found == rows.end() ? nullptr : &*found;
+}
+
+std::string attribute_hint(const OperatorRow& row, std::string_view name) {
+  std::vector<std::string_view> known(row.required.begin(), row.required.end());
+  for (const auto& [one, value] : row.defaults) known.push_back(one);
+  if (known.empty()) return row.name + " takes none";
+  const std::string_view meant = close_to(name, known);
+  return fmt::format("{}{} takes {}", meant.empty() ? "" : fmt::format("did you mean {}? ", meant),
+                     row.name, listed(known));
 }
 
 std::string_view operator_reference(std::string_view path) {

@@ -52,6 +52,17 @@ TEST_CASE("a graph that cannot be is refused with operation and reason", "[graph
   CHECK_FALSE(task.error().hint.empty());
 }
 
+TEST_CASE("a mistyped attribute is told the one that was probably meant", "[graph]") {
+  const auto hint = [](const char* kind, const char* attribute) {
+    const Operation one{"one", kind, {"x"}, {"y"}, {{attribute, std::int64_t{1}}}};
+    return graph_task(tensors, {one}, {{"rows", 3}, {"cols", 5}}).error().hint;
+  };
+  CHECK(hint("softmax", "dime") == "did you mean dim? softmax takes dim");
+  CHECK(hint("sum", "keepdims") == "did you mean keepdim? sum takes dim, keepdim");
+  CHECK(hint("sum", "unbiased") == "sum takes dim, keepdim");
+  CHECK(hint("relu", "slope") == "relu takes none");
+}
+
 TEST_CASE("a mistyped operator is told the one that was probably meant", "[graph]") {
   const auto hint = [](const char* kind) {
     return graph_task(tensors, {{"one", kind, {"x"}, {"y"}}}, {{"rows", 3}, {"cols", 5}})

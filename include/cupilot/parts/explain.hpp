@@ -21,6 +21,7 @@ struct TechniqueWorth {
   // the model's error.
   double us = 0, low_us = 0, high_us = 0;
   bool matters = false;    // the interval lies above 0, by more than the timing resolution
+  bool costs = false;      // it lies as far below 0: without the technique the kernel is faster
   std::string kept_for{};  // not empty: the reason why it cannot be removed alone; not timed
 };
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cupilot/parts/policy.hpp>
 #include <cupilot/parts/program_strategy.hpp>
@@ -296,17 +297,32 @@ class ProgramSearch {
 
   Error unserved() const {
     std::string names;
+    std::set<std::string> updated;  // tensors that they read and write
     for (std::size_t i = 0; i < task_.operations.size(); ++i) {
       const auto alone = forms_.find(Part{static_cast<int>(i)});
       if (alone != forms_.end() && alone->second) continue;
       const Operation& operation = task_.operations[i];
       names += fmt::format("{}{} ({})", names.empty() ? "" : ", ", operation.name, operation.kind);
+      for (const std::string& name : operation.outputs) {
+        const Tensor* tensor = find_tensor(task_, name);
+        if (tensor != nullptr && tensor->role == Role::in_out) updated.insert(name);
+      }
+    }
+    std::string reason, step = "write";
+    if (!updated.empty()) {
+      const std::string which = fmt::format("{}", fmt::join(updated, ", "));
+      reason = fmt::format(
+          "; {} {} in_out, which built-in templates write only where it is fp32 "
+          "of one dimension and no other value is made of it",
+          which, updated.size() == 1 ? "is" : "are");
+      step = fmt::format(
+          "give {} the role in, and its new value an out tensor of its own; or write", which);
     }
     return {ErrorCode::usage,
             fmt::format("no template serves task {} of family '{}', and it cannot be cut into "
-                        "parts that templates serve: none serves {} alone",
-                        task_.name, task_.family, names.empty() ? "a part" : names),
-            "write a tunable for it (docs/formats/tunable.md), or let a model write (--models)"};
+                        "parts that templates serve: none serves {} alone{}",
+                        task_.name, task_.family, names.empty() ? "a part" : names, reason),
+            step + " a tunable for it (docs/formats/tunable.md), or let a model write (--models)"};
   }
 
   Error interrupted() const { return {ErrorCode::failure, "interrupted", ""}; }

@@ -129,6 +129,7 @@ void price(TechniqueWorth& worth, const SubjectReport& report, double champion_u
   worth.low_us = (low - 1) * champion_us;
   worth.high_us = (high - 1) * champion_us;
   worth.matters = worth.low_us > 0 && worth.us > resolution * champion_us;
+  worth.costs = worth.high_us < 0 && worth.us < -resolution * champion_us;
 }
 
 Result<void> price_each(const ExplainedRun& subject, const CompiledKernel& champion, int rounds,
@@ -159,7 +160,8 @@ Result<void> price_each(const ExplainedRun& subject, const CompiledKernel& champ
   return {};
 }
 
-// Drops all that does nothing; what is missed when they go together comes back, the dearest first.
+// Drops all that does nothing or costs; what is missed when they go together comes back, the
+// dearest first.
 Result<void> drop_idle(const ExplainedRun& subject, const CompiledKernel& champion, int rounds,
                        Explanation& all) {
   all.essential = subject.champion;

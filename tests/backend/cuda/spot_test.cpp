@@ -1,13 +1,16 @@
 // The controller's own reference values, which need no device: they are those of the whole inputs.
 #include "backend/cuda/spot.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include <cupilot/parts/suite.hpp>
 
 #include "catch.hpp"
 #include "support/gemm.hpp"
+#include "support/graph.hpp"
 #include "support/kept_images.hpp"
+#include "task/index_gap.hpp"
 
 namespace cupilot {
 namespace {
@@ -80,6 +83,52 @@ TEST_CASE("elements of long folds are few, and none where one is too dear", "[vi
       CHECK((*few)->indices.size() <= row.most);
     }
   }
+}
+
+TEST_CASE("indices that a kernel left are judged on the host as by the whole reference",
+          "[virtual][threads]") {
+  using support::input;
+  BackendOptions options = testing::kept_images();
+  options.compile_jobs = 1;
+  auto pool = CompilePool::open(options);
+  REQUIRE(pool);
+  constexpr std::int64_t rows = 21, cols = 40;
+  const auto task =
+      support::graph_task({input("x", {"rows", "cols"}), input("w", {"cols"}),
+                           support::output("y", {"rows"}, DType::i64)},
+                          {{"scale", "mul", {"x", "w"}, {"h"}},
+                           {"choice", "argmax", {"h"}, {"y"}, {{"dim", std::int64_t{1}}}}},
+                          {{"rows", rows}, {"cols", cols}});
+  REQUIRE(task);
+  auto made = index_gap_task(*task, 2);
+  REQUIRE(made);
+  const TaskRef gaps(*made);
+  Case what;
+  what.workload = task->time_shapes.front();
+  what.content = {.seed = 11};
+  std::vector<std::int64_t> indices;
+  std::vector<std::uint64_t> left;
+  for (std::int64_t row = 0; row < rows; ++row)
+    indices.push_back(row), left.push_back(static_cast<std::uint64_t>(row * 7 % (cols + 1)));
+  VirtualInputs inputs(64 << 20);
+  VirtualOracle oracle(**pool, "sm_90a", inputs, 64 << 20);
+  auto whole = oracle.with(gaps, 3, what.workload, what.content, 2, std::as_bytes(std::span(left)),
+                           {.blocks = {0}});
+  REQUIRE(whole);
+  SpotCheck spot(**pool, "sm_90a");
+  const std::vector<std::int64_t> some = {0, 4, 17, 20};
+  std::vector<std::uint64_t> bits;
+  for (const std::int64_t row : some) bits.push_back(left[static_cast<std::size_t>(row)]);
+  const auto found = spot.gaps(gaps, 2, what, some, bits);
+  REQUIRE(found);
+  REQUIRE(found->indices == some);
+  for (std::size_t i = 0; i < some.size(); ++i) {
+    CHECK(found->values[i] == whole->values[static_cast<std::size_t>(some[i])]);
+    CHECK(found->sums[i] == whole->sums[static_cast<std::size_t>(some[i])]);
+  }
+  CHECK(*std::max_element(found->values.begin(), found->values.end()) > 0);
+  // An input is no index.
+  CHECK_FALSE(index_gap_task(*task, 0));
 }
 
 }  // namespace

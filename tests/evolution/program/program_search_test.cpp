@@ -195,6 +195,26 @@ TEST_CASE("a graph with an operator that nothing serves is refused by name", "[t
                                          Catch::Contains("no template serves task two_reductions"));
 }
 
+TEST_CASE("a graph that updates a tensor as no template can is told so", "[threads]") {
+  Task task = two_reductions();
+  task.axes = {{"rows"}, {"cols"}};
+  task.tensors = {{.name = "x", .shape = {"rows", "cols"}},
+                  {.name = "held", .role = Role::in_out, .shape = {"rows", "cols"}}};
+  task.operations = {{"act", "relu", {"x"}, {"h"}, {}},
+                     {"more", "add", {"held", "h"}, {"held"}, {}}};
+  task.edges = {};
+  task.reference = {};
+  task.work = {};
+  REQUIRE_OK(complete(task));
+  const auto report = evolve(task, device(), {});
+  REQUIRE_FALSE(report);
+  CHECK(report.error().code == ErrorCode::usage);
+  CHECK_THAT(report.error().message,
+             Catch::Contains("none serves more (add) alone; held is in_out"));
+  CHECK_THAT(report.error().hint,
+             Catch::Contains("give held the role in, and its new value an out"));
+}
+
 // Lets the time end with the first result of a part.
 struct Ending final : SearchObserver {
   VirtualClock clock;

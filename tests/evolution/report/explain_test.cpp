@@ -77,6 +77,7 @@ TEST_CASE("each technique is worth what the kernel loses without it, and idle on
   CHECK(all->champion_us == Approx(whole));
   REQUIRE(all->techniques.size() == champion.uses.size());
   double last = 1e300;
+  int costly = 0;
   Strategy essential = champion;
   for (const TechniqueWorth& worth : all->techniques) {
     INFO(worth.technique << " " << worth.kept_for);
@@ -84,12 +85,15 @@ TEST_CASE("each technique is worth what the kernel loses without it, and idle on
     CHECK(worth.kept_for.empty());
     CHECK(worth.us == Approx(without - whole).margin(1e-9));
     CHECK(worth.matters == (without > whole * 1.005));
+    CHECK(worth.costs == (without < whole * 0.995));
+    costly += worth.costs ? 1 : 0;
     CHECK(worth.us <= last);
     last = worth.us;
     const bool gone = std::count(all->dropped.begin(), all->dropped.end(), worth.technique) == 1;
     CHECK(gone == !worth.matters);
     if (gone) essential = without_one(essential, worth.technique);
   }
+  CHECK(costly >= 1);  // what makes the kernel slower is no technique that does nothing
   // The two neutral ones at least.
   CHECK(all->dropped.size() >= 2);
   CHECK(strategy_id(all->essential) == strategy_id(essential));
