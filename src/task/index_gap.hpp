@@ -1,5 +1,5 @@
-// What judges the index of an extreme of computed values: how far the value at the index that a
-// kernel left lies from the extreme (docs/formats/numerics.md, "The other checks").
+// Judges the index of an extreme of computed values by the distance of the value at the index that
+// a kernel left from the extreme (docs/formats/numerics.md, "The other checks").
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace cupilot {
 // is not `within`, or its place in a loop has no stage of its own.
 std::optional<Task> index_gap_task(const Task& task, std::size_t output);
 
-// How the elements of the last tensor of such a task judge those of the index.
+// Returns the bound that elements of the last tensor of such a task are held to.
 Result<BoundParams> gap_bound(const Task& gaps, const Workload& workload, const Content& content);
 
 }  // namespace cupilot

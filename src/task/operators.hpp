@@ -68,7 +68,7 @@ Result<std::vector<OperatorRow>> operators_from(std::string_view json, const std
 const std::vector<OperatorRow>& all_operators();
 // A built-in row, or null.
 const OperatorRow* find_operator(std::string_view kind);
-// What to write instead of an attribute that the row lacks.
+// Says what to write instead of an attribute that the row lacks.
 std::string attribute_hint(const OperatorRow& row, std::string_view name);
 // Text of a built-in reference, "GROUP/FILE.cu"; "": there is none.
 std::string_view operator_reference(std::string_view path);

@@ -41,7 +41,7 @@ class SpotCheck {
                                                    const Case& what,
                                                    const std::vector<std::int64_t>& begins,
                                                    std::int64_t slice);
-  // How far the values at indices that a kernel left lie from the extremes: of element indices[i]
+  // Distances of values at indices that a kernel left from the extremes: of element indices[i]
   // of output `tensor` with `bits`, as the last output of `gaps` says (task/index_gap.hpp). Empty
   // when evaluating them here would cost too much.
   Result<SpotValues> gaps(const TaskRef& gaps, std::size_t tensor, const Case& what,

@@ -136,7 +136,7 @@ class CudaTrials {
   };
   using Ran = std::variant<DeviceRun, RunnerFault>;
   struct Proof;
-  // How the controller looks at an index: `gaps` is null for other outputs.
+  // An index that the controller looks at: `gaps` is null for other outputs.
   struct IndexLook {
     const TaskRef* gaps = nullptr;
     std::size_t tensor = 0;
@@ -198,7 +198,7 @@ class CudaTrials {
   Result<void> compare(const std::string& payload, const SpotValues& known,
                        const BoundParams& bound, const std::vector<std::size_t>& drawn,
                        std::size_t output, CaseReport& report, const IndexLook& indices);
-  // The same of indices that are not the reference's.
+  // Looks at indices that are not the reference's.
   Result<void> look_at_indices(const IndexLook& indices, std::span<const std::int64_t> others,
                                std::span<const std::uint64_t> left, const OutputReport& said);
   // Launches again and compares bits (Case::repeats).

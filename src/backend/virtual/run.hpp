@@ -58,8 +58,8 @@ bool strains_types(ContentKind kind);
 // Tasks of several operations, whose one bound says little of what lies between.
 bool is_graph(const Task& task);
 
-// How far the values at the indices that a kernel left lie from the extremes, element by element as
-// the reference's values, and how that judges them (task/index_gap.hpp).
+// Distances of the values at the indices that a kernel left from the extremes, element by element
+// as the reference's values, and the bound that they are held to (task/index_gap.hpp).
 struct IndexGaps {
   BoundParams bound{};
   std::vector<double> values, sums;
@@ -69,7 +69,7 @@ Result<std::optional<IndexGaps>> index_gaps(const VirtualContext& context, const
                                             std::size_t tensor, const Workload& workload,
                                             const Content& content, VirtualMemory& memory,
                                             const OracleValues& known);
-// The same of runs of elements, over inputs at these addresses in `memory`.
+// Computes them for runs of elements, over inputs at these addresses in `memory`.
 Result<std::optional<IndexGaps>> index_gaps_of(const VirtualContext& context, const TaskRef& task,
                                                std::size_t tensor, const Workload& workload,
                                                const Content& content, VirtualMemory& memory,

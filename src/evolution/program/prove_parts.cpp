@@ -121,7 +121,7 @@ class PartJudge {
     return std::optional<Rejected>();
   }
 
-  // How far the values at a part's indices lie from the extremes, and what that judges them by.
+  // Distances of the values at a part's indices from the extremes, and their bound.
   struct Gaps {
     BoundParams bound;
     ReferenceValues values;
