@@ -127,6 +127,26 @@ TEST_CASE("a part that updates a tensor is judged by what the tensor held before
   CHECK_FALSE(why);
 }
 
+// A sigmoid of large values is 1 in fp32, and rounding chooses the index.
+TEST_CASE("a part whose index rounding chooses is no wrong part", "[threads]") {
+  Task task;
+  task.name = "choice";
+  task.axes = {{"rows"}, {"cols", AxisKind::reduced}};
+  task.tensors = {{.name = "x", .shape = {"rows", "cols"}},
+                  {.name = "w", .shape = {"cols"}},
+                  {.name = "y", .role = Role::out, .type = DType::i64, .shape = {"rows"}}};
+  task.tensors[1].fill = {.kind = FillKind::uniform, .low = 20, .high = 30};
+  task.operations = {{"mask", "relu", {"x"}, {"h"}, {}},
+                     {"scale", "mul", {"h", "w"}, {"z"}, {}},
+                     {"act", "sigmoid", {"z"}, {"s"}, {}},
+                     {"choice", "argmax", {"s"}, {"y"}, {{"dim", std::int64_t{1}}}}};
+  task.time_shapes = {{{{"rows", 32}, {"cols", 64}}}};
+  REQUIRE_OK(complete(task));
+  const auto why = refused(exposed_program(task, {{0}, {1, 2, 3}}));
+  INFO((why ? why->message : ""));
+  CHECK_FALSE(why);
+}
+
 // KernelBench level 2, task 37: two huge elements meet, and the variance of their product's group
 // is infinite in fp32. What stays is the norm's bias, from any right kernel.
 TEST_CASE("a part whose arithmetic overflows to a finite value is no wrong part", "[threads]") {
