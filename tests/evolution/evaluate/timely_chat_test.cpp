@@ -123,7 +123,7 @@ TEST_CASE("a model's question stays its own when the run's time ends", "[threads
     EvolveOptions options = small_run(dir / "run", 12);
     options.chat = &client;
     options.seats.share = 0.5;
-    options.max_seconds = 4;
+    options.max_seconds = 8;
     options.observer = &observer;
     const auto ran = evolve(task, **device, options);
     // Generation 0 begins with a model's slot.
