@@ -2,6 +2,7 @@
 #include <functional>
 
 #include "catch.hpp"
+#include "support/graph.hpp"
 #include "support/reached.hpp"
 #include "verify/plans.hpp"
 
@@ -279,6 +280,16 @@ TEST_CASE("repeats, relations and values of one term decide what is said and wha
       {"not scaled, in a narrow class",
        [=](Task& task, TrialReport& r) {
          task.precision = Precision::tf32;
+         varied(r, Variation::scaled, 1);
+       },
+       "", false},
+      {"not scaled, an index that rounding chooses",
+       [=](Task& task, TrialReport& r) {
+         task = *support::graph_task(
+             {support::input("x", {"rows", "cols"}), support::output("D", {"rows"}, DType::i64)},
+             {{"act", "sigmoid", {"x"}, {"h"}},
+              {"choice", "argmax", {"h"}, {"D"}, {{"dim", std::int64_t{1}}}}},
+             {{"rows", 4}, {"cols", 4}});
          varied(r, Variation::scaled, 1);
        },
        "", false},
