@@ -92,7 +92,8 @@ void add_seat(const TapeEntry& entry, std::map<std::int64_t, SlotSeats>& seats) 
   if (entry.agent != "strategist") return;
   if (answered) seats[slot_of(entry.key)].planning_model = model_of(entry);
   // The second answer to the same question could not be had either.
-  if (!answered && entry.key.ends_with("/strategy/1")) seats[slot_of(entry.key)].planning_model.clear();
+  if (!answered && entry.key.ends_with("/strategy/1"))
+    seats[slot_of(entry.key)].planning_model.clear();
 }
 
 // A new best kernel, `gain` times as fast as the one before it.

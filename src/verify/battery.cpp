@@ -510,7 +510,8 @@ class Battery {
         run.content.kind = kind;
         if (is_met(kind)) cases_.push_back(run);
       }
-      ++run.content.seed;  // integers: the other operand has the full significands; constant_rows: other numbers
+      // Integers: the other operand has the full significands; constant_rows: other numbers.
+      ++run.content.seed;
       if (is_met(telling_)) cases_.push_back(run);
     }
   }

@@ -165,7 +165,7 @@ void fill_counts(Report& report, const Program& program, const std::vector<Worke
     Count& out = report.counts[counter];
     out = {sum[c] * scale, whole ? sum[c] : std::min(sum[c], sum[c] * scale), sum[c] * scale,
            whole ? CountHow::exact : CountHow::sampled};
-    // Of the sectors asked for, the first level may hold none, or more.
+    // The first level may hold none of the sectors asked for, or more.
     if (counter == Counter::l2_bytes)
       out = {out.value, 0, out.high + 32 * static_cast<double>(kept) * scale, CountHow::estimated};
   }

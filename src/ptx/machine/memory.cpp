@@ -265,7 +265,7 @@ bool resolve_global(Warp& warp, const Step& step, std::uint32_t mask,
   PatternMemo& memo = pattern_of(warp, step, mask, addresses, bytes, kind);
   if (tally != CountBy::none) {
     count_global(warp, intent, memo.passes);
-    // What others may have changed is asked of L2.
+    // A strong load asks L2: others may have changed what the first level holds.
     const bool strong = (step.flags & flag_strong) != 0;
     if (intent == Intent::load && !strong) count_kept(warp, memo, addresses, bytes);
   }
