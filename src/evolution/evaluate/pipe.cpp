@@ -5,6 +5,7 @@
 
 #include <cupilot/parts/rejection.hpp>
 
+#include "agents/models/asking.hpp"
 #include "base/phases.hpp"
 #include "base/stop.hpp"
 #include "evolution/evaluate/count_work.hpp"
@@ -283,11 +284,6 @@ Result<Passed> pass_source(const Pipe& pipe, const KernelSource& source,
 
 namespace {
 
-// Nobody can write now: that is nobody's fault, and the search goes on with what templates write.
-bool fell_silent(const Error& error) {
-  return error.code == ErrorCode::endpoint || error.code == ErrorCode::budget;
-}
-
 Attempt<KernelSource> written(const Pipe& pipe, const WriterBrief& brief,
                               const EvaluationOptions& rules) {
   if (rules.source != nullptr) return *rules.source;
@@ -310,7 +306,8 @@ Result<Passed> pass(const Pipe& pipe, const Strategy& strategy, const Evaluation
   brief.device = &pipe.backend->device();
   Passed passed;
   auto source = written(pipe, brief, rules);
-  if (source.is_error() && !fell_silent(source.error())) return source.error();
+  // A silent model is nobody's fault: the search goes on with what templates write.
+  if (source.is_error() && !is_silence(source.error())) return source.error();
   if (source.is_error()) passed.candidate.outcome = Lost{source.error().message};
   if (source.is_rejected()) {
     passed.candidate.outcome = source.rejected();
