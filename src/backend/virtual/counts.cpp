@@ -174,6 +174,11 @@ struct LaunchCounter {
     }
     into.apart = !into.counted && !sampled->too_long;
     if (!into.counted) return into;
+    if (sampled->mixed) {
+      const Attempt<bool> mixed =
+          count_mixed(context, kernel, programs, memory, small, launch.grid, *sampled);
+      if (!mixed) return mixed.failure();
+    }
     into.input.counts = std::move(sampled->counts);
     into.input.last_block_requests = sampled->last_block_requests;
     price_as_busiest(into.input, context.device, sampled->uneven);

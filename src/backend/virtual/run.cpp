@@ -317,6 +317,7 @@ Attempt<ptx::Report> run_launch(const VirtualContext& context, const CompiledKer
   options.spread_unchecked = how.trusted;
   options.count = how.count;
   options.by_instruction = how.by_instruction;
+  options.products = how.products;
   options.blocks = how.blocks;
   const DeviceSpec& device = context.device;
   const int threads = launch.block[0] * launch.block[1] * launch.block[2];

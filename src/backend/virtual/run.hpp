@@ -118,6 +118,7 @@ struct LaunchRun {
   bool trusted = false;         // our own text: blocks may run on several threads unwatched
   bool late = false;            // asynchronous copies move at the last legal moment
   bool by_instruction = false;  // with count: traffic and divergence of every instruction
+  bool products = true;         // false: sums of wgmma stay zeros
 };
 Attempt<ptx::Report> run_launch(const VirtualContext& context, const CompiledKernel& kernel,
                                 KernelPrograms& programs, VirtualMemory& memory,

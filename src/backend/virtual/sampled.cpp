@@ -106,13 +106,14 @@ class BlockRunner {
       : context_(context), kernel_(kernel), programs_(programs), memory_(memory), launch_(launch) {}
 
   // nullopt: past the budget.
-  Attempt<std::optional<Counts>> run(std::vector<std::uint64_t> blocks) {
+  Attempt<std::optional<Counts>> run(std::vector<std::uint64_t> blocks, bool products = true) {
     LaunchRun how;
     const std::uint64_t asked = blocks.size();
     how.blocks = std::move(blocks);
     how.budget = 2 * counting_budget;
     how.checks = false;
     how.count = true;
+    how.products = products;
     Attempt<ptx::Report> report = run_launch(context_, kernel_, programs_, memory_, launch_, how);
     if (!report) return report.failure();
     if (ptx::is_unended(*report)) return std::optional<Counts>();
@@ -221,16 +222,22 @@ struct Drawn {
   std::vector<Sample> samples;
   std::size_t blocks = 0;
 };
-constexpr std::uint64_t stretches = 256, most_together = 8;
 constexpr std::size_t fewest_drawn = 16;
+
+struct DrawRules {
+  std::uint64_t stretches = 256, most_together = 8;
+  bool products = true;  // computed too
+};
 
 // Goes through the stretches in steps, so that those which the budget reaches lie all over the
 // grid. A run goes over what is known of the memory: of large grids it takes several blocks.
 Attempt<Drawn> draw_blocks(BlockRunner& runner, const ResolvedLaunch& launch, double full_blocks,
-                           Rng rng) {
-  constexpr std::uint64_t step = 159;  // the golden ratio of the stretches
+                           Rng rng, const DrawRules& rules) {
+  const std::uint64_t stretches = rules.stretches,
+                      step = 159 * stretches / 256 | 1;  // golden ratio
   const std::uint64_t blocks = block_count(launch), count = std::min(stretches, blocks),
-                      together = std::clamp<std::uint64_t>(blocks / stretches, 1, most_together),
+                      together =
+                          std::clamp<std::uint64_t>(blocks / stretches, 1, rules.most_together),
                       limit = runner.spent() + counting_budget;
   Drawn drawn;
   Sample some;
@@ -241,7 +248,7 @@ Attempt<Drawn> draw_blocks(BlockRunner& runner, const ResolvedLaunch& launch, do
     some.blocks.push_back(first + rng.below(static_cast<std::int64_t>(end - first)));
     if (some.blocks.size() < together) continue;
     std::sort(some.blocks.begin(), some.blocks.end());
-    Attempt<std::optional<Counts>> counts = runner.run(some.blocks);
+    Attempt<std::optional<Counts>> counts = runner.run(some.blocks, rules.products);
     if (!counts) return counts.failure();
     if (!*counts) break;
     drawn.blocks += some.blocks.size();
@@ -293,6 +300,21 @@ Attempt<bool> leaves_bare(BlockRunner& runner, VirtualMemory& memory, Coverage& 
   for (const double one : shares) square += (one - sum / n) * (one - sum / n);
   const double error = std::sqrt(square / (n * (n - 1)));
   return (sum / n + 3 * error) * static_cast<double>(blocks) < nearly_all;
+}
+
+void put_blocks(Counts& counts, double blocks) {
+  counts.all[static_cast<std::size_t>(Counter::blocks)] = {blocks, blocks, blocks, CountHow::exact};
+}
+
+bool of_one_dimension(const std::array<std::int64_t, 3>& grid) {
+  return grid[1] == 1 && grid[2] == 1;
+}
+
+bool differ(const std::vector<Counts>& ran) {
+  return std::any_of(ran.begin() + 1, ran.end(), [&](const Counts& one) {
+    return !std::equal(one.all.begin(), one.all.end(), ran.front().all.begin(),
+                       [](const Count& a, const Count& b) { return a.value == b.value; });
+  });
 }
 
 }  // namespace
@@ -351,7 +373,8 @@ Attempt<Sampled> sample(const VirtualContext& context, const CompiledKernel& ker
   const auto full_blocks = static_cast<double>(full[0] * full[1] * full[2]);
   if (!whole && !columns && (seen.unlike || seen.idle) && !seen.silent) {
     runner.take_chain();
-    const Attempt<Drawn> drawn = draw_blocks(runner, launch, full_blocks, Rng::of(5, kernel.ptx));
+    const Attempt<Drawn> drawn =
+        draw_blocks(runner, launch, full_blocks, Rng::of(5, kernel.ptx), {});
     if (!drawn) return drawn.failure();
     if (drawn->blocks >= fewest_drawn) {
       seen.unlike = false;
@@ -360,14 +383,30 @@ Attempt<Sampled> sample(const VirtualContext& context, const CompiledKernel& ker
       seen.counts = mean_of(*drawn, full_blocks);
       seen.chain = runner.take_chain();
     }
+  } else {
+    seen.mixed = !whole && !columns && of_one_dimension(launch.grid) && differ(ran);
   }
-  Count& blocks = seen.counts[Counter::blocks];
-  blocks.value = blocks.low = blocks.high = full_blocks;
-  blocks.how = CountHow::exact;
+  put_blocks(seen.counts, full_blocks);
   if (whole) {
     for (Count& count : seen.counts.all) count.how = CountHow::exact;
   }
   return seen;
+}
+
+Attempt<bool> count_mixed(const VirtualContext& context, const CompiledKernel& kernel,
+                          KernelPrograms& programs, VirtualMemory& memory,
+                          const ResolvedLaunch& launch, const std::array<std::int64_t, 3>& full,
+                          Sampled& seen) {
+  BlockRunner runner(context, kernel, programs, memory, launch);
+  const auto full_blocks = static_cast<double>(full[0] * full[1] * full[2]);
+  const Attempt<Drawn> drawn =
+      draw_blocks(runner, launch, full_blocks, Rng::of(6, kernel.ptx), {32, 1, false});
+  if (!drawn) return drawn.failure();
+  if (drawn->blocks < fewest_drawn) return false;
+  seen.uneven = unevenness(drawn->ran, drawn->samples);
+  seen.counts = mean_of(*drawn, full_blocks);
+  put_blocks(seen.counts, full_blocks);
+  return true;
 }
 
 }  // namespace cupilot

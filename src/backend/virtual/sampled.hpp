@@ -24,6 +24,7 @@ struct Sampled {
   bool silent = false;  // nor did any other, nor blocks drawn from all of the grid
   bool unlike = false;  // another block has more work than any sample
   bool bare = false;    // the grid leaves outputs unwritten
+  bool mixed = false;   // samples of a grid of one dimension, whose order is the kernel's, differ
   Counts counts;
   ptx::Chain chain;   // of the sample with the longest
   double uneven = 1;  // instructions of the sample's block that has most over the mean
@@ -38,5 +39,13 @@ Attempt<Sampled> sample(const VirtualContext& context, const CompiledKernel& ker
                         KernelPrograms& programs, VirtualMemory& memory,
                         const ResolvedLaunch& launch, const std::array<std::int64_t, 3>& full,
                         bool columns, Coverage* coverage);
+
+// Counts blocks drawn from all of a grid whose samples differ, where the budget reaches enough:
+// places do not tell how often a kind of block, one at an edge, stands in it. Products of matrices
+// are left out, so that outputs hold no results afterwards. False: `seen` is as it was.
+Attempt<bool> count_mixed(const VirtualContext& context, const CompiledKernel& kernel,
+                          KernelPrograms& programs, VirtualMemory& memory,
+                          const ResolvedLaunch& launch, const std::array<std::int64_t, 3>& full,
+                          Sampled& seen);
 
 }  // namespace cupilot

@@ -1,6 +1,7 @@
 // Which blocks of a grid are run for all of it.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "backend/virtual/counts.hpp"
 
@@ -25,15 +26,27 @@ std::vector<GridPlace> turned(const GridPlace& middle, std::int64_t side) {
   return {{middle.at, middle.weight / 2}, {middle.at + 1, middle.weight / 2}};
 }
 
-// Positions spread evenly over a grid of one dimension, whose order the kernel may have changed.
+// Positions of a grid of one dimension, whose order the kernel may have changed: the ends, which
+// stand for themselves, and one in each of equal stretches between them. The step within a
+// stretch follows no multiple of tiles.
 std::vector<GridPlace> spread(std::int64_t side) {
   constexpr std::int64_t most = 6;
+  constexpr double golden = 0.6180339887498949;
   std::vector<GridPlace> all;
-  const std::int64_t count = std::min(most, side);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t at = count == 1 ? 0 : i * (side - 1) / (count - 1);
-    all.push_back({at, static_cast<double>(side) / static_cast<double>(count)});
+  if (side <= most) {
+    for (std::int64_t at = 0; at < side; ++at) all.push_back({at, 1});
+    return all;
   }
+  const std::int64_t between = side - 2, count = most - 2;
+  all.push_back({0, 1});
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t first = i * between / count, end = (i + 1) * between / count;
+    const double part = golden * static_cast<double>(i + 1);
+    const double within = (part - std::floor(part)) * static_cast<double>(end - first);
+    all.push_back({1 + first + static_cast<std::int64_t>(within),
+                   static_cast<double>(between) / static_cast<double>(count)});
+  }
+  all.push_back({side - 1, 1});
   return all;
 }
 

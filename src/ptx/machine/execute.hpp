@@ -64,6 +64,8 @@ struct ExecuteOptions {
   bool check_races = true;  // shared and read-write global memory
   bool check_initialised = true;  // shared, local and read-write global memory
   bool count = true;
+  // False: sums of wgmma stay zeros, for counts of kernels whose way does not depend on them.
+  bool products = true;
   bool by_instruction =
       false;  // and count memory and divergence instruction by instruction (LineCount)
   std::vector<std::uint64_t> blocks;  // run only these (linear index, x fastest); empty: all

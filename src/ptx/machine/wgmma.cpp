@@ -120,12 +120,18 @@ void expand_rows(const GroupForm& f, const u32* metadata, const u32* packed, u32
 }
 
 void compute(Warp& w, const GroupItem& item) {
+  const bool products = w.block->launch->options->products;
+  if (!products && item.adds) return;
   const GroupForm f = form_of(*item.step);
   const u32* sums = sum_slots(*item.step);
   alignas(64) std::array<u32, most_k * 16> a;
   alignas(64) std::array<u32, most_k / 2 * 16> packed;
   alignas(64) std::array<u32, most_columns * most_k> b;
   alignas(64) std::array<u32, most_columns * 16> d;
+  if (!products) {
+    std::fill_n(d.begin(), f.n * 16, 0u);
+    return move_sums<false>(w, f, sums, d.data());
+  }
   u32* const held = f.sparse != 0 ? packed.data() : a.data();
   if (f.a_registers != 0) {
     gather_registers(w, f, sums + f.sums, held);
