@@ -37,6 +37,7 @@ Json input_json(const ModelInput& input) {
           {"rounds", input.rounds},
           {"ahead", input.rounds_ahead},
           {"last", input.last_block_requests},
+          {"text", input.repeated_text},
           {"counts", std::move(counts)}};
 }
 

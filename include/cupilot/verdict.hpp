@@ -104,6 +104,8 @@ struct ModelInput {
   // Global load requests that the last block of a group makes after all others arrived (a split
   // sum's last arriver).
   double last_block_requests = 0;
+  // Instructions of the text that warps go through again and again; 0: unknown.
+  double repeated_text = 0;
 };
 struct ModelledTime {
   double us = 0, low_us = 0, high_us = 0;

@@ -31,6 +31,7 @@ void put_chain(ModelInput& input, const ptx::Chain& chain) {
       static_cast<double>(input.blocks) * std::ceil(input.threads_per_block / 32.0);
   const double loads = input.counts[Counter::global_load_requests].value / warps;
   if (loads > 0) input.loads_in_flight = loads / std::max(chain.waits, least_waits);
+  input.repeated_text = chain.text;
 }
 
 void add_spills(ModelInput& input, double bytes_a_thread) {

@@ -358,6 +358,7 @@ void add(Chain& to, const Chain& more, double times) {
   to.waits += more.waits * times;
   to.fills += more.fills * times;
   to.mbarriers += more.mbarriers * times;
+  to.text += more.text * times;
 }
 
 void keep_longest(Chain& chain, const Chain& other) {
@@ -369,10 +370,13 @@ Chain chain_of(const Module& module, std::uint32_t function, std::span<const Lin
   const Function& text = module.functions[function];
   if (text.instructions.empty() || lines.empty()) return {};
   std::vector<double> issued(text.instructions.size(), 0);
-  double fills = 0, mbarriers = 0;
+  double fills = 0, mbarriers = 0, sum = 0, squares = 0;
   for (const LineCount& line : lines) {
     if (line.function != function) continue;
-    issued[line.instruction] = static_cast<double>(line.warps);
+    const auto warps = static_cast<double>(line.warps);
+    issued[line.instruction] = warps;
+    sum += warps;
+    squares += warps * warps;
     const Form& form = module.form(text.instructions[line.instruction]);
     if (form.opcode != Opcode::op_mbarrier || form.modifiers.empty()) continue;
     if (form.has("expect_tx")) fills += static_cast<double>(line.threads);
@@ -383,6 +387,7 @@ Chain chain_of(const Module& module, std::uint32_t function, std::span<const Lin
   chain.waits = longest(body, issued);
   chain.fills = fills / std::max(1.0, blocks);
   chain.mbarriers = mbarriers / std::max(1.0, blocks);
+  chain.text = squares > 0 ? sum * sum / squares : 0;
   return chain;
 }
 

@@ -17,6 +17,9 @@ struct Chain {
       0;  // for loads from global memory, one after another, less what other work covers of them
   double fills = 0;      // phases of mbarriers that expect bytes, a block
   double mbarriers = 0;  // that a block initialises
+  // Instructions of the text that are issued often: the square of the sum of their issues over the
+  // sum of the squares, which of a loop that takes all the time is its length.
+  double text = 0;
 };
 
 void add(Chain& to, const Chain& more, double times);
