@@ -38,6 +38,7 @@ Json input_json(const ModelInput& input) {
           {"ahead", input.rounds_ahead},
           {"last", input.last_block_requests},
           {"text", input.repeated_text},
+          {"distinct", input.distinct_loads},
           {"counts", std::move(counts)}};
 }
 

@@ -141,7 +141,7 @@ ResidualData scales_of(const Points& all) {
         tried.deviation = deviation;
         tried.noise = noise;
         for (const double wide : spreads)
-          tried.weights.push_back(weight / std::max(wide, least_spread));
+          tried.weights.push_back(wide > 0 ? weight / std::max(wide, least_spread) : 0);
         attempt(tried, 0);
       }
     }

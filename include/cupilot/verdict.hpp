@@ -106,6 +106,9 @@ struct ModelInput {
   double last_block_requests = 0;
   // Instructions of the text that warps go through again and again; 0: unknown.
   double repeated_text = 0;
+  // Lines of global memory that 16 blocks side by side load, over the sum of what each of them
+  // loads: 1/16 where all load the same, 1 where none shares; 0: unknown.
+  double distinct_loads = 0;
 };
 struct ModelledTime {
   double us = 0, low_us = 0, high_us = 0;

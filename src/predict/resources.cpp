@@ -14,14 +14,14 @@ constexpr double request_us = 0.2;     // one load after another, from L2
 constexpr double join_us = 3;          // parts of a sum, where no last block was seen
 constexpr double most_in_flight = 64;  // loads: beyond, nothing waits for them
 
-constexpr std::array<std::string_view, 40> names = {
+constexpr std::array<std::string_view, 41> names = {
     // shares of the modelled time that each resource alone would need
     "issue", "fp32", "fp64", "tensor", "integer", "special", "shared", "l2", "dram", "latency",
     "tail", "launch",
     // the launch that takes longest
     "us", "waves", "a_sm", "resident", "warps", "registers", "shared_bytes", "rounds", "ring",
     "ahead", "in_flight", "stage", "round", "block_loads", "block_stores", "warp_instructions",
-    "cluster", "last_block", "joins", "text", "launches",
+    "cluster", "last_block", "joins", "text", "distinct", "launches",
     // kinds of its instructions
     "narrow", "conflicts", "async", "atomics", "barriers", "loads", "eight_bits"};
 
@@ -72,6 +72,7 @@ void add_shape(std::vector<double>& all, const DeviceSpec& device, const ModelIn
   const bool joins = launch.counts[Counter::atomic_requests].value > 0 && last == 0;
   all.push_back(joins ? std::log2(1 + join_us / time_us) : 0);
   all.push_back(std::log2(1 + launch.repeated_text / 64));
+  all.push_back(launch.distinct_loads > 0 ? 5 + octaves(launch.distinct_loads) : 0);
 }
 
 void add_mix(std::vector<double>& all, const ModelInput& launch) {

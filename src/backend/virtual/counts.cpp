@@ -143,6 +143,13 @@ struct LaunchCounter {
   VirtualMemory& memory;
   bool only;  // the plan runs one launch
 
+  // True if blocks load far more than the tensors hold.
+  bool rereads(const Counts& counts) const {
+    const auto least = compulsory_bytes(*task, task->time_shapes.front());
+    return least &&
+           32 * counts[Counter::global_load_sectors].value > 1.5 * static_cast<double>(*least);
+  }
+
   // `small`: the launch at that workload.
   Attempt<ModelledLaunch> count(const ResolvedLaunch& small, const ResolvedLaunch& launch,
                                 const EntryFacts& facts, const Dependence& seen, bool columns,
@@ -178,6 +185,11 @@ struct LaunchCounter {
       const Attempt<bool> mixed =
           count_mixed(context, kernel, programs, memory, small, launch.grid, *sampled);
       if (!mixed) return mixed.failure();
+    }
+    if (rereads(sampled->counts)) {
+      const Attempt<double> distinct = distinct_loads(context, kernel, programs, memory, small);
+      if (!distinct) return distinct.failure();
+      into.input.distinct_loads = *distinct;
     }
     into.input.counts = std::move(sampled->counts);
     into.input.last_block_requests = sampled->last_block_requests;

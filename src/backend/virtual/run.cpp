@@ -318,6 +318,7 @@ Attempt<ptx::Report> run_launch(const VirtualContext& context, const CompiledKer
   options.count = how.count;
   options.by_instruction = how.by_instruction;
   options.products = how.products;
+  options.note_loads = how.note_loads;
   options.blocks = how.blocks;
   const DeviceSpec& device = context.device;
   const int threads = launch.block[0] * launch.block[1] * launch.block[2];

@@ -409,4 +409,33 @@ Attempt<bool> count_mixed(const VirtualContext& context, const CompiledKernel& k
   return true;
 }
 
+Attempt<double> distinct_loads(const VirtualContext& context, const CompiledKernel& kernel,
+                               KernelPrograms& programs, VirtualMemory& memory,
+                               const ResolvedLaunch& launch) {
+  constexpr std::uint64_t window = 16;
+  const auto cluster =
+      static_cast<std::uint64_t>(launch.cluster[0] * launch.cluster[1] * launch.cluster[2]);
+  const std::uint64_t blocks = block_count(launch);
+  const std::uint64_t first = blocks > window ? (blocks - window) / 3 / cluster * cluster : 0;
+  LaunchRun how;
+  how.budget = counting_budget;
+  how.checks = how.products = false;
+  how.count = how.note_loads = true;
+  std::vector<std::uint64_t> all;
+  std::uint64_t spent = 0;
+  for (std::uint64_t block = first; block < std::min(blocks, first + window); block += cluster) {
+    how.blocks = {block};
+    const Attempt<ptx::Report> report = run_launch(context, kernel, programs, memory, launch, how);
+    if (!report) return report.failure();
+    spent += report->warp_instructions;
+    if (!report->faults.empty() || spent > counting_budget) return 0.0;
+    all.insert(all.end(), report->loaded.begin(), report->loaded.end());
+  }
+  if (all.empty()) return 0.0;
+  const auto loads = static_cast<double>(all.size());
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return static_cast<double>(all.size()) / loads;
+}
+
 }  // namespace cupilot

@@ -48,4 +48,9 @@ Attempt<bool> count_mixed(const VirtualContext& context, const CompiledKernel& k
                           const ResolvedLaunch& launch, const std::array<std::int64_t, 3>& full,
                           Sampled& seen);
 
+// ModelInput::distinct_loads of a launch, whose outputs hold no results afterwards; 0: unknown.
+Attempt<double> distinct_loads(const VirtualContext& context, const CompiledKernel& kernel,
+                               KernelPrograms& programs, VirtualMemory& memory,
+                               const ResolvedLaunch& launch);
+
 }  // namespace cupilot

@@ -105,7 +105,11 @@ void count_copy(Warp& warp, const CopyPattern& copy) {
   count_up(warp, Counter::shared_store_wavefronts, passes);
   if (!copy.bypass) count_up(warp, Counter::shared_conflicts, passes - std::min(least, passes));
   u64 bytes = 0;
-  for (u32 rest = copy.mask; rest != 0; rest &= rest - 1) bytes += copy.sizes[first_lane(rest)];
+  for (u32 rest = copy.mask; rest != 0; rest &= rest - 1) {
+    const u32 lane = first_lane(rest);
+    bytes += copy.sizes[lane];
+    note_load(warp, copy.from.at[lane], copy.sizes[lane]);
+  }
   count_up(warp, Counter::async_copy_bytes, bytes);
 }
 

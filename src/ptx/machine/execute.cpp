@@ -133,6 +133,7 @@ void fill_counts(Report& report, const Program& program, const std::vector<Worke
     for (std::size_t i = 0; i < w.traffic.size(); ++i) add_traffic(traffic[i], w.traffic[i]);
     run += w.blocks;
     kept += w.kept_sectors;
+    report.loaded.insert(report.loaded.end(), w.loaded.begin(), w.loaded.end());
   }
   for (const Code& code : program.codes) {
     for (std::size_t i = 0; i + 1 < code.steps.size(); ++i) {
@@ -169,6 +170,8 @@ void fill_counts(Report& report, const Program& program, const std::vector<Worke
     if (counter == Counter::l2_bytes)
       out = {out.value, 0, out.high + 32 * static_cast<double>(kept) * scale, CountHow::estimated};
   }
+  std::sort(report.loaded.begin(), report.loaded.end());
+  report.loaded.erase(std::unique(report.loaded.begin(), report.loaded.end()), report.loaded.end());
   report.counts.source = CounterSource::interpreted;
   report.blocks_run = run;
 }

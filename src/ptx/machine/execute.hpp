@@ -64,6 +64,7 @@ struct ExecuteOptions {
   bool check_races = true;  // shared and read-write global memory
   bool check_initialised = true;  // shared, local and read-write global memory
   bool count = true;
+  bool note_loads = false;  // Report::loaded
   // False: sums of wgmma stay zeros, for counts of kernels whose way does not depend on them.
   bool products = true;
   bool by_instruction =
@@ -115,11 +116,13 @@ struct Executed {
 };
 
 struct Report {
-  std::vector<Fault> faults;     // empty: the launch ended well
-  std::vector<Fault> remarks;    // no faults; the first of each code
-  Counts counts;                 // interpreted; exact, or sampled when only some blocks ran
-  std::vector<LineCount> lines;  // only executed ones
-  Executed executed;             // with check_races
+  std::vector<Fault> faults;          // empty: the launch ended well
+  std::vector<Fault> remarks;         // no faults; the first of each code
+  Counts counts;                      // interpreted; exact, or sampled when only some blocks ran
+  std::vector<LineCount> lines;       // only executed ones
+  Executed executed;                  // with check_races
+  std::vector<std::uint64_t> loaded;  // with note_loads: numbers of lines of 128 bytes of global
+                                      // memory that were loaded, one of eight drawn; ascending
   std::uint64_t warp_instructions = 0;
   std::uint64_t blocks_run = 0;
   std::uint32_t threads = 1;  // host threads that ran them

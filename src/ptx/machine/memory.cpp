@@ -267,6 +267,10 @@ bool resolve_global(Warp& warp, const Step& step, std::uint32_t mask,
     count_global(warp, intent, memo.passes);
     // A strong load asks L2: others may have changed what the first level holds.
     const bool strong = (step.flags & flag_strong) != 0;
+    if (intent == Intent::load && launch.options->note_loads) {
+      for (std::uint32_t rest = memo.leaders; rest != 0; rest &= rest - 1)
+        note_load(warp, addresses.at[first_lane(rest)], bytes);
+    }
     if (intent == Intent::load && !strong) count_kept(warp, memo, addresses, bytes);
   }
   const auto [least, most] = extent_of(mask, addresses, memo);

@@ -128,4 +128,13 @@ inline std::uint32_t first_lane(std::uint32_t mask) {
 bool take_stretch(Warp& warp, const Step& step, std::uint32_t mask, const PatternMemo& memo,
                   Buffer& buffer, std::uint64_t offset, Intent intent);
 
+// Keeps the lines of a load from global memory where they are asked for.
+inline void note_load(Warp& warp, std::uint64_t address, std::uint64_t bytes) {
+  if (!warp.block->launch->options->note_loads || bytes == 0) return;
+  std::vector<std::uint64_t>& loaded = warp.block->worker->loaded;
+  for (std::uint64_t line = address / 128; line <= (address + bytes - 1) / 128; ++line) {
+    if ((line * 0x9e3779b97f4a7c15u) >> 61 == 0) loaded.push_back(line);
+  }
+}
+
 }  // namespace cupilot::ptx
