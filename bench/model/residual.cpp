@@ -31,6 +31,7 @@ namespace {
 constexpr double slowest = 3;
 constexpr double most_error = 1.5;              // octaves: errors beyond count as that large
 constexpr std::size_t points_for_scales = 900;  // of which the weights are chosen
+constexpr std::size_t shipped_points = 1600;    // that a file holds
 constexpr double least_spread = 0.25;           // of a coordinate, for its first weight
 constexpr double least_gain = 0.004;            // of the score, for another weight to be taken
 constexpr double most_surprise = 9;             // squared deviations that one kernel may count
@@ -160,7 +161,7 @@ ResidualData scales_of(const Points& all) {
 }
 
 ResidualData learnt(ResidualData scales, const Points& points) {
-  for (const Point& point : spread(points, residual_points)) {
+  for (const Point& point : spread(points, shipped_points)) {
     scales.points.push_back(point.coordinates);
     scales.errors.push_back(point.error());
   }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <deque>
+#include <mutex>
 #include <optional>
 
 #include "base/embedded.hpp"
@@ -58,28 +60,39 @@ void read_weights(JsonObject& object, ResidualData& data) {
 }
 
 // One of the built-in families'.
-struct Shipped {
-  std::string device;
-  std::vector<std::string> operators;
-  double deviation = 0;
-  KernelResidual residual;
+class Shipped {
+ public:
+  explicit Shipped(ResidualData data) : data_(std::move(data)) {}
+  const std::string& device() const { return data_.device; }
+  double deviation() const { return data_.deviation; }
+
+  // Made when the first kernel that it corrects asks.
+  const KernelResidual& residual() const {
+    std::call_once(once_, [this] { made_.emplace(data_); });
+    return *made_;
+  }
 
   bool corrects(const Task& task) const {
+    const std::vector<std::string>& known = data_.operators;
     return std::any_of(task.operations.begin(), task.operations.end(), [&](const Operation& one) {
-      return std::find(operators.begin(), operators.end(), one.kind) != operators.end();
+      return std::find(known.begin(), known.end(), one.kind) != known.end();
     });
   }
+
+ private:
+  ResidualData data_;
+  mutable std::once_flag once_;
+  mutable std::optional<KernelResidual> made_;
 };
 
-const std::vector<Shipped>& shipped() {
-  static const std::vector<Shipped> all = [] {
-    std::vector<Shipped> read;
+const std::deque<Shipped>& shipped() {
+  static const std::deque<Shipped> all = [] {
+    std::deque<Shipped> read;
     for (const EmbeddedFile& file : kernel_files()) {
       if (file.name.find("/residual-") == std::string_view::npos) continue;
-      const auto data = residual_data(file.text, "builtin " + std::string(file.name));
+      auto data = residual_data(file.text, "builtin " + std::string(file.name));
       assert(data && "a built-in residual does not parse");
-      if (data)
-        read.push_back({data->device, data->operators, data->deviation, KernelResidual(*data)});
+      if (data) read.emplace_back(std::move(*data));
     }
     return read;
   }();
@@ -92,9 +105,9 @@ std::optional<ResidualGuess> surest(const DeviceSpec& device, const Task& task,
                                     const std::vector<double>& coordinates) {
   std::optional<ResidualGuess> best;
   for (const Shipped& one : shipped()) {
-    if (one.device != device.name) continue;
+    if (one.device() != device.name) continue;
     const ResidualGuess guess =
-        one.corrects(task) ? one.residual.guess(coordinates) : ResidualGuess{0, one.deviation};
+        one.corrects(task) ? one.residual().guess(coordinates) : ResidualGuess{0, one.deviation()};
     if (!best || guess.sigma < best->sigma) best = guess;
   }
   return best;
