@@ -1,6 +1,9 @@
 #include "models.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+
+#include <fmt/format.h>
 
 #include "device.hpp"
 
@@ -39,6 +42,26 @@ ModelsConfig one_model(ModelEndpoint endpoint, std::string model, bool is_free) 
   return config;
 }
 
+constexpr std::string_view agents[] = {"generator", "strategist", "translator", "reviser",
+                                       "aligner"};
+
+// A role that is no agent's would be passed over, and an agent without a model end the run where it
+// is asked first.
+Result<void> check_roles(const ModelsConfig& config, const std::string& file) {
+  const std::string known = fmt::format("{} and * for the others", fmt::join(agents, ", "));
+  for (const auto& [role, models] : config.roles) {
+    if (role != "*" && std::find(std::begin(agents), std::end(agents), role) == std::end(agents))
+      return Error{ErrorCode::usage, fmt::format("{}: roles.{}: no agent is called so", file, role),
+                   "there are " + known};
+  }
+  for (const std::string_view agent : agents) {
+    if (config.roles.contains("*") || config.roles.contains(std::string(agent))) continue;
+    return Error{ErrorCode::usage, fmt::format("{}: roles: no model answers for {}", file, agent),
+                 "name a model for it, or for *"};
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string tape_path(const std::string& run_dir) { return run_dir + "/tape.jsonl"; }
@@ -64,7 +87,10 @@ Result<ModelsConfig> models_from_words(const std::string& words) {
   if (!text)
     return Error{ErrorCode::usage, "--models: " + text.error().message,
                  "docs/formats/models.md shows one"};
-  return read_models(*text, words);
+  auto config = read_models(*text, words);
+  if (!config) return config.error();
+  if (auto known = check_roles(*config, words); !known) return known.error();
+  return config;
 }
 
 Result<std::unique_ptr<ChatClient>> open_models_of(const std::string& words,

@@ -253,7 +253,15 @@ TEST_CASE("what is wrong with a models file ends in exit code 2 before anything 
   scratch.file(
       "open.json",
       R"({"endpoints": [{"name": "e", "url": "https://x", "key": "sk-0123456789"}], "models": [], "roles": {}})");
-  for (const char* file : {"none.json", "open.json", "handoff:"}) {
+  const auto with_roles = [&](const std::string& file, const std::string& roles) {
+    scratch.file(file, R"({"endpoints": [{"name": "e", "url": "http://127.0.0.1:1"}],
+      "models": [{"name": "m", "endpoint": "e", "model": "large"}], "roles": )" +
+                           roles + "}");
+  };
+  // A slip in a role's name, and agents that nobody answers for.
+  with_roles("slip.json", R"({"strategst": "m", "*": "m"})");
+  with_roles("lacking.json", R"({"strategist": "m"})");
+  for (const char* file : {"none.json", "open.json", "handoff:", "slip.json", "lacking.json"}) {
     for (const char* verb : {"plan", "evolve"}) {
       const auto wrong = run(std::string(verb) + " gemm m=64 n=64 k=64 --models " + file, scratch);
       INFO(wrong.err);
@@ -263,4 +271,8 @@ TEST_CASE("what is wrong with a models file ends in exit code 2 before anything 
     }
   }
   CHECK(run("replay none", scratch).exit == 2);
+  CHECK(run("plan gemm m=64 n=64 k=64 --models slip.json", scratch).err.find("roles.strategst") !=
+        std::string::npos);
+  CHECK(run("plan gemm m=64 n=64 k=64 --models lacking.json", scratch)
+            .err.find("no model answers for generator") != std::string::npos);
 }
