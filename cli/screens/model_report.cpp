@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <map>
 #include <string_view>
@@ -10,6 +11,7 @@
 
 #include <cupilot/evolve.hpp>
 #include <cupilot/parts/models.hpp>
+#include <nlohmann/json.hpp>
 
 #include "screens/say.hpp"
 
@@ -52,6 +54,7 @@ std::int64_t slot_of(const std::string& key) {
 // Spent without what was only set aside.
 std::int64_t tokens_of(const ModelsSpent& spent) { return spent.tokens - spent.reserved_tokens; }
 double cost_of(const ModelsSpent& spent) { return spent.cost - spent.reserved_cost; }
+double seconds_of(const ModelsSpent& spent) { return spent.seconds - spent.reserved_seconds; }
 
 // The model as the models file names it, else as the endpoint does.
 std::string model_of(const TapeEntry& entry) {
@@ -70,7 +73,7 @@ void add_to_role(const TapeEntry& entry, RoleUse& role) {
   role.cost += cost_of(entry.spent);
   role.reserved_tokens += entry.spent.reserved_tokens;
   role.reserved_cost += entry.spent.reserved_cost;
-  role.seconds += entry.spent.seconds;
+  role.seconds += seconds_of(entry.spent);
 }
 
 using Uses = std::map<std::string, RoleUse>;
@@ -81,7 +84,55 @@ struct SlotSeats {
   std::string planning_model;  // "": no strategist was asked for it
 };
 
-void add_seat(const TapeEntry& entry, std::map<std::int64_t, SlotSeats>& seats) {
+// Letters and digits, which reading an answer leaves as they are.
+std::string plain(std::string_view text) {
+  std::string kept;
+  for (const char c : text)
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) kept += c;
+  return kept;
+}
+
+// Names the model whose earlier answer held a proposal that waited for its slot, by the reason that
+// it gave; "": none did.
+class Planners {
+ public:
+  void add(const TapeEntry& entry) {
+    const auto json = nlohmann::json::parse(entry.reply.text, nullptr, false);
+    if (!json.is_object() || !json.contains("strategies")) return;
+    for (const auto& strategy : json["strategies"]) {
+      if (!strategy.is_object()) continue;
+      const auto rationale = strategy.find("rationale");
+      if (rationale == strategy.end() || !rationale->is_string()) continue;
+      if (const std::string reason = plain(rationale->get<std::string>()); !reason.empty())
+        reasons_.push_back({slot_of(entry.key), reason, model_of(entry)});
+    }
+  }
+  std::string planner_of(const RunOutcome& outcome) const {
+    const std::string reason = plain(outcome.proposed.rationale);
+    std::string model;
+    for (const Reason& one : reasons_) {
+      // A long one is cut when it is read.
+      if (one.slot <= outcome.slot && !reason.empty() && one.text.starts_with(reason))
+        model = one.model;
+    }
+    return model;
+  }
+
+ private:
+  struct Reason {
+    std::int64_t slot;
+    std::string text, model;
+  };
+  std::vector<Reason> reasons_;
+};
+
+struct Seats {
+  std::map<std::int64_t, SlotSeats> slots;
+  Planners planners;
+};
+
+void add_seat(const TapeEntry& entry, Seats& all) {
+  std::map<std::int64_t, SlotSeats>& seats = all.slots;
   const bool writes = entry.key.find("/write/") != std::string::npos ||
                       entry.key.find("/repair/") != std::string::npos;
   const bool answered = !entry.error && entry.reply.finish == ChatFinish::complete;
@@ -90,7 +141,10 @@ void add_seat(const TapeEntry& entry, std::map<std::int64_t, SlotSeats>& seats) 
     seats[slot_of(entry.key)].writing_model = model_of(entry);
   }
   if (entry.agent != "strategist") return;
-  if (answered) seats[slot_of(entry.key)].planning_model = model_of(entry);
+  if (answered) {
+    seats[slot_of(entry.key)].planning_model = model_of(entry);
+    all.planners.add(entry);
+  }
   // The second answer to the same question could not be had either.
   if (!answered && entry.key.ends_with("/strategy/1"))
     seats[slot_of(entry.key)].planning_model.clear();
@@ -104,19 +158,15 @@ void improve(RoleUse& use, double gain) {
 
 // Follows the run's candidates in slot order: kernels by writer, new best ones by seat. Returns the
 // slot of the last new best one; -1: there is none.
-std::int64_t count_kernels(const std::string& run_dir,
-                           const std::map<std::int64_t, SlotSeats>& seats, ModelUse& use,
-                           Uses& roles, Uses& models) {
-  constexpr int most_missing = 16;  // open proposals, after which nothing follows
+std::int64_t count_kernels(const std::vector<RunOutcome>& outcomes, const Seats& seats,
+                           ModelUse& use, Uses& roles, Uses& models) {
   std::int64_t last_best = -1;
   double best_us = 0;
-  for (std::int64_t slot = 0, missing = 0; missing < most_missing; ++slot) {
-    const auto found = read_candidate(run_dir, std::to_string(slot + 1));
-    missing = found ? 0 : missing + 1;
-    if (!found) continue;
-    const Candidate& candidate = found->candidate;
-    const auto asked = seats.find(slot);
-    const SlotSeats seat = asked == seats.end() ? SlotSeats{} : asked->second;
+  for (const RunOutcome& outcome : outcomes) {
+    const Candidate& candidate = outcome.candidate;
+    const auto asked = seats.slots.find(outcome.slot);
+    SlotSeats seat = asked == seats.slots.end() ? SlotSeats{} : asked->second;
+    if (seat.planning_model.empty()) seat.planning_model = seats.planners.planner_of(outcome);
     const bool theirs = is_model_written(candidate) && !seat.writer.empty();
     const auto* accepted = std::get_if<Accepted>(&candidate.outcome);
     if (theirs) {
@@ -129,7 +179,7 @@ std::int64_t count_kernels(const std::string& run_dir,
     if (best_us > 0 && accepted->measurement.time_us >= best_us) continue;
     const double gain = best_us > 0 ? best_us / accepted->measurement.time_us : 1;
     best_us = accepted->measurement.time_us;
-    last_best = slot;
+    last_best = outcome.slot;
     ++use.improvements;
     if (theirs) {
       improve(roles[seat.writer], gain);
@@ -172,7 +222,7 @@ std::optional<ModelUse> model_use(const std::string& run_dir) {
   std::size_t bytes = 0, shared = 0;
   std::vector<std::string> before;
   Uses roles, models;
-  std::map<std::int64_t, SlotSeats> seats;
+  Seats seats;
   for (const TapeEntry& entry : tape->entries) {
     ++use.exchanges;
     use.failed += entry.error || entry.reply.finish != ChatFinish::complete ? 1 : 0;
@@ -189,7 +239,9 @@ std::optional<ModelUse> model_use(const std::string& run_dir) {
   }
   if (use.exchanges > 0) use.prompt_tokens = counted / use.exchanges;
   if (bytes > 0) use.reused = static_cast<double>(shared) / static_cast<double>(bytes);
-  add_cost_until(count_kernels(run_dir, seats, use, roles, models), *tape, use);
+  const auto outcomes = outcomes_of_run(run_dir);
+  if (!outcomes) return std::nullopt;
+  add_cost_until(count_kernels(*outcomes, seats, use, roles, models), *tape, use);
   use.roles = named(roles);
   use.models = named(models);
   const auto best = read_candidate(run_dir, "best");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <vector>
 
 #include <cupilot/evolve.hpp>
 #include <cupilot/parts/models.hpp>
@@ -47,11 +48,12 @@ std::int64_t candidate_of(const std::string& key) {
 }
 
 // "candidate 18: 8.21 us" of a question that belongs to a slot.
-std::string outcome_text(const std::string& run_dir, const std::string& key) {
+std::string outcome_text(const std::vector<RunOutcome>& outcomes, const std::string& key) {
   const std::int64_t candidate = candidate_of(key);
-  if (candidate == 0) return "";
-  const auto found = read_candidate(run_dir, std::to_string(candidate));
-  if (!found) return "";
+  const auto found =
+      std::lower_bound(outcomes.begin(), outcomes.end(), candidate - 1,
+                       [](const RunOutcome& one, std::int64_t slot) { return one.slot < slot; });
+  if (candidate == 0 || found == outcomes.end() || found->slot != candidate - 1) return "";
   std::string text = fmt::format("candidate {}: ", candidate);
   const Outcome& outcome = found->candidate.outcome;
   if (const auto* accepted = std::get_if<Accepted>(&outcome))
@@ -61,12 +63,19 @@ std::string outcome_text(const std::string& run_dir, const std::string& key) {
   return text + "lost";
 }
 
-std::string entry_text(const std::string& run_dir, const TapeEntry& entry) {
+// "300 tokens, 2 s", without what was only set aside, which is told apart.
+std::string spent_text(const ModelsSpent& spent) {
+  std::string text = fmt::format("{} tokens, {:.0f} s", spent.tokens - spent.reserved_tokens,
+                                 spent.seconds - spent.reserved_seconds);
+  if (spent.reserved_tokens > 0) text += fmt::format(", {} tokens reserved", spent.reserved_tokens);
+  return text;
+}
+
+std::string entry_text(const std::vector<RunOutcome>& outcomes, const TapeEntry& entry) {
   constexpr const char* roles[] = {"system", "user", "assistant"};
-  std::string text =
-      fmt::format("<h2 id=\"{}\">{} · {} · {} tokens, {:.0f} s</h2>\n<p>{}</p>\n",
-                  anchor_of(entry.key), escaped(entry.key), escaped(entry.agent),
-                  entry.spent.tokens, entry.spent.seconds, outcome_text(run_dir, entry.key));
+  std::string text = fmt::format("<h2 id=\"{}\">{} · {} · {}</h2>\n<p>{}</p>\n",
+                                 anchor_of(entry.key), escaped(entry.key), escaped(entry.agent),
+                                 spent_text(entry.spent), outcome_text(outcomes, entry.key));
   for (const ChatMessage& message : entry.messages)
     text += fmt::format("<details><summary>{}, {} bytes</summary><pre>{}</pre></details>\n",
                         roles[static_cast<int>(message.role)], message.text.size(),
@@ -84,7 +93,8 @@ std::optional<Result<std::string>> write_questions_page(const std::string& run_d
                                                         const ModelUse& use,
                                                         std::int64_t evaluations) {
   const auto tape = read_tape(run_dir + "/tape.jsonl");
-  if (!tape) return std::nullopt;
+  const auto outcomes = outcomes_of_run(run_dir);
+  if (!tape || !outcomes) return std::nullopt;
   const std::string said = model_use_text(use, evaluations);  // a sentence, and tables below it
   const std::size_t end = std::min(said.find('\n'), said.size());
   std::string page = fmt::format(
@@ -97,7 +107,7 @@ std::optional<Result<std::string>> write_questions_page(const std::string& run_d
     const std::int64_t candidate = candidate_of(entry.key);
     if (candidate > 0 && met.insert(candidate).second)
       page += fmt::format("<a id=\"candidate-{}\"></a>", candidate);
-    page += entry_text(run_dir, entry);
+    page += entry_text(*outcomes, entry);
   }
   const std::string path = run_dir + "/questions.html";
   if (auto written = real_host().write_file_atomically(path, page, false); !written)

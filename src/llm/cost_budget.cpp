@@ -17,6 +17,7 @@ void take_back(ModelsSpent& sum, const ModelsSpent& amount) {
   sum.seconds -= amount.seconds;
   sum.reserved_tokens -= amount.reserved_tokens;
   sum.reserved_cost -= amount.reserved_cost;
+  sum.reserved_seconds -= amount.reserved_seconds;
 }
 
 // Whole numbers have all their digits, others four.

@@ -36,6 +36,7 @@ Json to_json(const ModelsSpent& spent) {
                {"seconds", spent.seconds}};
   if (spent.reserved_tokens > 0) json["reserved_tokens"] = spent.reserved_tokens;
   if (spent.reserved_cost > 0) json["reserved_cost"] = spent.reserved_cost;
+  if (spent.reserved_seconds > 0) json["reserved_seconds"] = spent.reserved_seconds;
   return json;
 }
 
@@ -67,7 +68,8 @@ ModelsSpent spent_from(const Json& json) {
   spent.seconds = json.value("seconds", 0.0);
   spent.reserved_tokens = json.value("reserved_tokens", std::int64_t{0});
   spent.reserved_cost = json.value("reserved_cost", 0.0);
-  if (spent.reserved_tokens < 0 || spent.reserved_cost < 0 || spent.tokens < 0 || spent.calls < 0 ||
+  spent.reserved_seconds = json.value("reserved_seconds", 0.0);
+  if (spent.reserved_tokens < 0 || spent.reserved_cost < 0 || spent.reserved_seconds < 0 || spent.tokens < 0 || spent.calls < 0 ||
       spent.cost < 0 || spent.seconds < 0)
     throw std::invalid_argument("spends less than nothing");
   return spent;
@@ -133,6 +135,7 @@ struct Reader {
     amount.unsettled = 1;
     amount.reserved_tokens = amount.tokens;
     amount.reserved_cost = amount.cost;
+    amount.reserved_seconds = amount.seconds;
     add_spent(lines.open[value.at("key").get<std::string>()], amount);
   }
 
@@ -218,6 +221,7 @@ void add_spent(ModelsSpent& sum, const ModelsSpent& more) {
   sum.unsettled += more.unsettled;
   sum.reserved_tokens = sum_within_range(sum.reserved_tokens, more.reserved_tokens);
   sum.reserved_cost += more.reserved_cost;
+  sum.reserved_seconds += more.reserved_seconds;
 }
 
 std::string tape_header_line(const std::string& note, int parallel) {

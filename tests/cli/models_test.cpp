@@ -77,6 +77,34 @@ TEST_CASE("a model that did not answer has no part in what others found", "[cli]
   CHECK(row(R"("reply": {"text": "", "finish": "refused", "model": "m"})")["improved"] == 0);
 }
 
+TEST_CASE("what a strategist proposed for later slots counts as its own", "[cli][search]") {
+  const support::Scratch scratch;
+  const auto strategy = [](int unroll) {
+    return R"({\"techniques\": [{\"name\": \"unroll\", \"settings\": [{\"name\": \"unroll_k\", \"value\": )" +
+           std::to_string(unroll) + R"(}], \"text\": \"\"}], \"rationale\": \"fewer turns: )" +
+           std::to_string(unroll) + R"(\"})";
+  };
+  // The answer fills both slots.
+  const auto line = [&](const char* key, int one, int other) {
+    return std::string(R"({"exchange": {"key": ")") + key +
+           R"(", "agent": "strategist", "reply": {"model": "large", "text": "{\"strategies\": [)" +
+           strategy(one) + ", " + strategy(other) + R"(]}"}}})" + "\n";
+  };
+  scratch.file("tape.jsonl", "{\"cupilot_tape\": 1}\n" + line("initial/0", 2, 4));
+  const auto ran =
+      run("evolve gemm m=16 n=16 k=64 --device virtual:h200 --evaluations 2 --run run "
+          "--tape tape.jsonl --model-share 1",
+          scratch);
+  INFO(ran.out << ran.err);
+  REQUIRE(ran.exit == 0);
+  const auto json = nlohmann::json::parse(run("report run --json", scratch).out)["models"];
+  INFO(json.dump());
+  CHECK(json["improvements"] >= 1);
+  REQUIRE(json["agents"].size() == 1);
+  CHECK(json["agents"][0]["improved"] == json["improvements"]);
+  CHECK(json["models"][0]["improved"] == json["improvements"]);
+}
+
 TEST_CASE("plan counts what models and flags say of a run", "[cli]") {
   const support::Scratch scratch;
   const auto file_of = [](const std::string& model, const std::string& more) {
@@ -232,7 +260,8 @@ TEST_CASE("what was only reserved is told apart from what was spent", "[cli][sea
   CHECK(ran.out.find("reserved") == std::string::npos);
   const std::string lost = R"({"exchange": {"key": "slot 90/write/0", "agent": "generator",
     "error": {"code": 6, "message": "the endpoint fell silent"}, "spent": {"tokens": 1300,
-    "calls": 1, "cost": 0.75, "reserved_tokens": 1000, "reserved_cost": 0.5}}})";
+    "calls": 2, "cost": 0.75, "seconds": 70, "reserved_tokens": 1000, "reserved_cost": 0.5,
+    "reserved_seconds": 60}}})";
   std::string line = lost;
   std::replace(line.begin(), line.end(), '\n', ' ');
   const std::string tape = support::slurp(scratch.path / "run/tape.jsonl");
@@ -241,7 +270,9 @@ TEST_CASE("what was only reserved is told apart from what was spent", "[cli][sea
   INFO(report.out << report.err);
   CHECK(report.out.find("300 tokens in all, cost 0.25") != std::string::npos);
   CHECK(report.out.find("beside 1000 tokens, 0.5 that were only reserved") != std::string::npos);
-  CHECK(report.out.find("1000, 0.5\n") != std::string::npos);
+  CHECK(report.out.find("10       1000, 0.5\n") != std::string::npos);
+  CHECK(support::slurp(scratch.path / "run/questions.html")
+            .find("300 tokens, 10 s, 1000 tokens reserved") != std::string::npos);
   const auto json = nlohmann::json::parse(run("report run --json", scratch).out);
   CHECK(json["models"]["tokens"] == 300);
   CHECK(json["models"]["reserved_tokens"] == 1000);

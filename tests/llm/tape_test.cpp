@@ -151,6 +151,7 @@ TEST_CASE("a reservation without an end counts as spent", "[llm]") {
   CHECK(read->spent.calls == 2);
   CHECK(read->spent.cost == 7.75);
   CHECK(read->spent.unsettled == 1);
+  CHECK(read->spent.reserved_seconds == 60);
   // Asked again by the next process, the question has cost both.
   { REQUIRE(Session(folder.file()).client->complete(ask("b", "one"))); }
   const auto again = read_tape(folder.file());
@@ -158,6 +159,8 @@ TEST_CASE("a reservation without an end counts as spent", "[llm]") {
   CHECK(again->spent.tokens == 3030);
   CHECK(again->spent.calls == 3);
   CHECK(again->spent.unsettled == 0);
+  CHECK(again->spent.reserved_seconds == 60);
+  CHECK(again->entries.back().spent.seconds == 62);
 }
 
 TEST_CASE("what a damaged tape spent beyond all numbers is the most there is", "[llm]") {

@@ -47,6 +47,15 @@ struct ReportTable {
 Result<RunReport> report_run(const std::string& run_dir,
                              const std::vector<ReportTable>& tables = {});
 
+// One proposal of a run with what became of it.
+struct RunOutcome {
+  std::int64_t slot = 0;
+  Strategy proposed{};    // before alignment
+  Candidate candidate{};  // without its text
+};
+// All that have a result, by slot. Error{usage}: no run directory, or a damaged one.
+Result<std::vector<RunOutcome>> outcomes_of_run(const std::string& run_dir);
+
 struct ReplayOptions {
   // Answers for the run's models, such as open_tape() of its tape; null: the built-in strategist
   // proposes in their place. The built-in strategist also proposes where a question has no answer,
