@@ -27,26 +27,26 @@ int unanswered_exit_code(const std::string& run_dir, const std::string& models) 
               false);
 }
 
-// The models' part, here and in the pages.
-void tell_use(const ModelUse& use, const EvolveReport& report) {
-  say(model_use_text(use, report.evaluations));
-  static_cast<void>(report_run(report.run_dir, model_use_tables(use)));
-  const auto questions = write_questions_page(report.run_dir, use, report.evaluations);
+// The models' part, here and in the pages. It costs the same where the run ends in an error.
+void tell_use(const std::string& run_dir, const SeatFlags& seats) {
+  if (seats.models.empty() && seats.tape.empty()) return;
+  const auto use = model_use(run_dir);
+  if (!use) return;
+  const auto all = report_run(run_dir, model_use_tables(*use));
+  const std::int64_t evaluations = all ? all->summary.report.evaluations : 0;
+  say(model_use_text(*use, evaluations));
+  const auto questions = write_questions_page(run_dir, *use, evaluations);
   if (questions && *questions) say("questions: " + **questions);
 }
 
-int finish(Screen& screen, const Result<EvolveReport>& report, const Task& task, bool json,
-           const SeatFlags& seats) {
+int finish(Screen& screen, const Result<EvolveReport>& report, const Task& task,
+           const std::string& run_dir, bool json, const SeatFlags& seats) {
   screen.end();
+  if (json && report) say(report_json(*report, task));
+  if (!json && report) print_report(*report, task);
+  if (!json) tell_use(run_dir, seats);
   if (!report) return fail(report.error(), json);
-  if (json) {
-    say(report_json(*report, task));
-  } else {
-    print_report(*report, task);
-    const bool asked = !seats.models.empty() || !seats.tape.empty();
-    if (const auto use = asked ? model_use(report->run_dir) : std::nullopt) tell_use(*use, *report);
-  }
-  return unanswered_exit_code(report->run_dir, seats.models);
+  return unanswered_exit_code(run_dir, seats.models);
 }
 
 }  // namespace
@@ -79,7 +79,8 @@ int evolve_command(const EvolveFlags& flags) {
     screen.print(fmt::format("evolving {} on {}; run directory {}", task->name,
                              (*backend)->identity(), options.run_dir));
   options.seconds_before = real_host().monotonic_seconds() - began;
-  return finish(screen, evolve(*task, **backend, options), *task, flags.common.json, flags.seats);
+  return finish(screen, evolve(*task, **backend, options), *task, options.run_dir,
+                flags.common.json, flags.seats);
 }
 
 int resume_command(const RunFlags& flags) {
@@ -108,8 +109,8 @@ int resume_command(const RunFlags& flags) {
   if (auto seated = seat_models(flags.seats, models->get(), measures, options); !seated)
     return fail(seated.error(), flags.common.json);
   options.seconds_before = real_host().monotonic_seconds() - began;
-  return finish(screen, resume(flags.dir, **backend, options), run->task, flags.common.json,
-                flags.seats);
+  return finish(screen, resume(flags.dir, **backend, options), run->task, flags.dir,
+                flags.common.json, flags.seats);
 }
 
 int record_command(const RecordFlags& flags) {

@@ -14,6 +14,9 @@ struct NextStep {
 
 // The first row that fits, so codes stand before their stage.
 constexpr NextStep next_steps[] = {
+    {"write.unreadable",
+     "read the model's answers in questions.html of the run's report; where they were cut raise "
+     "output_tokens in the models file, else name another model"},
     {"write.", "change the strategy, or give a tunable that realises it (docs/formats/tunable.md)"},
     {"plan.", "correct the launch plan (docs/formats/launch-plan.md)"},
     {"gate.duplicate", "nothing: an earlier candidate is the same kernel, and its result counts"},

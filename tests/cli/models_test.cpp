@@ -105,6 +105,35 @@ TEST_CASE("what a strategist proposed for later slots counts as its own", "[cli]
   CHECK(json["models"][0]["improved"] == json["improvements"]);
 }
 
+TEST_CASE("a run that ends in an error tells its models' part", "[cli][search]") {
+  const support::Scratch scratch;
+  const std::string task = std::string("evolve ") + CUPILOT_SOURCE_DIR +
+                           "/examples/gated_norm_tape/task.json --device virtual:h200 "
+                           "--evaluations 1 ";
+  scratch.file("nobody.json", R"({"endpoints": [{"name": "e", "url": "http://127.0.0.1:1",
+    "retries": 0}], "models": [{"name": "m", "endpoint": "e", "model": "large"}],
+    "roles": {"*": "m"}})");
+  const auto silent = run(task + "--run silent --models nobody.json", scratch);
+  INFO(silent.out << silent.err);
+  CHECK(silent.exit == 5);
+  CHECK(silent.out.find("models: 1 exchange, 1 of them failed") != std::string::npos);
+  CHECK(silent.out.find("questions: silent/questions.html") != std::string::npos);
+  CHECK(silent.err.find("`cupilot resume silent` with the same --models") != std::string::npos);
+  std::string tape = "{\"cupilot_tape\": 1}\n";
+  for (const char* key : {"initial", "slot 0/strategy", "slot 0/write"}) {
+    for (const char* again : {"/0", "/1"})
+      tape += std::string(R"({"exchange": {"key": ")") + key + again +
+              R"(", "agent": "writer", "reply": {"text": "I would rather not."}}})" + "\n";
+  }
+  scratch.file("tape.jsonl", tape);
+  const auto unread = run(task + "--run unread --tape tape.jsonl", scratch);
+  INFO(unread.out << unread.err);
+  CHECK(unread.out.find("write.unreadable") != std::string::npos);
+  CHECK(unread.out.find("models: 6 exchanges") != std::string::npos);
+  CHECK(unread.err.find("name another model") != std::string::npos);
+  CHECK(unread.err.find("give a tunable") == std::string::npos);
+}
+
 TEST_CASE("plan counts what models and flags say of a run", "[cli]") {
   const support::Scratch scratch;
   const auto file_of = [](const std::string& model, const std::string& more) {

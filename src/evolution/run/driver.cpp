@@ -163,7 +163,11 @@ Error Driver::explain(Error error) const {
         " (best so far, unconfirmed: {:.4g} us {}, #{}; the journal keeps all that was told)",
         best->time_us, name_of(context_.backend->provenance()), best->id);
   }
-  if (error.hint.empty()) error.hint = "continue with `cupilot resume " + options_.run_dir + "`";
+  const std::string resumed = "`cupilot resume " + options_.run_dir + "`";
+  if (error.hint.empty()) error.hint = "continue with " + resumed;
+  // Where nobody else proposes, what was asked in vain is asked again.
+  if (error.code == ErrorCode::endpoint && context_.chat != nullptr)
+    error.hint += "; then " + resumed + " with the same --models goes on";
   return error;
 }
 
