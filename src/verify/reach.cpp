@@ -36,6 +36,17 @@ std::set<std::int64_t> compared_numbers(std::string_view ptx) {
   return numbers;
 }
 
+// The product of a grid's or block's sides; those that need facts of compiling count as one.
+double product_of(PlanScope& scope, const std::vector<Expr>& sides) {
+  double product = 1;
+  for (const Expr& side : sides) {
+    const ExprValue value = scope.value(side);
+    if (const auto* number = std::get_if<std::int64_t>(&value))
+      product *= static_cast<double>(*number);
+  }
+  return product;
+}
+
 std::uint64_t reached(std::span<const EntryCoverage> coverage) {
   std::uint64_t sum = 0;
   for (const EntryCoverage& one : coverage) {
@@ -93,6 +104,7 @@ Reach::Reach(const Task& task, const KernelSource& source, const DeviceSpec& dev
     if (axis.kind == AxisKind::fixed) continue;
     const std::size_t below = ladder_.size();
     add_ladder(axis, most);
+    if (level == ProofLevel::finalist && !is_absent(task, axis.name)) add_beyond(axis);
     if (!timed && ladder_.size() > below) largest_.push_back(ladder_.back());
   }
   if (level != ProofLevel::finalist) largest_.clear();
@@ -122,23 +134,13 @@ void Reach::add_named(std::string_view ptx) {
 double Reach::cost_of(const Workload& shape) const {
   PlanScope scope(source_.plan, source_.constants, task_, shape, device_, nullptr);
   double warps = 0;
-  for (const PlanLaunch& launch : source_.plan.launches) {
-    double blocks = 1, threads = 1;
-    const auto multiply = [&](const std::vector<Expr>& sides, double& product) {
-      for (const Expr& side : sides) {
-        const ExprValue value = scope.value(side);
-        if (const auto* number = std::get_if<std::int64_t>(&value))
-          product *= static_cast<double>(*number);
-      }
-    };
-    multiply(launch.grid, blocks);
-    multiply(launch.block, threads);
-    warps += blocks * std::max(1.0, threads / 32);
-  }
+  for (const PlanLaunch& launch : source_.plan.launches)
+    warps += product_of(scope, launch.grid) * std::max(1.0, product_of(scope, launch.block) / 32);
   return std::max(padded_cost(task_, steps_, shape), begun_warp * warps);
 }
 
-std::optional<Reach::Step> Reach::step_of(const std::string& axis, std::int64_t size) const {
+// The shape with this size of one axis, the others small; nullopt: the plan does not serve it.
+std::optional<Workload> Reach::shape_of(const std::string& axis, std::int64_t size) const {
   Workload wanted;
   for (const Axis& one : task_.axes) {
     const std::int64_t most = largest_size(task_, one.name);
@@ -149,7 +151,11 @@ std::optional<Reach::Step> Reach::step_of(const std::string& axis, std::int64_t 
                                         : 1;
     wanted.sizes[one.name] = one.name == axis ? size : std::min(usual, most);
   }
-  const auto shape = fitting(task_, requirements_, steps_, wanted);
+  return fitting(task_, requirements_, steps_, wanted);
+}
+
+std::optional<Reach::Step> Reach::step_of(const std::string& axis, std::int64_t size) const {
+  const auto shape = shape_of(axis, size);
   if (!shape) return std::nullopt;
   return Step{axis, *shape, cost_of(*shape)};
 }
@@ -169,6 +175,41 @@ void Reach::add_ladder(const Axis& axis, std::int64_t met) {
     if (!expensive) ladder_.push_back(std::move(*step));
     if (expensive || size < met) break;
     met = size;
+  }
+}
+
+// Blocks of all launches at this size of an axis; 0: the plan does not serve it.
+double Reach::blocks_at(const std::string& axis, std::int64_t size) const {
+  const auto shape = shape_of(axis, size);
+  if (!shape) return 0;
+  PlanScope scope(source_.plan, source_.constants, task_, *shape, device_, nullptr);
+  double sum = 0;
+  for (const PlanLaunch& launch : source_.plan.launches) sum += product_of(scope, launch.grid);
+  return sum;
+}
+
+// A grid such as min(rows, 8 * dev.sms), which the task's sizes leave below its bound: blocks take
+// no second item at any of them, as they do at other sizes. Adds the first size at which each takes
+// a third one or, where that is too expensive, one a second.
+void Reach::add_beyond(const Axis& axis) {
+  constexpr std::int64_t farthest = 1 << 20;
+  std::int64_t below = largest_size(task_, axis.name), bound = 0;
+  if (blocks_at(axis.name, below) >= blocks_at(axis.name, 2 * below)) return;
+  for (; bound == 0 && below < farthest; below *= 2) {
+    const double blocks = blocks_at(axis.name, 2 * below);
+    if (blocks > 0 && blocks == blocks_at(axis.name, 4 * below)) bound = 2 * below;
+  }
+  if (bound == 0) return;
+  const double most = blocks_at(axis.name, bound);
+  for (below = bound / 2; bound - below > 1;) {
+    const std::int64_t middle = below + (bound - below) / 2;
+    (blocks_at(axis.name, middle) < most ? below : bound) = middle;
+  }
+  for (const std::int64_t size : {2 * bound + 1, bound + 1}) {
+    std::optional<Step> step = step_of(axis.name, size);
+    if (!step || step->cost > idle_budget) continue;
+    ladder_.push_back(std::move(*step));
+    return;
   }
 }
 

@@ -39,9 +39,12 @@ class Reach {
     double cost = 0;
   };
   void add_ladder(const Axis& axis, std::int64_t met);
+  void add_beyond(const Axis& axis);
   void add_named(std::string_view ptx);
   std::optional<Case> next_largest();
+  std::optional<Workload> shape_of(const std::string& axis, std::int64_t size) const;
   std::optional<Step> step_of(const std::string& axis, std::int64_t size) const;
+  double blocks_at(const std::string& axis, std::int64_t size) const;
   double cost_of(const Workload& shape) const;
 
   const Task& task_;

@@ -108,6 +108,36 @@ TEST_CASE("axes do not grow beyond the warps that can be begun") {
   CHECK(most < 50'000);
 }
 
+TEST_CASE("a grid that the task's sizes leave below its bound is met beyond it") {
+  const Task task = gemm_of(1000, 8, 8);
+  KernelSource source =
+      tiled_gemm({{"BM", 16}, {"BN", 16}, {"BK", 8}, {"STAGES", 3}, {"SPLIT", 4}, {"GROUP", 8}});
+  source.plan.launches[0].block = {128};
+  const std::vector<Case> met = {
+      {.workload = {{{"m", 1000}, {"n", 8}, {"k", 8}, {"batch", 1}}, 1}, .content = {.seed = 9}}};
+  const auto most = [&](const char* grid, ProofLevel level) {
+    source.plan.launches[0].grid = {grid};
+    Reach reach(task, source, DeviceSpec{}, level, met);
+    std::int64_t most = 0;
+    for (const Case& one : run_all(reach, covered(0, 2))) {
+      most = std::max(most, one.workload.sizes.at("m"));
+      // An axis that the task does not have stays so.
+      CHECK(one.workload.sizes.at("batch") == 1);
+    }
+    return most;
+  };
+  // The first size at which each block takes a third item.
+  CHECK(most("min(m, 2112)", ProofLevel::finalist) == 4225);
+  CHECK(most("min(cdiv(m, 4), 600)", ProofLevel::finalist) == 2 * 2397 + 1);
+  // Where that is too expensive a second one, or none.
+  CHECK(most("min(m, 9500)", ProofLevel::finalist) == 9501);
+  CHECK(most("min(m, 60000)", ProofLevel::finalist) <= 1000);
+  CHECK(most("min(m * batch, 2112)", ProofLevel::finalist) == 4225);
+  CHECK(most("min(m, 2112)", ProofLevel::candidate) <= 1000);
+  CHECK(most("min(m, 500)", ProofLevel::finalist) <= 1000);
+  CHECK(most("m", ProofLevel::finalist) <= 1000);
+}
+
 TEST_CASE("where no time shape ran the largest sizes that can be paid for are met") {
   const Task task = gemm_of(4096, 512, 8192);
   const KernelSource source = tiled_gemm();
