@@ -1,10 +1,10 @@
 // The charts of report.html, drawn from the page's JSON block (docs/formats/run-directory.md).
 import {init, use} from 'echarts/core';
 import {BarChart, LineChart, ScatterChart} from 'echarts/charts';
-import {GridComponent, LegendPlainComponent, TooltipComponent} from 'echarts/components';
+import {GridComponent, LegendScrollComponent, TooltipComponent} from 'echarts/components';
 import {SVGRenderer} from 'echarts/renderers';
 
-use([BarChart, LineChart, ScatterChart, GridComponent, LegendPlainComponent, TooltipComponent, SVGRenderer]);
+use([BarChart, LineChart, ScatterChart, GridComponent, LegendScrollComponent, TooltipComponent, SVGRenderer]);
 
 const light = {
   ink: '#1b1b1f', quiet: '#5f6570', line: '#dfe2e8', page: '#ffffff',
@@ -86,12 +86,17 @@ function axis(colours, given, gap) {
   };
 }
 
+// One row; where it is too long for the chart it is paged.
+const legend = (colours) => ({type: 'scroll', right: 8, textStyle: {color: colours.ink}, itemHeight: 10, itemGap: 16,
+  pageIconColor: colours.ink, pageIconInactiveColor: colours.line, pageTextStyle: {color: colours.quiet}, pageIconSize: 11,
+  animation: false});
+
 function chart(colours, x, y, series, more = {}) {
   return {
     animation: false,
     textStyle: {fontFamily: 'system-ui, sans-serif'},
     grid: {left: 78, right: 24, top: 44, bottom: 56},
-    legend: {top: 4, left: 70, textStyle: {color: colours.ink}, itemHeight: 10, itemGap: 16},
+    legend: {...legend(colours), top: 4, left: 70},
     tooltip: {
       trigger: 'item', confine: true, backgroundColor: colours.page, borderColor: colours.line,
       textStyle: {color: colours.ink}, formatter: (mark) => mark.data?.tip?.() ?? '',
@@ -170,7 +175,7 @@ function rooflineChart(run, colours) {
   const ends = [...kernels, roofline.floor, champion].filter(Boolean);
   const rates = roofline.rates.map((rate) => rate.flops_per_s);
   const ridges = roofline.bandwidths.flatMap(({bytes_per_s}) => rates.map((rate) => rate / bytes_per_s));
-  const x = logAxis('arithmetic intensity, operations per DRAM byte (log scale)',
+  const x = logAxis('arithmetic intensity, operations/DRAM byte (log)',
     [...ends.map((one) => one.intensity), ...ridges], amount, 2);
   const y = logAxis('performance, operations/s (log scale)',
     [...ends.map((one) => one.flops_per_s), ...rates], amount, 2);
@@ -240,7 +245,7 @@ function bars(colours, name, rows, series, label) {
         ? {value: row.value, tip: () => tip([row.name, `${label(row.value)} ${title}`])} : '-')),
     })),
     {grid: {left, right: 64, top: several ? 34 : 8, bottom: 56, outerBoundsMode: 'none'},
-    legend: {show: several, top: 2, left: left - 4, textStyle: {color: colours.ink}, itemHeight: 10}});
+    legend: {...legend(colours), show: several, top: 2, left: 8}});
 }
 
 function rejections(run, colours) {

@@ -88,8 +88,8 @@ async function checkHover(page, data) {
     check(tip.includes(part), `hover over a kernel says "${tip}", which lacks "${part}"`);
 }
 
-async function look(browser, path, colorScheme) {
-  const page = await browser.newPage({colorScheme, viewport: {width: 1200, height: 900}, offline: true});
+async function look(browser, path, colorScheme, width = 1200) {
+  const page = await browser.newPage({colorScheme, viewport: {width, height: 900}, offline: true});
   const said = [];
   page.on('console', (message) => message.type() === 'error' && said.push(message.text()));
   page.on('pageerror', (error) => said.push(String(error)));
@@ -122,6 +122,32 @@ async function checkPage(browser, path, colorScheme, picture) {
   await page.close();
 }
 
+// In the page: words that are shown of a chart and reach beyond its frame, and how much wider than the window the page is.
+function beyondFrames() {
+  const beyond = [];
+  for (const [name, chart] of Object.entries(globalThis.cupilotCharts ?? {})) {
+    const svg = chart.getDom().querySelector('svg'), frame = svg.getBoundingClientRect();
+    for (const text of svg.querySelectorAll('text')) {
+      const box = text.getBoundingClientRect(), clipped = text.closest('[clip-path]');
+      const clip = clipped && document.getElementById(clipped.getAttribute('clip-path').slice(5, -1)).firstElementChild.getBBox();
+      const origin = clipped?.getScreenCTM();
+      const hidden = clip && (box.left >= origin.e + clip.x + clip.width || box.right <= origin.e + clip.x);
+      if (!hidden && (box.left < frame.left - 1 || box.right > frame.right + 1)) beyond.push(`${name}: ${text.textContent}`);
+    }
+  }
+  return {beyond, wider: document.documentElement.scrollWidth - innerWidth};
+}
+
+// A telephone's window shows the page whole; wide tables scroll by themselves.
+async function checkNarrow(browser, path, picture) {
+  const {page} = await look(browser, path, 'light', 360);
+  const {beyond, wider} = await page.evaluate(beyondFrames);
+  check(beyond.length === 0, `${picture}: words are cut off: ${beyond.join('; ')}`);
+  check(wider <= 0, `${picture}: the page is ${wider} px wider than its window`);
+  await page.screenshot({path: picture, fullPage: true});
+  await page.close();
+}
+
 // The same page with its data cut off must not pass.
 async function checkBroken(browser, path) {
   const broken = join(folder, 'broken.html');
@@ -144,6 +170,7 @@ try {
   for (const [name, path] of Object.entries(pages)) {
     for (const scheme of ['light', 'dark']) await checkPage(browser, path, scheme, join(folder, `${name}-${scheme}.png`));
   }
+  for (const [name, path] of Object.entries(pages)) await checkNarrow(browser, path, join(folder, `${name}-narrow.png`));
   await checkBroken(browser, pages.kernels);
 } finally {
   await browser.close();
