@@ -30,6 +30,9 @@ std::string question_text(const StrategyBrief& brief, const DeviceSpec& device, 
   values["parents"] = parents_text(brief, device.launch_seconds * 1e6);
   if (brief.parents.size() < 2) return filled_prompt("improve", values);
   values["children"] = children_text(brief);
+  const bool second = brief.parents[1].time_us < brief.parents[0].time_us;
+  values["faster"] = second ? "B" : "A";
+  values["slower"] = second ? "A" : "B";
   return filled_prompt("cross", values);
 }
 

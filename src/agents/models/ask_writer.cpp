@@ -176,7 +176,8 @@ std::string asked_text(const Strategy& strategy) {
 constexpr std::string_view tested =
     "Tested are random values, NaN, infinities, denormals, zeros, rows of one value, rows around "
     "1e6, single values of 1e15, sizes of 1 and 2, primes, and sizes beside a multiple of a tile, "
-    "where `require` admits them. NaN and infinities appear where the reference has them; a row "
+    "where `require` admits them. NaN and infinities must appear where the reference has them; a "
+    "row "
     "may begin with -inf, and -inf minus -inf is NaN. Outputs hold garbage before a run; two "
     "inputs may be the same memory.";
 

@@ -119,10 +119,11 @@ std::string one_line(const Strategy& strategy) {
   return joined(parts, ", ");
 }
 
-std::string relief_text(const std::vector<Relief>& all) {
+// `name`: the kernel that is spoken of.
+std::string relief_text(const std::vector<Relief>& all, const std::string& name) {
   std::string text;
   for (const Relief& relief : all) {
-    text += fmt::format("- {}: relieves {}, at most {:.0f} % of the time",
+    text += fmt::format("- {}: relieves {}, saves at most {:.0f} % of the time",
                         tamed_line(relief.technique->name, 64), name_of(relief.resource),
                         100 * relief.share);
     if (relief.log2_gain)
@@ -131,8 +132,9 @@ std::string relief_text(const std::vector<Relief>& all) {
     text += "\n";
   }
   return text.empty() ? text
-                      : "It does not use these, which relieve what holds it back, the most "
-                        "promising first:\n" +
+                      : "Techniques that " + name +
+                            " does not use and that relieve what binds it, the most promising "
+                            "first:\n" +
                             text;
 }
 
@@ -384,7 +386,7 @@ std::string groups_text(const Space& space) {
   const auto& all = space.techniques();
   const bool any =
       std::any_of(all.begin(), all.end(), [](const Technique& row) { return !row.group.empty(); });
-  return any ? "Of a group exactly one is used. " : "";
+  return any ? "Of each group exactly one technique is used. " : "";
 }
 
 std::string individual_text(const StrategyBrief& brief, const Individual& individual,
@@ -392,7 +394,8 @@ std::string individual_text(const StrategyBrief& brief, const Individual& indivi
   std::string text =
       fmt::format("Kernel {} (#{}): {:.4g} us", name, individual.id, individual.time_us);
   if (best_us > 0 && best_us < individual.time_us)
-    text += fmt::format(", {:.3g} times the other one's", individual.time_us / best_us);
+    text += fmt::format(", {:.3g} times the time of {}", individual.time_us / best_us,
+                        name == "A" ? "B" : "A");
   const double own = individual.time_us - launch_us, floor = individual.verdict.floor_us;
   if (brief.roofline && own > 0) text += fmt::format("; {:.4g} us without its launch", own);
   if (brief.roofline && own > 0 && floor > 0)
@@ -402,7 +405,7 @@ std::string individual_text(const StrategyBrief& brief, const Individual& indivi
   // The first sentence is the time, which stands above.
   for (std::size_t i = digest.size() > 1 ? 1 : 0; i < digest.size(); ++i)
     text += tamed_line(digest[i], longest_sentence) + "\n";
-  return text + relief_text(useful_reliefs(brief, individual)) + "\n";
+  return text + relief_text(useful_reliefs(brief, individual), name) + "\n";
 }
 
 std::string history_text(const StrategyBrief& brief) {
@@ -490,7 +493,7 @@ std::string known_text(const StrategyBrief& brief) {
                    [](const auto& a, const auto& b) { return a.count > b.count; });
   if (effects.size() > effects_told) effects.resize(effects_told);
   if (!effects.empty())
-    text += "Mean change of speed when a technique was added, here or for similar tasks:\n";
+    text += "Mean change of speed when a technique was added, in this run or for similar tasks:\n";
   for (const auto& effect : effects)
     text += fmt::format("- {}: {:+.0f} % ({} times)\n", idea_text(effect.technique),
                         100 * (std::exp2(effect.gain) - 1), effect.count);

@@ -120,14 +120,28 @@ bool calls_macro(std::string_view line) {
          });
 }
 
-// An outline without what all its functions bear, without notes to a formatter, with the first of a
-// run of macro calls, with single blank lines and shallow continuations.
+// Past a specialisation of a type, which says no more than the type it specialises; `at` itself
+// where there is none.
+std::size_t past_specialisation(std::string_view text, std::size_t at) {
+  constexpr std::string_view begin = "template <>\nstruct ", close = "\n};\n";
+  if (!text.substr(at).starts_with(begin)) return at;
+  const std::size_t end = text.find(close, at);
+  return end == std::string_view::npos ? at : end + close.size();
+}
+
+// An outline without what all its functions bear, without specialised types and notes to a
+// formatter, with the first of a run of macro calls, with single blank lines and shallow
+// continuations.
 std::string shortened(std::string_view outline) {
   constexpr std::string_view borne = "__device__ __forceinline__ ";
   constexpr std::size_t deepest = 4;
   std::string out;
   std::string_view before;
   for (std::size_t from = 0; from < outline.size();) {
+    if (const std::size_t behind = past_specialisation(outline, from); behind != from) {
+      from = behind;
+      continue;
+    }
     const std::size_t end = std::min(outline.find('\n', from), outline.size());
     std::string_view line = outline.substr(from, end - from);
     from = end + 1;
