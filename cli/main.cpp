@@ -140,7 +140,8 @@ void add_seats(CLI::App& verb, SeatFlags& flags) {
           ->capture_default_str()
           ->transform(whole<int>(0)),
       verb.add_option("--statement", flags.statement,
-                      "a file that says what the task computes, for a model's first kernel")
+                      "a file that says what the task computes, such as its PyTorch module, for a "
+                      "model's first kernels")
           ->check(CLI::ExistingFile),
       verb.add_flag("!--no-prose", flags.prose,
                     "let no model rewrite the reason of a strategy that alignment changed"),

@@ -304,10 +304,11 @@ void print(const std::vector<Row>& rows, const Sum& least, const Sum& most, cons
           : "cost unknown: a model has no price in the models file");
   say(fmt::format(
       "prompts are measured at {} bytes a token; answers are taken to be so long, at "
-      "{:.0f} tokens a second, {} kernels and {} questions on strategies at once; the most is "
+      "{:.0f} tokens a second, {} kernels and {} question{} on strategies at once; the most is "
       "when every proposal of a model needs a kernel of its own, or repairs take as "
       "many slots as they may; questions asked again are not in it",
-      bytes_a_token, tokens_a_second, places.kernels, places.strategies));
+      bytes_a_token, tokens_a_second, places.kernels, places.strategies,
+      places.strategies == 1 ? "" : "s"));
   for (const Row& row : rows) {
     if (row.model == nullptr || row.model->stream) continue;
     const double seconds = static_cast<double>(row.answer) / tokens_a_second;

@@ -191,15 +191,35 @@ Result<ChatReply> EndpointClient::complete_now(const ChatRequest& request) {
   }
 }
 
-// Once more with twice the limit when the answer ended at it.
-Result<WireReply> EndpointClient::ask_whole(Exchange& exchange) {
-  auto answer = ask_until_answered(exchange);
-  if (!answer || answer->finish != ChatFinish::cut) return answer;
-  note_cut(exchange.output_tokens);
+Result<WireReply> EndpointClient::ask_longer(Exchange& exchange) {
   const std::int64_t limit = exchange.output_tokens;
   exchange.output_tokens *= 2;
   auto longer = ask_until_answered(exchange);
   exchange.output_tokens = limit;
+  return longer;
+}
+
+// Once more with twice the limit when the answer ended at it. Where that helped, later questions
+// have it at once: their cut answers would be paid for nothing.
+Result<WireReply> EndpointClient::ask_whole(Exchange& exchange) {
+  bool at_once = false;
+  {
+    const std::lock_guard hold(mutex_);
+    at_once = needs_longer_;
+  }
+  if (at_once) {
+    auto longer = ask_longer(exchange);
+    // A budget that does not hold so many may hold the usual ones.
+    if (longer || longer.error().code != ErrorCode::budget) return longer;
+  }
+  auto answer = ask_until_answered(exchange);
+  if (!answer || answer->finish != ChatFinish::cut) return answer;
+  note_cut(exchange.output_tokens);
+  auto longer = ask_longer(exchange);
+  if (longer && longer->finish == ChatFinish::complete) {
+    const std::lock_guard hold(mutex_);
+    needs_longer_ = true;
+  }
   // An endpoint that refuses so many, or a budget that does not hold them, leaves the cut one.
   return longer || is_cancelled(exchange.ask) ? longer : answer;
 }

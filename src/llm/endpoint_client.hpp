@@ -44,6 +44,7 @@ class EndpointClient : public ChatClient {
   struct Exchange;
   struct Answer;
   Result<ChatReply> complete_now(const ChatRequest& request);
+  Result<WireReply> ask_longer(Exchange& exchange);
   Result<WireReply> ask_whole(Exchange& exchange);
   Result<WireReply> ask_until_answered(Exchange& exchange);
   Result<Answer> ask_once(Exchange& exchange);
@@ -69,6 +70,7 @@ class EndpointClient : public ChatClient {
   mutable std::mutex mutex_;
   Unwanted unwanted_;
   bool cut_noted_ = false;
+  bool needs_longer_ = false;  // an answer was whole at twice the limit alone
   EndpointFault noted_fault_ = EndpointFault::none;  // told since the last answer
 };
 

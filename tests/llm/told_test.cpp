@@ -17,9 +17,9 @@ namespace {
 struct Asked {
   VirtualClock clock;
   ModelsConfig config;
-  std::vector<HttpReply> replies;  // in turn; the last one is repeated
-  double seconds = 0;              // that a request takes
-  std::vector<std::string> notices;
+  std::vector<HttpReply> replies;            // in turn; the last one is repeated
+  double seconds = 0;                        // that a request takes
+  std::vector<std::string> notices, limits;  // of each request
   std::size_t sent = 0;
   std::unique_ptr<ChatClient> client;
 
@@ -45,6 +45,9 @@ struct Asked {
     return client->complete(request);
   }
   HttpReply carry(const HttpRequest& request) {
+    const std::string name = "\"max_completion_tokens\":";
+    const std::size_t at = request.body.find(name) + name.size();
+    limits.push_back(request.body.substr(at, request.body.find_first_of(",}", at) - at));
     clock.sleep(std::min(seconds, request.seconds));
     const HttpReply reply = replies[std::min(sent++, replies.size() - 1)];
     if (seconds <= request.seconds) return reply;
@@ -69,7 +72,43 @@ HttpReply good() {
                    R"("usage":{"prompt_tokens":10,"completion_tokens":5}})");
 }
 
+HttpReply cut() {
+  return json(200, R"({"choices":[{"message":{"content":"hel"},"finish_reason":"length"}],)"
+                   R"("usage":{"prompt_tokens":10,"completion_tokens":5}})");
+}
+
 }  // namespace
+
+TEST_CASE("a model whose answer needed twice the limit has it at once from then on", "[llm]") {
+  using Limits = std::vector<std::string>;
+  Asked asked;
+  asked.config.models[0].output_tokens = 1000;
+  asked.replies = {cut(), good(), good(), cut(), good()};
+  for (int question = 0; question < 3; ++question) REQUIRE(asked.ask());
+  // The third was cut at twice the limit: nothing longer is asked for.
+  CHECK(asked.limits == Limits{"1000", "2000", "2000", "2000"});
+  CHECK(asked.notices.size() == 1);
+  // Twice the limit did not help: questions begin as before.
+  Asked thinking;
+  thinking.config.models[0].output_tokens = 1000;
+  thinking.replies = {cut()};
+  for (int question = 0; question < 2; ++question) REQUIRE(thinking.ask());
+  CHECK(thinking.limits == Limits{"1000", "2000", "1000", "2000"});
+  // A budget that does not hold twice the limit may hold the usual one.
+  Asked poor;
+  poor.config.models[0].output_tokens = 1000;
+  poor.replies = {cut(), good()};
+  poor.config.budget.tokens = 3000;
+  for (int question = 0; question < 2; ++question) REQUIRE(poor.ask());
+  CHECK(poor.limits == Limits{"1000", "2000", "2000"});
+  poor.config.budget.tokens = 2300;
+  poor.client.reset();
+  poor.sent = 0;
+  poor.limits.clear();
+  for (int question = 0; question < 3; ++question) REQUIRE(poor.ask());
+  CHECK(poor.limits.front() == "1000");
+  CHECK(poor.limits.back() == "1000");
+}
 
 TEST_CASE("requests that are repeated for more than two seconds are told with the reason",
           "[llm]") {
