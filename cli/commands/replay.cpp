@@ -2,7 +2,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include <optional>
+#include <string_view>
+
 #include <cupilot/evolve.hpp>
+#include <cupilot/parts/models.hpp>
 #include <cupilot/parts/run_report.hpp>
 
 #include "commands/verbs.hpp"
@@ -43,6 +47,33 @@ void print_json(const ReplayReport& report) {
   say(json.dump());
 }
 
+// Keeps the first refusal of a question that is another than the tape's of that key.
+class Watched : public ChatClient {
+ public:
+  explicit Watched(ChatClient& tape) : tape_(tape) {}
+  Result<ChatReply> complete(const ChatRequest& request) override {
+    auto reply = tape_.complete(request);
+    if (!reply && !other_ && reply.error().message.find(other_question) != std::string::npos)
+      other_ = reply.error();
+    return reply;
+  }
+  const std::optional<Error>& other() const { return other_; }
+
+ private:
+  static constexpr std::string_view other_question = "is of another question";
+  ChatClient& tape_;
+  std::optional<Error> other_;
+};
+
+Result<std::unique_ptr<ChatClient>> tape_of(const std::string& dir) {
+  const auto run = read_beginning(dir);
+  if (!run) return run.error();
+  if (!run->models) return std::unique_ptr<ChatClient>();
+  if (real_host().exists(tape_path(dir))) return open_tape(tape_path(dir));
+  return Error{ErrorCode::usage, "models took part in " + dir + ", and its tape.jsonl is gone",
+               "put back a copy of it, or search with the built-in strategist: --policy rules"};
+}
+
 }  // namespace
 
 int replay_command(const ReplayFlags& flags) {
@@ -54,16 +85,22 @@ int replay_command(const ReplayFlags& flags) {
     if (flags.policy == "random") search.policy = SearchPolicy::random;
   };
   std::unique_ptr<ChatClient> tape;
-  if (flags.policy == "run" && real_host().exists(tape_path(flags.dir))) {
-    const auto run = read_beginning(flags.dir);
-    if (!run) return fail(run.error(), flags.json);
-    auto opened = run->models ? open_tape(tape_path(flags.dir)) : std::unique_ptr<ChatClient>();
+  std::optional<Watched> watched;
+  if (flags.policy == "run") {
+    auto opened = tape_of(flags.dir);
     if (!opened) return fail(opened.error(), flags.json);
     tape = std::move(*opened);
-    options.chat = tape.get();
+    if (tape) options.chat = &watched.emplace(*tape);
   }
   const Result<ReplayReport> report = replay(flags.dir, options);
   if (!report) return fail(report.error(), flags.json);
+  // With another seed other questions are meant.
+  if (watched && watched->other() && flags.seed < 0)
+    return fail({ErrorCode::usage,
+                 flags.dir + " is of another version of the prompts: " + watched->other()->message,
+                 "replay it with the version that made it, or search with the built-in "
+                 "strategist: --policy rules"},
+                flags.json);
   if (flags.json) {
     print_json(*report);
   } else {

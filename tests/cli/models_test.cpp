@@ -103,6 +103,23 @@ TEST_CASE("what a strategist proposed for later slots counts as its own", "[cli]
   REQUIRE(json["agents"].size() == 1);
   CHECK(json["agents"][0]["improved"] == json["improvements"]);
   CHECK(json["models"][0]["improved"] == json["improvements"]);
+  // It replays, unless its questions were other ones, or its tape is gone.
+  const auto replayed = run("replay run", scratch);
+  CHECK(replayed.exit == 0);
+  CHECK(replayed.out.find("2 proposals, 2 as the run made them") != std::string::npos);
+  std::string tape = support::slurp(scratch.path / "run/tape.jsonl");
+  const std::string begin = "{\"exchange\": {";
+  tape.insert(tape.find(begin) + begin.size(), "\"question\": \"00\", ");
+  scratch.file("run/tape.jsonl", tape);
+  const auto older = run("replay run", scratch);
+  INFO(older.out << older.err);
+  CHECK(older.exit == 2);
+  CHECK(older.err.find("\"initial/0\": the tape's answer to it is of another question") !=
+        std::string::npos);
+  CHECK(run("replay run --policy rules", scratch).exit == 0);
+  CHECK(run("replay run --seed 5", scratch).exit == 0);
+  std::filesystem::remove(scratch.path / "run/tape.jsonl");
+  CHECK(run("replay run", scratch).err.find("its tape.jsonl is gone") != std::string::npos);
 }
 
 TEST_CASE("a run that ends in an error tells its models' part", "[cli][search]") {
