@@ -11,6 +11,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include <cupilot/parts/host.hpp>
+
 #include "screens/json_out.hpp"
 #include "screens/median.hpp"
 #include "signals.hpp"
@@ -250,17 +252,25 @@ void print_phases(const EvolveReport& report) {
                     controller_cpu_ms(report), interpreting_cpu_ms(report)));
 }
 
+// What a report without a best kernel says.
+std::string unconfirmed_text(const EvolveReport& report) {
+  const bool ended = !report.stopped.empty() && report.stopped != "interrupted";
+  if (ended) return "no valid candidate";
+  const std::string next = "go on with `cupilot resume " + report.run_dir + "`";
+  // A finished run that was resumed keeps its champion until another one is confirmed.
+  if (real_host().exists(report.run_dir + "/best/evidence.json"))
+    return report.run_dir +
+           "/best/ holds the kernel that was confirmed before; what was searched " +
+           "since is not confirmed yet: " + next;
+  return "no kernel is confirmed yet; " + next;
+}
+
 void print_report(const EvolveReport& report, const Task& task) {
   say(fmt::format("\n{} on {}: {} evaluations of {} proposed{}", task.name, report.device,
                   report.evaluations, report.proposed, end_text(report)));
   if (const std::string parts = parts_text(report); !parts.empty()) say("time: " + parts);
   if (!report.rejected.empty()) say("rejected: " + rejected_text(report.rejected));
-  if (!report.best) {
-    const bool ended = !report.stopped.empty() && report.stopped != "interrupted";
-    say(ended ? "no valid candidate"
-              : "no kernel is confirmed yet; go on with `cupilot resume " + report.run_dir + "`");
-    return;
-  }
+  if (!report.best) return say(unconfirmed_text(report));
   const Candidate& best = report.best->candidate;
   const auto* accepted = std::get_if<Accepted>(&best.outcome);
   if (accepted == nullptr) return;

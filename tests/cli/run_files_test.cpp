@@ -103,6 +103,10 @@ TEST_CASE("a run that is not over does not say that nothing is valid", "[cli]") 
   REQUIRE(run("evolve " + on_landscape + " --evaluations 60 --run r", scratch).exit == 0);
   std::filesystem::resize_file(scratch.path / "r/journal",
                                std::filesystem::file_size(scratch.path / "r/journal") / 2);
+  // best/ is there as in a finished run that is searched further.
+  CHECK(run("report r", scratch).out.find("r/best/ holds the kernel that was confirmed before") !=
+        std::string::npos);
+  std::filesystem::remove_all(scratch.path / "r/best");
   const Ran report = run("report r", scratch);
   INFO(report.out << report.err);
   CHECK(report.exit == 0);
