@@ -289,7 +289,7 @@ void add_streams(std::vector<Misbehaviour>& all) {
   all.back().silence = 0.3;
   stream("a stream that falls silent", "deadline after 1 request",
          {{events(delta("hel")), Then::hang}});
-  all.back().silence = 0.3;
+  all.back().silence = 0.6;
   stream("a stream that stays open after its end", "complete after 1 request",
          {{events(chat_good), Then::hang}});
   stream("a stream with pings, comments and thinking", "complete after 1 request",
