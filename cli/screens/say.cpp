@@ -252,7 +252,7 @@ void print_phases(const EvolveReport& report) {
                     controller_cpu_ms(report), interpreting_cpu_ms(report)));
 }
 
-// What a report without a best kernel says.
+// Returns what a report without a best kernel says.
 std::string unconfirmed_text(const EvolveReport& report) {
   const bool ended = !report.stopped.empty() && report.stopped != "interrupted";
   if (ended) return "no valid candidate";

@@ -70,7 +70,7 @@ class EndpointClient : public ChatClient {
   mutable std::mutex mutex_;
   Unwanted unwanted_;
   bool cut_noted_ = false;
-  bool needs_longer_ = false;  // an answer was whole at twice the limit alone
+  bool needs_longer_ = false;                        // an answer was whole at twice the limit alone
   EndpointFault noted_fault_ = EndpointFault::none;  // told since the last answer
 };
 

@@ -69,8 +69,8 @@ ModelsSpent spent_from(const Json& json) {
   spent.reserved_tokens = json.value("reserved_tokens", std::int64_t{0});
   spent.reserved_cost = json.value("reserved_cost", 0.0);
   spent.reserved_seconds = json.value("reserved_seconds", 0.0);
-  if (spent.reserved_tokens < 0 || spent.reserved_cost < 0 || spent.reserved_seconds < 0 || spent.tokens < 0 || spent.calls < 0 ||
-      spent.cost < 0 || spent.seconds < 0)
+  if (spent.reserved_tokens < 0 || spent.reserved_cost < 0 || spent.reserved_seconds < 0 ||
+      spent.tokens < 0 || spent.calls < 0 || spent.cost < 0 || spent.seconds < 0)
     throw std::invalid_argument("spends less than nothing");
   return spent;
 }

@@ -126,8 +126,8 @@ struct ModelsSpent {
   std::int64_t tokens = 0, calls = 0;
   double cost = 0, seconds = 0;
   std::int64_t unsettled = 0;  // reservations of requests without known end; they count as spent
-  // The parts of tokens and cost that were set aside for requests of which no usage is known, and of
-  // seconds for those of which no end is known.
+  // The parts of tokens and cost that were set aside for requests of which no usage is known, and
+  // of seconds for those of which no end is known.
   std::int64_t reserved_tokens = 0;
   double reserved_cost = 0, reserved_seconds = 0;
 };

@@ -165,7 +165,7 @@ Error Driver::explain(Error error) const {
   }
   const std::string resumed = "`cupilot resume " + options_.run_dir + "`";
   if (error.hint.empty()) error.hint = "continue with " + resumed;
-  // Where nobody else proposes, what was asked in vain is asked again.
+  // A resume asks again what was asked in vain.
   if (error.code == ErrorCode::endpoint && context_.chat != nullptr)
     error.hint += "; then " + resumed + " with the same --models goes on";
   return error;
