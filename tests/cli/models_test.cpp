@@ -136,6 +136,14 @@ TEST_CASE("a run that ends in an error tells its models' part", "[cli][search]")
   CHECK(silent.out.find("models: 1 exchange, 1 of them failed") != std::string::npos);
   CHECK(silent.out.find("questions: silent/questions.html") != std::string::npos);
   CHECK(silent.err.find("`cupilot resume silent` with the same --models") != std::string::npos);
+  scratch.file("poor.json", R"({"endpoints": [{"name": "e", "url": "http://127.0.0.1:1"}],
+    "models": [{"name": "m", "endpoint": "e", "model": "large"}], "roles": {"*": "m"},
+    "budget": {"tokens": 5}})");
+  const auto poor = run(task + "--run poor --models poor.json", scratch);
+  INFO(poor.err);
+  CHECK(poor.exit == 6);
+  CHECK(poor.err.find("raise budget.tokens in the models file; then `cupilot resume poor`") !=
+        std::string::npos);
   std::string tape = "{\"cupilot_tape\": 1}\n";
   for (const char* key : {"initial", "slot 0/strategy", "slot 0/write"}) {
     for (const char* again : {"/0", "/1"})
@@ -149,6 +157,7 @@ TEST_CASE("a run that ends in an error tells its models' part", "[cli][search]")
   CHECK(unread.out.find("models: 6 exchanges") != std::string::npos);
   CHECK(unread.err.find("name another model") != std::string::npos);
   CHECK(unread.err.find("give a tunable") == std::string::npos);
+  CHECK(unread.err.find("cupilot resume") == std::string::npos);
 }
 
 TEST_CASE("plan counts what models and flags say of a run", "[cli]") {

@@ -165,8 +165,9 @@ Error Driver::explain(Error error) const {
   }
   const std::string resumed = "`cupilot resume " + options_.run_dir + "`";
   if (error.hint.empty()) error.hint = "continue with " + resumed;
-  // A resume asks again what was asked in vain.
-  if (error.code == ErrorCode::endpoint && context_.chat != nullptr)
+  // A resume asks again what was asked in vain. A search that came to its end has no question open.
+  const bool of_models = error.code == ErrorCode::endpoint || error.code == ErrorCode::budget;
+  if (of_models && context_.chat != nullptr && stopped_.empty())
     error.hint += "; then " + resumed + " with the same --models goes on";
   return error;
 }
