@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace cupilot {
 namespace {
@@ -73,16 +74,65 @@ ModelInput clearing(std::int64_t bytes) {
   return input;
 }
 
+namespace {
+
+struct Stretch {
+  std::size_t first = 0, last = 0;  // instructions, both included
+};
+
+// The smallest loop of the text around an instruction: from the target of a branch back to it.
+std::optional<Stretch> loop_around(const ptx::Function& entry, std::size_t at) {
+  std::optional<Stretch> smallest;
+  for (std::size_t i = at; i < entry.instructions.size(); ++i) {
+    const ptx::Instruction& one = entry.instructions[i];
+    for (std::size_t o = 0; o < one.operand_count; ++o) {
+      const ptx::Operand& operand = entry.operands[one.first_operand + o];
+      if (operand.kind != ptx::OperandKind::label || operand.index > at) continue;
+      if (!smallest || operand.index > smallest->first) smallest = Stretch{operand.index, i};
+    }
+  }
+  return smallest;
+}
+
+bool copies_ahead(const ptx::Form& form) {
+  return form.opcode == ptx::Opcode::op_cp && !form.has("bulk") &&
+         (form.has("commit_group") ||
+          (form.has("async") && !form.has("wait_group") && !form.has("wait_all")));
+}
+
+// False if a loop waits for copies at once after it began them: none of its work lies between.
+bool works_meanwhile(const ptx::Module& module, const ptx::Function& entry, std::size_t wait) {
+  const std::optional<Stretch> loop = loop_around(entry, wait);
+  if (!loop) return true;
+  const std::size_t length = loop->last - loop->first + 1;
+  for (std::size_t back = 1; back < length; ++back) {
+    const std::size_t i = loop->first + (wait - loop->first + length - back) % length;
+    const ptx::Form& form = module.form(entry.instructions[i]);
+    if (copies_ahead(form)) return false;
+    const bool reads = form.opcode == ptx::Opcode::op_ld && form.has("shared");
+    if (reads || form.opcode == ptx::Opcode::op_ldmatrix || form.opcode == ptx::Opcode::op_wgmma)
+      return true;
+  }
+  return true;
+}
+
+}  // namespace
+
 double rounds_ahead(const ptx::Module& module, const ptx::Function& entry) {
   double ahead = -1;
-  for (const ptx::Instruction& instruction : entry.instructions) {
+  for (std::size_t i = 0; i < entry.instructions.size(); ++i) {
+    const ptx::Instruction& instruction = entry.instructions[i];
     const ptx::Form& form = module.form(instruction);
     if (form.opcode != ptx::Opcode::op_cp || form.has("bulk")) continue;
-    if (form.has("wait_all")) ahead = std::max(ahead, 1.0);
-    if (!form.has("wait_group") || instruction.operand_count == 0) continue;
-    const ptx::Operand& groups = entry.operands[instruction.first_operand];
-    if (groups.kind == ptx::OperandKind::immediate)
-      ahead = std::max(ahead, static_cast<double>(groups.bits & 0xff) + 1);
+    const bool all = form.has("wait_all");
+    if (!all && (!form.has("wait_group") || instruction.operand_count == 0)) continue;
+    double groups = 0;
+    if (!all) {
+      const ptx::Operand& operand = entry.operands[instruction.first_operand];
+      if (operand.kind != ptx::OperandKind::immediate) continue;
+      groups = static_cast<double>(operand.bits & 0xff);
+    }
+    ahead = std::max(ahead, groups + (works_meanwhile(module, entry, i) ? 1 : 0));
   }
   return ahead;
 }

@@ -15,7 +15,7 @@ ModelInput geometry(const CompiledKernel& kernel, const KernelPrograms& programs
                     const ResolvedLaunch& launch);
 
 // Returns the rounds of asynchronous copies that stay in flight over a wait (cp.async.wait_group N:
-// N + 1); -1 when there are none.
+// N, and one more unless a loop waits at once for what it has just begun); -1 when there are none.
 double rounds_ahead(const ptx::Module& module, const ptx::Function& entry);
 
 // The loads in flight of a launch that was counted, from its longest way through a block.

@@ -229,6 +229,16 @@ TEST_CASE("Rounds in flight are read off the waits") {
   CHECK(of("cp.async.wait_group 0;") == 1);
   CHECK(of("cp.async.wait_group 2;\ncp.async.wait_group 0;") == 3);
   CHECK(of("cp.async.bulk.wait_group 0;") == -1);  // of stores
+  const std::string copy = "cp.async.ca.shared.global [%r1], [%rd1], 4;\ncp.async.commit_group;\n",
+                    work = "ld.shared.u32 %r3, [%r2];\n", back = "@%p1 bra LOOP;\n";
+  const auto wait = [](int groups) {
+    return "cp.async.wait_group " + std::to_string(groups) + ";\n";
+  };
+  CHECK(of("LOOP:\n" + copy + wait(0) + work + back) == 0);
+  CHECK(of("LOOP:\n" + copy + wait(2) + work + back) == 2);
+  CHECK(of("LOOP:\n" + copy + work + wait(0) + back) == 1);
+  CHECK(of(copy + "LOOP:\n" + wait(0) + copy + work + back) == 1);
+  CHECK(of("LOOP:\n" + wait(1) + copy + work + back) == 2);
 }
 
 TEST_CASE("What a text told of a launch becomes the time model's input") {
