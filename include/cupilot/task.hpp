@@ -44,12 +44,16 @@ enum class FillKind {
 // Declares zeros or mirrored elements of the last two dimensions; a kernel may rely on it.
 enum class Structure { dense, upper, lower, symmetric, diagonal };
 std::string_view name_of(Structure structure);
+// Says what a float tensor may hold: any value, finite ones, or values from `low` to `high` alone.
+// alone.
+enum class FillValues { any, finite, range };
 struct Fill {
   FillKind kind = FillKind::normal;
   double low = 0.0;   // uniform: lower end; normal: mean
   double high = 1.0;  // uniform: upper end; normal: standard deviation
   Expr below = 0;     // integers, labels: values in [0, below)
   Structure structure = Structure::dense;
+  FillValues values = FillValues::any;
 };
 
 // The comparison that an output must pass. `within`: |y - ref| <= 8 sqrt(L) u_acc S + u_in S [lower

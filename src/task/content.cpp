@@ -81,7 +81,10 @@ bool leaves_out(const Task& task, const std::string& name) {
 // last bits, which its class does not promise. Factors of a product with a triangle do too: the
 // zeros that its structure declares need not be multiplied, and an infinity times zero is none.
 ContentKind content_of(const Task& task, const Tensor& tensor, ContentKind kind) {
+  const bool counts = !is_float_type(static_cast<int>(tensor.type));
+  if (tensor.fill.values == FillValues::range && !counts) return ContentKind::ordinary;
   if (kind != ContentKind::special) return kind;
+  if (tensor.fill.values == FillValues::finite) return ContentKind::ordinary;
   const auto keeps_finite = [&](const Operation& operation) {
     const OperatorRow* row = find_operator(operation.kind);
     if (row == nullptr) return false;

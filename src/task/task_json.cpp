@@ -48,6 +48,7 @@ Fill fill_from(JsonFaults& faults, const Json& json, const std::string& where) {
   fill.high = object.number("high", fill.high);
   fill.below = object.expr("below", false, fill.below);
   fill.structure = static_cast<Structure>(object.choice("structure", structures, 0));
+  fill.values = static_cast<FillValues>(object.choice("values", fill_values, 0));
   object.done();
   return fill;
 }
@@ -399,6 +400,8 @@ Json tensor_json(const Tensor& tensor) {
                    {"high", tensor.fill.high},
                    {"below", expr_json(tensor.fill.below)},
                    {"structure", name_of(tensor.fill.structure)}};
+    if (tensor.fill.values != FillValues::any)
+      out["fill"]["values"] = fill_values[static_cast<std::size_t>(tensor.fill.values)];
   }
   if (tensor.role == Role::out || tensor.role == Role::in_out) {
     out["check"] = {{"kind", check_kinds[static_cast<std::size_t>(tensor.check.kind)]},

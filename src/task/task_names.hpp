@@ -13,6 +13,7 @@ inline constexpr std::array<std::string_view, 10> fill_kinds = {
     "signs",  "one_hot_rows", "unit_sum_rows", "zeros",  "ones"};
 inline constexpr std::array<std::string_view, 5> structures = {"dense", "upper", "lower",
                                                                "symmetric", "diagonal"};
+inline constexpr std::array<std::string_view, 3> fill_values = {"any", "finite", "range"};
 inline constexpr std::array<std::string_view, 5> check_kinds = {"within", "bitwise", "index_of",
                                                                 "close", "custom"};
 inline constexpr std::array<std::string_view, 3> stage_kinds = {"map", "fold", "scan"};

@@ -166,6 +166,8 @@ class Checker {
           "give a range, or kind zeros or ones");
     if (fill.kind == FillKind::normal && fill.high < 0)
       bad(".fill.high", fmt::format("the deviation is {}", fill.high), "give a positive one");
+    if (fill.values == FillValues::range && fill.kind != FillKind::uniform)
+      bad(".fill.values", "range needs two ends", "use kind uniform with low and high");
   }
 
   void check_rules(const Tensor& tensor, const std::string& where) {

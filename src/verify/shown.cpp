@@ -138,6 +138,14 @@ void say_contents(const Task& task, Verification& out) {
   }
   if (!missing.empty())
     out.unproved.push_back(fmt::format("content left out by the budget: {}", missing));
+  for (const Tensor& tensor : task.tensors) {
+    if (tensor.role == Role::out || tensor.fill.values == FillValues::any) continue;
+    out.unproved.push_back(
+        tensor.fill.values == FillValues::finite
+            ? fmt::format("infinities and NaN in {}, which the task leaves out", tensor.name)
+            : fmt::format("values of {} below {} or above {}, which the task leaves out",
+                          tensor.name, tensor.fill.low, tensor.fill.high));
+  }
   if (!out.full_size) {
     out.unproved.push_back(fmt::format(
         "the time shape{} in full: proved at smaller shapes{}",

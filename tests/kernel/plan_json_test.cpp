@@ -133,6 +133,17 @@ TEST_CASE("typed numbers and records by value are read and written alike", "[ker
   CHECK(args[4].fields[1].value.text == "m + 1");
 }
 
+TEST_CASE("names of entries are as long as templates make them", "[kernel]") {
+  const auto text = [](std::size_t bytes) {
+    return R"({"launches":[{"entry":")" + std::string(bytes, 'k') +
+           R"(","grid":[1],"block":[32],"args":[]}]})";
+  };
+  const auto plan = launch_plan_from_json(text(4096));
+  REQUIRE(plan);
+  CHECK(plan->launches[0].entry.size() == 4096);
+  CHECK_FALSE(launch_plan_from_json(text(4097)));
+}
+
 TEST_CASE("an unknown key names the nearest", "[kernel]") {
   const auto plan = launch_plan_from_json(R"({"launchs":[]})");
   REQUIRE_FALSE(plan);

@@ -440,6 +440,30 @@ TEST_CASE("contents stay in the domain that a recipe names") {
   }
 }
 
+TEST_CASE("contents hold what the task lets a tensor hold") {
+  Fill fill{.kind = FillKind::uniform, .low = -2, .high = 3};
+  for (int kind = 0; kind <= static_cast<int>(ContentKind::scales); ++kind) {
+    const auto name = static_cast<ContentKind>(kind);
+    INFO(name_of(name));
+    fill.values = FillValues::range;
+    const Moments within =
+        moments(filled(one_tensor(DType::f32, fill), 50, 40, {.seed = 3, .kind = name}));
+    CHECK(within.least >= -2);
+    CHECK(within.most <= 3);
+    CHECK(within.distinct > 1000);
+    fill.values = FillValues::finite;
+    const Filled finite = filled(one_tensor(DType::f32, fill), 50, 40, {.seed = 3, .kind = name});
+    for (std::int64_t i = 0; i < 2000; ++i) REQUIRE(std::isfinite(finite.at(i)));
+  }
+  const Filled far =
+      filled(one_tensor(DType::f32, fill), 50, 40, {.seed = 3, .kind = ContentKind::huge_element});
+  CHECK(moments(far).most > 1e4);  // finite ones may be large
+  const Filled ends = filled(
+      one_tensor(DType::i32, {.kind = FillKind::integers, .below = 9, .values = FillValues::range}),
+      50, 40, {.seed = 3, .kind = ContentKind::zeros});
+  CHECK(moments(ends).most == 0);  // whole numbers keep to their limit anyhow
+}
+
 TEST_CASE("every content has its own name") {
   std::set<std::string> names;
   for (int kind = 0; kind <= static_cast<int>(ContentKind::integers); ++kind) {

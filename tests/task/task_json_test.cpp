@@ -79,6 +79,26 @@ TEST_CASE("the written form is the golden file") {
   CHECK(*task_to_json(task) == read(data + "task/softmax.golden.json"));
 }
 
+TEST_CASE("the values that a tensor may hold survive a task's file") {
+  Task task = *gemm_task(GemmSpec{});
+  const std::string id = task_id(task);
+  CHECK(task_to_json(task)->find("\"values\"") == std::string::npos);
+  task.tensors[0].fill.kind = FillKind::uniform;
+  for (const FillValues values : {FillValues::finite, FillValues::range}) {
+    task.tensors[0].fill.values = values;
+    const auto again = task_from_json(*task_to_json(task), "again");
+    INFO((again ? "" : again.error().message));
+    REQUIRE(again);
+    CHECK(again->tensors[0].fill.values == values);
+    CHECK(task_id(*again) == task_id(task));
+    CHECK(task_id(task) != id);
+  }
+  task.tensors[0].fill.kind = FillKind::normal;
+  const auto without_ends = task_to_json(task);
+  REQUIRE_FALSE(without_ends);
+  CHECK(without_ends.error().message.find("range needs two ends") != std::string::npos);
+}
+
 TEST_CASE("a wrong field is named with its reason and the way out") {
   struct Case {
     const char *from, *to, *message, *hint;
