@@ -12,6 +12,7 @@
 
 #include <cupilot/evolve.hpp>
 #include <cupilot/parts/agents.hpp>
+#include <cupilot/parts/capture.hpp>
 #include <cupilot/parts/host.hpp>
 #include <cupilot/parts/program.hpp>
 #include <cupilot/parts/program_strategy.hpp>
@@ -150,6 +151,19 @@ std::optional<Error> choose_entry(LaunchPlan& plan, const std::string& entry) {
                "its launches are of " + known};
 }
 
+// A binary's PTX comes without a header.
+Result<StandaloneKernel> read_text_or_binary(const std::string& path, const KernelFlags& flags,
+                                             const DeviceSpec& device) {
+  if (!is_binary(path)) return read_standalone(path);
+  Result<std::string> text =
+      embedded_ptx(path, flags.entry, device.compute_major * 10 + device.compute_minor);
+  if (!text) return std::move(text.error());
+  StandaloneKernel kernel;
+  kernel.source.language = Language::ptx;
+  kernel.source.text = std::move(*text);
+  return kernel;
+}
+
 }  // namespace
 
 bool is_strategy(const std::string& path) { return path.ends_with(".json"); }
@@ -198,7 +212,7 @@ Result<OwnKernel> open_kernel(const std::string& path, const KernelFlags& flags,
     return Error{ErrorCode::usage, path + ": --set: the file is no tunable and has no parameters",
                  "give a tunable (docs/formats/tunable.md), or leave --set out"};
   if (is_strategy(path)) return open_written(path, flags, device);
-  Result<StandaloneKernel> read = read_standalone(path);
+  Result<StandaloneKernel> read = read_text_or_binary(path, flags, device);
   if (!read) return std::move(read.error());
   OwnKernel kernel{path, std::move(read->source)};
   if (const Result<std::string> whole = real_host().read_file(path)) {

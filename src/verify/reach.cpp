@@ -57,6 +57,17 @@ std::uint64_t reached(std::span<const EntryCoverage> coverage) {
   return sum;
 }
 
+// True if loops were turned, and sides of their branches that ran did not in three of one warp's
+// rounds: what goes wrong in the next round of an outer loop would not show.
+bool goes_seldom(std::span<const EntryCoverage> coverage) {
+  return std::any_of(coverage.begin(), coverage.end(), [](const EntryCoverage& one) {
+    return std::any_of(one.loops.begin(), one.loops.end(),
+                       [](const auto& part) { return part.times >= rounds_wanted; }) &&
+           std::any_of(one.instructions.begin(), one.instructions.end(),
+                       [](const auto& part) { return part.times > 0 && part.times < 3; });
+  });
+}
+
 }  // namespace
 
 bool covers_all(std::span<const EntryCoverage> coverage) {
@@ -93,7 +104,8 @@ Reach::Reach(const Task& task, const KernelSource& source, const DeviceSpec& dev
       device_(device),
       steps_(plan_steps(task, source, device)),
       requirements_(source, task, device),
-      left_(level == ProofLevel::finalist ? idle_budget : 0) {
+      left_(level == ProofLevel::finalist ? idle_budget : 0),
+      left_wide_(left_) {
   if (!met.empty()) seed_ = met.front().content.seed;
   for (const Axis& axis : task.axes) {
     std::int64_t most = 1;
@@ -102,6 +114,7 @@ Reach::Reach(const Task& task, const KernelSource& source, const DeviceSpec& dev
       if (!one.sampled && size != one.workload.sizes.end()) most = std::max(most, size->second);
     }
     if (axis.kind == AxisKind::fixed) continue;
+    add_wide(axis);
     const std::size_t below = ladder_.size();
     add_ladder(axis, most);
     if (level == ProofLevel::finalist && !is_absent(task, axis.name)) add_beyond(axis);
@@ -112,6 +125,15 @@ Reach::Reach(const Task& task, const KernelSource& source, const DeviceSpec& dev
                    [](const Step& a, const Step& b) { return a.cost > b.cost; });
   std::stable_sort(ladder_.begin(), ladder_.end(),
                    [](const Step& a, const Step& b) { return a.cost < b.cost; });
+  // Remainders of what is summed over come first: there loops are unrolled.
+  const auto is_reduced = [&](const Step& step) {
+    return std::any_of(task.axes.begin(), task.axes.end(), [&](const Axis& axis) {
+      return axis.name == step.axis && axis.kind == AxisKind::reduced;
+    });
+  };
+  std::stable_sort(wide_.begin(), wide_.end(), [&](const Step& a, const Step& b) {
+    return is_reduced(a) != is_reduced(b) ? is_reduced(a) : a.cost < b.cost;
+  });
   if (level == ProofLevel::finalist) add_named(ptx);
 }
 
@@ -213,6 +235,31 @@ void Reach::add_beyond(const Axis& axis) {
   }
 }
 
+// Quarters of the axis, which leave other remainders of tiles and of unrolled rounds, with all
+// other axes at their largest, or less of them all where that is expensive.
+void Reach::add_wide(const Axis& axis) {
+  const std::int64_t most = largest_size(task_, axis.name);
+  for (std::int64_t part = 1; part < 4 && most >= 4; ++part) {
+    for (double share = 1; share > 0.1; share *= 0.75) {
+      Workload wanted;
+      for (const Axis& one : task_.axes) {
+        const auto size = static_cast<double>(largest_size(task_, one.name));
+        wanted.sizes[one.name] =
+            one.name == axis.name ? most * part / 4
+            : one.kind == AxisKind::fixed
+                ? static_cast<std::int64_t>(size)
+                : std::max<std::int64_t>(1, static_cast<std::int64_t>(size * share));
+      }
+      const auto shape = fitting(task_, requirements_, steps_, wanted);
+      if (!shape) break;
+      const double cost = cost_of(*shape);
+      if (cost > idle_budget) continue;
+      wide_.push_back({axis.name, *shape, cost});
+      break;
+    }
+  }
+}
+
 std::optional<Case> Reach::next(std::span<const EntryCoverage> coverage) {
   if (!coverage.empty() && !named_.empty()) {
     const Workload shape = std::move(named_.back().workload);
@@ -220,16 +267,30 @@ std::optional<Case> Reach::next(std::span<const EntryCoverage> coverage) {
     return Case{.workload = shape, .content = {.seed = seed_}};
   }
   // A run that reached more costs nothing.
-  if (!before_.empty() && reached(coverage) > reached(before_)) left_ += last_.cost;
+  if (!before_.empty() && reached(coverage) > reached(before_) && paid_ != nullptr)
+    *paid_ += last_.cost;
   before_.assign(coverage.begin(), coverage.end());
+  paid_ = nullptr;
   if (coverage.empty()) return std::nullopt;
   if (covers_all(coverage) || ladder_.empty() || ladder_.front().cost > left_)
-    return next_largest();
-  last_ = std::move(ladder_.front());
-  ladder_.erase(ladder_.begin());
-  left_ -= last_.cost;
+    return next_wide(coverage);
+  return take(ladder_, left_);
+}
+
+// The first of `steps`, paid from `left`.
+std::optional<Case> Reach::take(std::vector<Step>& steps, double& left) {
+  last_ = std::move(steps.front());
+  steps.erase(steps.begin());
+  left -= last_.cost;
+  paid_ = &left;
   std::erase_if(largest_, [&](const Step& one) { return one.workload == last_.workload; });
   return Case{.workload = last_.workload, .content = {.seed = seed_}};
+}
+
+std::optional<Case> Reach::next_wide(std::span<const EntryCoverage> coverage) {
+  std::erase_if(wide_, [&](const Step& one) { return one.cost > left_wide_; });
+  if (!goes_seldom(coverage) || wide_.empty()) return next_largest();
+  return take(wide_, left_wide_);
 }
 
 std::optional<Case> Reach::next_largest() {

@@ -41,6 +41,9 @@ class Reach {
   void add_ladder(const Axis& axis, std::int64_t met);
   void add_beyond(const Axis& axis);
   void add_named(std::string_view ptx);
+  void add_wide(const Axis& axis);
+  std::optional<Case> take(std::vector<Step>& steps, double& left);
+  std::optional<Case> next_wide(std::span<const EntryCoverage> coverage);
   std::optional<Case> next_largest();
   std::optional<Workload> shape_of(const std::string& axis, std::int64_t size) const;
   std::optional<Step> step_of(const std::string& axis, std::int64_t size) const;
@@ -54,9 +57,11 @@ class Reach {
   PlanRequirements requirements_;
   std::vector<Step> named_;    // sizes that the code names
   std::vector<Step> ladder_;   // by rising cost
+  std::vector<Step> wide_;     // one axis at a part, the others at their largest
   std::vector<Step> largest_;  // of each axis, by falling cost
-  double left_ = 0;
-  Step last_;  // the step that ran last
+  double left_ = 0, left_wide_ = 0;
+  double* paid_ = nullptr;  // what the last step was paid from
+  Step last_;               // the step that ran last
   std::vector<EntryCoverage> before_;
   std::uint64_t seed_ = 1;
 };

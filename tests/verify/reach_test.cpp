@@ -10,7 +10,7 @@ namespace cupilot {
 namespace {
 
 EntryCoverage covered(std::uint32_t times, std::uint32_t rounds) {
-  return {"gemm", {{10, 1}, {11, times}}, {{12, rounds}}};
+  return {"gemm", {{10, 3}, {11, times}}, {{12, rounds}}};
 }
 
 TEST_CASE("all is covered once every instruction ran and every loop turned back twice") {
@@ -38,6 +38,25 @@ std::vector<Case> run_all(Reach& reach, const EntryCoverage& seen) {
     if (cases.size() > 100) break;
   }
   return cases;
+}
+
+TEST_CASE("sides of branches in loops that few rounds took are met at other remainders") {
+  const Task task = gemm_of(256, 192, 320);
+  const KernelSource source = tiled_gemm();
+  const std::vector<Case> met = {{.workload = task.time_shapes.front(), .content = {.seed = 9}}};
+  const auto cases_of = [&](std::uint32_t times, std::uint32_t rounds, ProofLevel level) {
+    Reach reach(task, source, DeviceSpec{}, level, met);
+    return run_all(reach, covered(times, rounds));
+  };
+  CHECK(cases_of(3, 2, ProofLevel::finalist).empty());  // in the third round, too
+  CHECK(cases_of(2, 0, ProofLevel::finalist).empty());  // no loop turns
+  CHECK(cases_of(2, 2, ProofLevel::elite).empty());
+  const std::vector<Case> cases = cases_of(2, 2, ProofLevel::finalist);
+  REQUIRE_FALSE(cases.empty());
+  const auto& first = cases.front().workload.sizes;
+  CHECK(first.at("k") == 80);  // a quarter of what is summed over, all else at its largest
+  CHECK(first.at("m") == 256);
+  CHECK(first.at("n") == 192);
 }
 
 TEST_CASE("sizes grow axis by axis until all is covered or paid for") {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <cupilot/parts/export.hpp>
@@ -115,6 +116,12 @@ struct LaunchReplay {
 // cannot be read.
 Result<LaunchReplay> replay_launch(const Capture& capture, const CapturedLaunch& launch,
                                    const LaunchReplayOptions& options = {});
+
+// True of fat binaries and of objects, libraries, programs and cubins.
+bool is_binary(const std::string& path);
+// The PTX that such a file carries: of those that name `entry` (empty: of all) the one for the
+// latest architecture up to `arch` (90). Error usage: there is none, or several modules have one.
+Result<std::string> embedded_ptx(const std::string& path, std::string_view entry, int arch);
 
 }  // namespace cupilot
 CUPILOT_EXPORTS_END

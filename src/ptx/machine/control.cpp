@@ -277,7 +277,11 @@ void note_round(Warp& w, std::int64_t loop) {
 
 void run_branch(Lanes& l, const Step& s) {
   Warp& w = static_cast<Warp&>(l);
-  if (s.offset != 0 && w.mask != 0) note_round(w, s.offset);
+  if (s.offset > 0 && w.mask != 0) note_round(w, s.offset);
+  if (s.offset < 0) {
+    if (w.mask != 0) note_round(w, -s.offset);
+    if (w.mask != w.active) note_round(w, 1 - s.offset);
+  }
   if (w.mask == w.active) {
     w.pc = s.aux;
     return;
@@ -412,16 +416,32 @@ void settle_barrier(Block& block, std::uint32_t id) {
   if (barrier.arrived >= wanted) release(block, barrier);
 }
 
+namespace {
+
+// Numbers a branch back, or the two sides of a guarded branch forward, the taken one first.
+void note_branch(Decoder& d, Step& step) {
+  std::vector<LoopBranch>& loops = d.program.loops;
+  const auto here = static_cast<u32>(d.code.steps.size());
+  const auto next = static_cast<std::int64_t>(loops.size()) + 1;
+  if (step.aux <= here) {
+    loops.push_back({d.code.function, here, step.aux});
+    step.offset = next;
+  } else if (d.instruction().guard != none_index) {
+    loops.push_back({d.code.function, here, step.aux});
+    loops.push_back({d.code.function, here, here + 1});
+    step.offset = -next;
+  }
+}
+
+}  // namespace
+
 bool decode_control(Decoder& d, Step& step) {
   switch (d.form().opcode) {
     case Opcode::op_bra:
       d.want_operands(1, 1);
       if (d.operand(0).kind != OperandKind::label) d.refuse("the target is no label");
       step.aux = d.operand(0).index;
-      if (step.aux <= d.code.steps.size()) {  // back
-        d.program.loops.push_back({d.code.function, static_cast<u32>(d.code.steps.size())});
-        step.offset = static_cast<std::int64_t>(d.program.loops.size());
-      }
+      note_branch(d, step);
       step.run = run_branch;
       return true;
     case Opcode::op_brx: {

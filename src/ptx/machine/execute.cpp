@@ -2,6 +2,7 @@
 #include "ptx/machine/execute.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -180,6 +181,39 @@ void fill_counts(Report& report, const Program& program, const std::vector<Worke
 
 namespace {
 
+// True if the branch lies in a loop.
+bool is_looped(const Program& program, const LoopBranch& branch) {
+  return std::any_of(program.loops.begin(), program.loops.end(), [&](const LoopBranch& loop) {
+    return loop.back() && loop.function == branch.function && loop.target <= branch.instruction &&
+           branch.instruction <= loop.instruction;
+  });
+}
+
+// True if the instruction after it is reached by branches alone.
+bool goes_elsewhere(const Program& program, const Instruction& instruction) {
+  const Opcode opcode = program.module->form(instruction).opcode;
+  return instruction.guard == none_index && (opcode == Opcode::op_bra || opcode == Opcode::op_brx ||
+                                             opcode == Opcode::op_ret || opcode == Opcode::op_exit);
+}
+
+// Of sides of branches in loops: the most that a warp went there, where no other way leads.
+void tell_sides(const Program& program, std::span<const std::uint32_t> most, Executed& out) {
+  std::size_t first = 0;
+  for (const Code& code : program.codes) {
+    const auto& instructions = program.module->functions[code.function].instructions;
+    for (std::size_t k = 0; k < program.loops.size(); ++k) {
+      const LoopBranch& side = program.loops[k];
+      if (side.function != code.function || side.back() || side.target + 1 >= code.steps.size())
+        continue;
+      const Instruction& before = instructions[side.target - 1];
+      const bool only = side.target == side.instruction + 1 || goes_elsewhere(program, before);
+      std::uint32_t& times = out.instructions[first + side.target].times;
+      if (only && times != 0 && is_looped(program, side)) times = std::max(most[k], 1u);
+    }
+    first += code.steps.size() - 1;
+  }
+}
+
 Executed executed_of(const Program& program, const std::vector<Worker>& workers) {
   Executed out;
   const auto line = [&](std::uint32_t function, std::size_t instruction) {
@@ -191,15 +225,18 @@ Executed executed_of(const Program& program, const std::vector<Worker>& workers)
         const StepCount& count = worker.counts[code.first_count + i];
         return 32 * count.warps > count.missing;
       });
-      out.instructions.push_back({line(code.function, i), ran ? 1u : 0u});
+      out.instructions.push_back({line(code.function, i), ran ? std::uint32_t{most_rounds} : 0u});
     }
   }
+  std::vector<std::uint32_t> most(program.loops.size());
   for (std::size_t k = 0; k < program.loops.size(); ++k) {
     const LoopBranch& loop = program.loops[k];
-    std::uint32_t most = 0;
-    for (const Worker& worker : workers) most = std::max<std::uint32_t>(most, worker.rounds[k]);
-    out.loops.push_back({line(loop.function, loop.instruction), most});
+    for (const Worker& worker : workers)
+      most[k] = std::max<std::uint32_t>(most[k], worker.rounds[k]);
+    if (loop.back())
+      out.loops.push_back({line(loop.function, loop.instruction), std::min(most[k], 2u)});
   }
+  tell_sides(program, most, out);
   return out;
 }
 

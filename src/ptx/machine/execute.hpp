@@ -110,7 +110,9 @@ struct LineCount {
 struct Executed {
   struct Part {
     std::uint32_t line = 0;
-    std::uint32_t times = 0;  // 0 or 1; of a branch back the most that a warp took it, up to 2
+    // 0: never; of the first instruction of a branch's side within a loop the most that a warp went
+    // there, up to 3; of others 3. Of a branch back the most that a warp took it, up to 2.
+    std::uint32_t times = 0;
   };
   std::vector<Part> instructions, loops;
 };

@@ -85,11 +85,13 @@ struct Code {
   std::vector<std::uint32_t> watch_of;  // step -> watched, none_index
 };
 
-// A branch back to an earlier instruction. Rounds: how often a warp took it, up to a few.
+// A branch back to an earlier instruction, or a side of a forward branch: then `target` is the
+// side's first instruction. Rounds: how often a warp took it, up to a few.
 struct LoopBranch {
-  std::uint32_t function = 0, instruction = 0;
+  std::uint32_t function = 0, instruction = 0, target = 0;
+  bool back() const { return target <= instruction; }
 };
-inline constexpr std::uint8_t most_rounds = 2;
+inline constexpr std::uint8_t most_rounds = 3;
 
 // Shared, constant and global variables of the module at their addresses.
 class Program {

@@ -1,5 +1,7 @@
 #include "backend/captured/fatbin.hpp"
 
+#include <cupilot/parts/capture.hpp>
+
 #include "backend/captured/folder.hpp"
 
 using namespace cupilot;
@@ -51,4 +53,38 @@ TEST_CASE("LZ4 blocks: plain bytes, copies that overlap, long lengths", "[captur
   CHECK(!unpack({0x12, 'a', 2, 0, 0x10, 'b'}, 8));  // reaches before the begin
   CHECK(!unpack({0x30, 'a'}, 3));
   CHECK(!unpack({0x30, 'a', 'b', 'c'}, 2));
+}
+
+TEST_CASE("the PTX of a file that holds fat binaries", "[captured]") {
+  const std::string fatbin = support::read(data + "guest-lz4.fatbin");
+  const support::CaptureFolder folder;
+  const auto file = [&](const char* name, const std::string& bytes) {
+    const std::string path = folder.path() + "/" + name;
+    std::ofstream(path, std::ios::binary) << bytes;
+    return path;
+  };
+  const std::string elf =
+      "\x7f"
+      "ELF" +
+      std::string(60, '\0');
+  const std::string object = file("guest.o", elf + fatbin + std::string(32, '\0'));
+  CHECK(is_binary(object));
+  CHECK(is_binary(data + "guest-lz4.fatbin"));
+  CHECK_FALSE(is_binary(data + "guest.ptx"));
+  for (const std::string& path : {data + "guest-lz4.fatbin", object}) {
+    const auto text = embedded_ptx(path, "", 90);
+    INFO((text ? "" : text.error().message));
+    REQUIRE(text);
+    CHECK(text->find(".visible .entry twice(") != std::string::npos);
+    CHECK(embedded_ptx(path, "twice", 100));
+  }
+  CHECK(embedded_ptx(object, "", 80).error().message.find("no PTX for sm_80") != std::string::npos);
+  CHECK(embedded_ptx(object, "thrice", 90).error().message.find("with kernel thrice") !=
+        std::string::npos);
+  CHECK(embedded_ptx(file("none.cubin", elf), "", 90).error().message.find("machine code alone") !=
+        std::string::npos);
+  std::string other = support::read(data + "guest-zstd.fatbin");
+  CHECK(embedded_ptx(file("both.o", elf + fatbin + other), "twice", 90));  // one text twice
+  for (std::size_t cut = 0; cut < fatbin.size(); cut += 7)
+    static_cast<void>(embedded_ptx(file("cut.o", elf + fatbin.substr(0, cut)), "", 90));
 }
