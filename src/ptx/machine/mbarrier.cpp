@@ -199,13 +199,18 @@ void transact(Lanes& l, const Step& s) {
 
 enum WaitFlag : u32 { wait_parity = 1, wait_relaxed = 2 };
 
-// A first failing wait answers "not yet", so that code which does not ask again goes wrong; the
-// next sleeps.
+constexpr u8 late_answers = 4;
+
+// A first failing wait answers "not yet", so that code which does not ask again goes wrong; where
+// copies are late the first four do, as on a device that a wait's time limit passes on. The next
+// sleeps.
 void not_yet(Warp& w, const Mbarrier& b, u32 index) {
   const u64 key = (u64{b.slot} << 32) | (b.phase + 1);
   w.stop = true;
   w.poll_at = index;
-  if (w.timed_out || w.polled != key) {
+  w.polls = w.polled == key ? w.polls : u8{0};
+  if (w.timed_out || w.polls < (w.block->launch->options->late ? late_answers : 1)) {
+    w.polls = static_cast<u8>(std::min(w.polls + 1, 255));
     w.polled = key;
     w.timed_out = false;
     return;

@@ -206,6 +206,20 @@ TEST_CASE("what a ring of bulk copies needs shows when it is removed", "[mbarrie
   }
 }
 
+TEST_CASE("a wait that gives up after a few polls shows where copies are late", "[mbarrier]") {
+  Device d;
+  d.options.late = true;
+  const auto a = ramp(128 * 7);
+  const auto ia = d.input("a", a), io = d.output("o", 4 * a.size());
+  const auto module = module_of_cuda(with(
+      "#define FULL_WAIT for (int p = 0; p < 3; ++p) if (try_once(&full[i & 1], (i >> 1) & 1)) "
+      "break"));
+  const auto report = d.run(module, "ring", {1}, {64}, 0, P{ia}, P{io}, 7);
+  REQUIRE(report.faults.size() == 1);
+  INFO(faults_of(report));
+  CHECK(report.faults[0].code == "run.race");
+}
+
 TEST_CASE("late copies move nothing before they are waited for", "[mbarrier]") {
   for (const char* entry : {"unwaited_bulk", "unwaited_copy"}) {
     for (const bool late : {false, true}) {
