@@ -102,7 +102,7 @@ double output_cost(const Task& task, const PlanSteps& steps, const Workload& wor
     if (size == workload.sizes.end() || !depends_on(task, output, axis.name)) continue;
     cost *= static_cast<double>(round_up(size->second, steps.step(axis.name)));
     // The reference sums a row anew for every element of it.
-    if (axis.kind == AxisKind::reduced && output.role == Role::out && spans(output, axis.name))
+    if (axis.kind == AxisKind::reduced && spans(output, axis.name))
       cost *= static_cast<double>(size->second);
   }
   return cost;

@@ -416,6 +416,21 @@ TEST_CASE("outputs of different loops leave the battery whole") {
   CHECK(kinds.size() == 14);
 }
 
+TEST_CASE("a row that is summed anew for each of its elements costs as much where it is updated") {
+  Task task;
+  task.name = task.family = "softmax";
+  task.axes = {{"rows", AxisKind::free}, {"n", AxisKind::reduced}};
+  Tensor x{"x", Role::in, DType::f32, {"rows", "n"}, {}, {}, {}};
+  Tensor y{"y", Role::out, DType::f32, {"rows", "n"}, {}, {}, {}};
+  task.tensors = {x, y};
+  const PlanSteps steps;
+  const Workload shape{{{"rows", 4}, {"n", 100}}, 1};
+  const double made = padded_cost(task, steps, shape);
+  task.tensors[1].role = Role::in_out;
+  CHECK(padded_cost(task, steps, shape) == made);
+  CHECK(made == 4 * 100 * 100);
+}
+
 TEST_CASE("whole numbers meet lines of one value at full size") {
   Task task;
   task.name = task.family = "votes";
