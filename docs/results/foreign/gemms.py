@@ -35,7 +35,7 @@ def define(task, tensor, near, of):
     kernels.append(("cute_sgemm_sm80", "cute/sgemm_sm80", r"gemm_device.*half_t", halves, ["m / 128", "n / 128"], [128],
                     [sizes, empty, "a", lead("k"), empty, empty, empty, "b", lead("k"), empty, empty, empty, "c", lead("m"), empty, empty, {"i16": 15360}, {"i16": 0}], 98304,
                     whole + ["k % 64 == 0", "k >= 192"]))
-    deep = product("deepgemm_bf16", "bf16", "r * in.k + k", "c * in.k + k", rows, [256, 192, 320], [[64, 64, 64], [100, 72, 136]], [["m", "k"], ["n", "k"], ["m", "n"]], precision="bf16")
+    deep = product("deepgemm_bf16", "bf16", "r * in.k + k", "c * in.k + k", rows, [256, 192, 832], [[64, 64, 64], [100, 72, 136]], [["m", "k"], ["n", "k"], ["m", "n"]], precision="bf16")
     tiles = [{"name": "map_" + t, "of": t, "type": "bf16", "dims": [w, h], "pitch": [w + " * 2"], "box": [64, 64], "swizzle": 128} for t, w, h in (("a", "k", "m"), ("b", "k", "n"), ("c", "n", "m"))]
     kernels.append(("deepgemm_bf16", "deepgemm/bf16", "sm90_bf16_gemm_impl", deep, [4], [256],
                     ["none?", {"i32": "m"}, {"i32": "n"}, {"i32": "k"}, "map_a", "map_b", "map_c"], 73792, ["k % 8 == 0", "n % 8 == 0"], {"maps": tiles}))

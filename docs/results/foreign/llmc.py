@@ -63,7 +63,8 @@ def define(task, tensor, near, of):
     kernel("encoder_backward", "24encoder_backward_kernel2", table, ["cdiv(cols, 256)"], [256], ["w", "p", "d", "t"] + sizes)
 
     # residual and layer normalization in one; what is normalized is the sum as stored
-    sides = [tensor(t, "in", ["rows", "cols"], bf) for t in "ab"] + [tensor(t, "in", ["cols"], bf) for t in ("w", "o")]
+    even = {"fill": {"kind": "uniform", "low": -1, "high": 1, "values": "range"}}  # sums of a line are of one magnitude
+    sides = [tensor(t, "in", ["rows", "cols"], bf, **even) for t in "ab"] + [tensor(t, "in", ["cols"], bf, **even) for t in ("w", "o")]
     outs = [tensor(t, "out", ["rows", "cols"], bf) for t in ("s", "y")]
     for tensor_ in outs:
         tensor_.pop("check", None)
@@ -77,10 +78,10 @@ def define(task, tensor, near, of):
     name = "30fused_residual_forward_kernel"
     depth = "max(1, 4 / max(1, cols / 256))"
     residual = lambda *words: kernels.append(kernel_row("fused_residual_forward", *words) + (kept,))
-    residual("23fused_residual_forward2", fused, ["cdiv(rows, 128)"], [128], args, 0, ["rows % 128 == 0"])
-    residual("23fused_residual_forward3", fused, ["cdiv(rows, 4)"], [32, 4], args, 0, ["rows % 4 == 0"])
-    residual(name + "4", fused, ["cdiv(rows, 4)"], [32, 4], args, 0, ["rows % 4 == 0", "cols % 256 == 0"])
-    residual(name + "5", fused, ["cdiv(rows, 4)"], [32, 4], args, "6 * cols * 2", ["rows % 4 == 0", "cols % 8 == 0"])
+    residual("23fused_residual_forward2", fused, ["cdiv(rows, 128)"], [128], args)
+    residual("23fused_residual_forward3", fused, ["cdiv(rows, 4)"], [32, 4], args)
+    residual(name + "4", fused, ["cdiv(rows, 4)"], [32, 4], args, 0, ["cols % 256 == 0"])
+    residual(name + "5", fused, ["cdiv(rows, 4)"], [32, 4], args, "6 * cols * 2", ["cols % 8 == 0"])
     residual(name + "6", fused, ["dev.sms * 8"], [32, "max(1, 4 / %s)" % depth, depth], args, "(2 + %s) * cols * 2 + 256 * %s" % (depth, depth), ["cols % 8 == 0"])
 
     # products

@@ -88,9 +88,9 @@ TASKS = dict([
          [4, 64, 768, 100], [[2, 3, 64, 5]],
          of("y", "const long long at = i / in.cols, c = i % in.cols; return in.w(in.t(at) * in.cols + c) + in.p(at % in.steps * in.cols + c);")),
     task("permute4", "a b c d", [tensor("x", "in", ["a", "b", "c", "d"]),
-                                 tensor("y", "out", ["d", "b", "c", "a"], check={"kind": "bitwise"})],
+                                 tensor("y", "out", ["d", "c", "a", "b"], check={"kind": "bitwise"})],
          [24, 42, 20, 32], [[2, 3, 4, 5]],
-         of("y", "const long long a = i % in.a, c = i / in.a % in.c, b = i / in.a / in.c % in.b, d = i / in.a / in.c / in.b; "
+         of("y", "const long long b = i % in.b, a = i / in.b % in.a, c = i / in.b / in.a % in.c, d = i / in.b / in.a / in.c; "
             "return in.x(((a * in.b + b) * in.c + c) * in.d + d);")),
     task("mean_rows", "rows cols+", [tensor("x", "in", ["rows", "cols"]), tensor("y", "out", ["rows"], **near("cols"))],
          [64, 768], [[3, 65]], of("y", MEAN % "i * in.cols" + "return mean;")),

@@ -128,7 +128,8 @@ def define(task, tensor, near, of):
                ["y", "a", "b", {"i32": "kb * %d" % b}, {"i32": "nb * %d" % b}], name="matrixMul_%d" % b)
     module = "3_CUDA_Features_globalToShmemAsyncCopy_globalToShmemAsyncCopy"
     for entry in ("MatrixMulNaive", "MatrixMulNaiveLargeChunk", "MatrixMulAsyncCopySingleStage", "MatrixMulAsyncCopyMultiStageSharedState"):
-        sample(module, r"\d%sILi16E" % entry, multiply(16), ["nb", "mb"], [16, 16], ["y", "a", "b", {"i32": "kb * 16"}, {"i32": "nb * 16"}], name="shmem_" + entry)
+        # two rows more are producers
+        sample(module, r"\d%sILi16E" % entry, multiply(16), ["nb", "mb"], [16, 18 if "SharedState" in entry else 16], ["y", "a", "b", {"i32": "kb * 16"}, {"i32": "nb * 16"}], name="shmem_" + entry)
 
     # single elements
     plain = lambda name, text, kind="fp32", inputs=("x",), inner="256", role="out": new(
