@@ -60,7 +60,7 @@ class Reach {
   std::vector<Step> wide_;     // one axis at a part, the others at their largest
   std::vector<Step> largest_;  // of each axis, by falling cost
   double left_ = 0, left_wide_ = 0;
-  double* paid_ = nullptr;  // what the last step was paid from
+  double* paid_ = nullptr;  // the last step was paid from it
   Step last_;               // the step that ran last
   std::vector<EntryCoverage> before_;
   std::uint64_t seed_ = 1;

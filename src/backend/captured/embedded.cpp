@@ -24,8 +24,8 @@ bool names(const PtxText& text, std::string_view entry) {
          text.text.find(entry) != std::string::npos;
 }
 
-// Of each fat binary, which holds one module for several architectures, the text that names `entry`
-// for the latest up to `arch`.
+// Takes of each fat binary, which holds one module for several architectures, the text that names
+// `entry` for the latest up to `arch`.
 Result<std::vector<PtxText>> modules_in(const std::string& file, std::string_view entry, int arch,
                                         bool& any) {
   std::vector<PtxText> found;

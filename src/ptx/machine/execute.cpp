@@ -196,7 +196,7 @@ bool goes_elsewhere(const Program& program, const Instruction& instruction) {
                                              opcode == Opcode::op_ret || opcode == Opcode::op_exit);
 }
 
-// Of sides of branches in loops: the most that a warp went there, where no other way leads.
+// Says of sides of branches in loops the most that a warp went there, where no other way leads.
 void tell_sides(const Program& program, std::span<const std::uint32_t> most, Executed& out) {
   std::size_t first = 0;
   for (const Code& code : program.codes) {

@@ -276,7 +276,7 @@ struct Warp : Lanes {
   Beyond beyond;
   std::vector<BulkStream> streams;  // of lanes; empty: no bulk copies yet
   std::uint64_t polled = 0;         // the wait that failed last: slot and phase; 0: none
-  std::uint8_t polls = 0;           // how often it was answered "not yet"
+  std::uint8_t polls = 0;           // answers "not yet" to it
   std::uint32_t poll_at = 0;        // index of its mbarrier in the cluster
   bool timed_out = false;           // the next failing wait says so instead of sleeping
   std::uint32_t cluster_owed =
