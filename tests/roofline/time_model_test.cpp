@@ -110,6 +110,13 @@ TEST_CASE("what relieves a kernel makes it no slower", "[roofline]") {
   single.loads_in_flight = 1;
   many.loads_in_flight = 8;
   CHECK(us(many) < us(single) / 2);
+  // Blocks side by side that load the same lines, and some that do not.
+  ModelInput apart = base;
+  put(apart, Counter::l2_bytes, 1e9);
+  ModelInput alike = apart;
+  apart.distinct_loads = 1;
+  alike.distinct_loads = 1.0 / 16;
+  CHECK(us(alike) < us(apart) / 2);
   DeviceSpec wide = h200();
   wide.sms *= 2;
   for (double& rate : wide.sustained_flops) rate *= 2;

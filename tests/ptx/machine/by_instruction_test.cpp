@@ -1,4 +1,5 @@
 // Memory traffic and divergence, instruction by instruction.
+#include <algorithm>
 #include <map>
 
 #include "catch.hpp"
@@ -109,4 +110,35 @@ TEST_CASE("nobody pays for traffic by instruction who did not ask", "[by_instruc
     CHECK(t.requests + t.sectors + t.wavefronts + t.conflicts + t.divergences == 0);
     CHECK(count.warps > 0);
   }
+}
+
+TEST_CASE("lines that blocks load are noted for whoever asks, once each", "[by_instruction]") {
+  // Copies by cp.async and plain loads; a stretch that both blocks read, and one of each block's.
+  const char* loads = R"(extern "C" __global__ void k(const float* a, const float* b, float* o) {
+    __shared__ float s[32];
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::
+      "r"((unsigned)__cvta_generic_to_shared(s + threadIdx.x)), "l"(b + threadIdx.x));
+    asm volatile("cp.async.wait_all;");
+    float sum = s[threadIdx.x];
+    for (int i = 0; i < 256; ++i) sum += a[(blockIdx.x * 256 + i) * 32 + threadIdx.x];
+    o[blockIdx.x * 32 + threadIdx.x] = sum;
+  })";
+  const auto loaded = [&](std::vector<std::uint64_t> blocks, bool note) {
+    Device d;
+    d.options.note_loads = note;
+    d.options.blocks = std::move(blocks);
+    const auto a = d.input("a", std::vector<float>(2 * 256 * 32, 1.0f)),
+               b = d.input("b", std::vector<float>(32, 1.0f)), o = d.output("o", 2 * 32 * 4);
+    const auto report = d.run(support::module_of_cuda(loads), "k", {2}, {32}, 0, P{a}, P{b}, P{o});
+    REQUIRE(report.faults.empty());
+    return report.loaded;
+  };
+  CHECK(loaded({0}, false).empty());
+  const auto first = loaded({0}, true), second = loaded({1}, true), both = loaded({0, 1}, true);
+  CHECK(std::is_sorted(both.begin(), both.end()));
+  // One line of eight is drawn of 256 of each block's own; the one that they share counts once.
+  CHECK((first.size() >= 16 && first.size() <= 48));
+  CHECK((second.size() >= 16 && second.size() <= 48));
+  const std::size_t shared = first.size() + second.size() - both.size();
+  CHECK(shared <= 1);
 }

@@ -106,3 +106,10 @@ TEST_CASE("a ring's phases and barriers are counted a block", "[chain]") {
   CHECK(ring.fills == Approx(6 * 32));
   CHECK(ring.mbarriers == Approx(2 * 32));
 }
+
+TEST_CASE("the text that is repeated is the length of the loop that takes the time", "[chain]") {
+  const std::string eight = "add.f32 %f1, %f1, %f1; add.f32 %f2, %f2, %f2; ret;";
+  CHECK(chain(eight, {1, 1, 1}).text == Approx(3));
+  CHECK(chain(eight, {1000, 1000, 1}).text == Approx(2).epsilon(0.01));
+  CHECK(chain(eight, {1000, 0, 1}).text == Approx(1).epsilon(0.01));
+}
