@@ -1,5 +1,5 @@
-// How much of any PTX the virtual device knows: kernels that decode whole, and those whose
-// parameters a launch plan can pass.
+// Counts the kernels of any PTX that the virtual device decodes whole, and those whose parameters a
+// launch plan can pass.
 //   decoded FILE.ptx ...        a line a module, the first instruction that each lacks, and sums
 #include <cstdio>
 #include <fstream>

@@ -45,7 +45,6 @@ enum class FillKind {
 enum class Structure { dense, upper, lower, symmetric, diagonal };
 std::string_view name_of(Structure structure);
 // Says what a float tensor may hold: any value, finite ones, or values from `low` to `high` alone.
-// alone.
 enum class FillValues { any, finite, range };
 struct Fill {
   FillKind kind = FillKind::normal;

@@ -104,10 +104,11 @@ struct ModelInput {
   // Global load requests that the last block of a group makes after all others arrived (a split
   // sum's last arriver).
   double last_block_requests = 0;
-  // Instructions of the text that warps go through again and again; 0: unknown.
+  // The square of the sum of all instructions' issues over the sum of their squares: the length of
+  // a loop that takes all the time, or of a text without one; 0: unknown.
   double repeated_text = 0;
-  // Lines of global memory that 16 blocks side by side load, over the sum of what each of them
-  // loads: 1/16 where all load the same, 1 where none shares; 0: unknown.
+  // Lines of global memory that 16 blocks side by side load, over the sum of what each of their
+  // clusters loads: 1/16 where all blocks load the same, 1 where none shares; 0: unknown.
   double distinct_loads = 0;
 };
 struct ModelledTime {

@@ -209,8 +209,9 @@ Result<WireReply> EndpointClient::ask_whole(Exchange& exchange) {
   }
   if (at_once) {
     auto longer = ask_longer(exchange);
-    // A budget that does not hold so many may hold the usual ones.
-    if (longer || longer.error().code != ErrorCode::budget) return longer;
+    // A budget that does not hold so many may hold the usual ones, and a host may refuse so many
+    // beside a long question.
+    if (longer || is_outage(longer.error()) || is_cancelled(exchange.ask)) return longer;
   }
   auto answer = ask_until_answered(exchange);
   if (!answer || answer->finish != ChatFinish::cut) return answer;

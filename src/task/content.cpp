@@ -81,8 +81,8 @@ bool leaves_out(const Task& task, const std::string& name) {
 // last bits, which its class does not promise. Factors of a product with a triangle do too: the
 // zeros that its structure declares need not be multiplied, and an infinity times zero is none.
 ContentKind content_of(const Task& task, const Tensor& tensor, ContentKind kind) {
-  const bool counts = !is_float_type(static_cast<int>(tensor.type));
-  if (tensor.fill.values == FillValues::range && !counts) return ContentKind::ordinary;
+  const bool whole = !is_float_type(static_cast<int>(tensor.type));
+  if (tensor.fill.values == FillValues::range && !whole) return ContentKind::ordinary;
   if (kind != ContentKind::special) return kind;
   if (tensor.fill.values == FillValues::finite) return ContentKind::ordinary;
   const auto keeps_finite = [&](const Operation& operation) {
@@ -313,7 +313,9 @@ Result<FillParams> fill_params(const Task& task, std::size_t asked, const Worklo
   p.wide = is_wide(task, tensor, content.seed) ? 1 : 0;
   // A seed and the next have the largest number and another.
   p.first = content.seed % 2 == 0 ? 0 : 1 + static_cast<int>(hash_of(p.key, 0, 15) >> 63);
-  p.factor = content.variation == Variation::scaled && p.leads != 0 ? scaled_by : 1.0;
+  const bool scales = content.variation == Variation::scaled && p.leads != 0 &&
+                      tensor.fill.values != FillValues::range;
+  p.factor = scales ? scaled_by : 1.0;
   if (content.variation == Variation::swapped) {
     const std::size_t dimension = swapped_dimension(task, tensor);
     if (dimension < shape->extents.size()) p.swap_extent = shape->extents[dimension];
@@ -374,7 +376,8 @@ Result<std::size_t> source_of(const Task& task, std::size_t tensor, const Worklo
   for (std::size_t i = 0; i < tensor; ++i) {
     const Tensor& other = task.tensors[i];
     if (other.role != Role::in || other.type != asked.type ||
-        other.fill.structure != asked.fill.structure)
+        other.fill.structure != asked.fill.structure || other.fill.values != asked.fill.values ||
+        asked.fill.values == FillValues::range)
       continue;
     const auto numbers = shape_of(task, other, workload);
     if (!numbers) return numbers.error();

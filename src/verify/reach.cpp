@@ -13,6 +13,7 @@ namespace {
 // Bounds what runs that reach nothing new cost, in padded multiply-adds.
 constexpr double idle_budget = 12e6;
 constexpr std::uint32_t rounds_wanted = 2;  // turns back of a loop: its second and third rounds
+constexpr std::uint32_t rounds_told = 3;    // EntryCoverage::Part::times of what ran often enough
 constexpr std::int64_t kept_extent = 37;    // elements of an axis that does not grow
 // A warp takes as long to begin, look for work and end as so many padded multiply-adds.
 constexpr double begun_warp = 300;
@@ -64,7 +65,7 @@ bool goes_seldom(std::span<const EntryCoverage> coverage) {
     return std::any_of(one.loops.begin(), one.loops.end(),
                        [](const auto& part) { return part.times >= rounds_wanted; }) &&
            std::any_of(one.instructions.begin(), one.instructions.end(),
-                       [](const auto& part) { return part.times > 0 && part.times < 3; });
+                       [](const auto& part) { return part.times > 0 && part.times < rounds_told; });
   });
 }
 
@@ -114,11 +115,12 @@ Reach::Reach(const Task& task, const KernelSource& source, const DeviceSpec& dev
       if (!one.sampled && size != one.workload.sizes.end()) most = std::max(most, size->second);
     }
     if (axis.kind == AxisKind::fixed) continue;
-    add_wide(axis);
     const std::size_t below = ladder_.size();
     add_ladder(axis, most);
-    if (level == ProofLevel::finalist && !is_absent(task, axis.name)) add_beyond(axis);
     if (!timed && ladder_.size() > below) largest_.push_back(ladder_.back());
+    if (level != ProofLevel::finalist) continue;
+    add_wide(axis);
+    if (!is_absent(task, axis.name)) add_beyond(axis);
   }
   if (level != ProofLevel::finalist) largest_.clear();
   std::stable_sort(largest_.begin(), largest_.end(),
@@ -211,8 +213,9 @@ double Reach::blocks_at(const std::string& axis, std::int64_t size) const {
 }
 
 // A grid such as min(rows, 8 * dev.sms), which the task's sizes leave below its bound: blocks take
-// no second item at any of them, as they do at other sizes. Adds the first size at which each takes
-// a third one or, where that is too expensive, one a second.
+// no second item at any of them, as they do at other sizes. Adds a size at which they take a third
+// one, all but those of a last tile, or a second; where both are too expensive, one at which some
+// take a second. An item may be a tile of several units of the axis.
 void Reach::add_beyond(const Axis& axis) {
   constexpr std::int64_t farthest = 1 << 20;
   std::int64_t below = largest_size(task_, axis.name), bound = 0;
@@ -227,7 +230,7 @@ void Reach::add_beyond(const Axis& axis) {
     const std::int64_t middle = below + (bound - below) / 2;
     (blocks_at(axis.name, middle) < most ? below : bound) = middle;
   }
-  for (const std::int64_t size : {2 * bound + 1, bound + 1}) {
+  for (const std::int64_t size : {3 * bound + 1, 2 * bound + 1, bound + bound / 8 + 1}) {
     std::optional<Step> step = step_of(axis.name, size);
     if (!step || step->cost > idle_budget) continue;
     ladder_.push_back(std::move(*step));

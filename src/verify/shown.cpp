@@ -143,8 +143,10 @@ void say_contents(const Task& task, Verification& out) {
     out.unproved.push_back(
         tensor.fill.values == FillValues::finite
             ? fmt::format("infinities and NaN in {}, which the task leaves out", tensor.name)
-            : fmt::format("values of {} below {} or above {}, which the task leaves out",
-                          tensor.name, tensor.fill.low, tensor.fill.high));
+            : fmt::format(
+                  "values of {} below {} or above {}, which the task leaves out, and zeros, "
+                  "equal lines and whole numbers in it",
+                  tensor.name, tensor.fill.low, tensor.fill.high));
   }
   if (!out.full_size) {
     out.unproved.push_back(fmt::format(

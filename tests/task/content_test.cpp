@@ -490,6 +490,16 @@ TEST_CASE("variations change what they say and nothing else") {
     CHECK(fill_bits(swapped, i) == fill_bits(a, other * 24 + i % 24));
     CHECK(fill_bits(params(1, Variation::swapped), i) == fill_bits(b, i));
   }
+  // Of tensors that hold values of a range alone neither one is scaled nor takes another's.
+  Task ranged = task;
+  for (Tensor& tensor : ranged.tensors) tensor.fill.values = FillValues::range;
+  for (const Variation variation : {Variation::scaled, Variation::overlap}) {
+    for (const std::size_t tensor : {0, 1}) {
+      const Content plain{.seed = 4}, varied{.seed = 4, .variation = variation};
+      CHECK(fill_bits(*fill_params(ranged, tensor, shape, varied), 7) ==
+            fill_bits(*fill_params(ranged, tensor, shape, plain), 7));
+    }
+  }
   CHECK(swapped_axis(task)->name == "m");
   CHECK(base_offset(task.tensors[0], {.least_aligned = true}) == 0);
   Tensor packed = task.tensors[0];

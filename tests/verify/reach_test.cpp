@@ -145,16 +145,30 @@ TEST_CASE("a grid that the task's sizes leave below its bound is met beyond it")
     }
     return most;
   };
-  // The first size at which each block takes a third item.
-  CHECK(most("min(m, 2112)", ProofLevel::finalist) == 4225);
-  CHECK(most("min(cdiv(m, 4), 600)", ProofLevel::finalist) == 2 * 2397 + 1);
-  // Where that is too expensive a second one, or none.
-  CHECK(most("min(m, 9500)", ProofLevel::finalist) == 9501);
+  // A size at which each block takes a third item.
+  CHECK(most("min(m, 2112)", ProofLevel::finalist) == 3 * 2112 + 1);
+  CHECK(most("min(cdiv(m, 4), 600)", ProofLevel::finalist) == 3 * 2397 + 1);
+  // Where that is too expensive a second one, some a second, or none.
+  CHECK(most("min(m, 5000)", ProofLevel::finalist) == 2 * 5000 + 1);
+  CHECK(most("min(m, 9500)", ProofLevel::finalist) == 9500 + 9500 / 8 + 1);
   CHECK(most("min(m, 60000)", ProofLevel::finalist) <= 1000);
-  CHECK(most("min(m * batch, 2112)", ProofLevel::finalist) == 4225);
+  CHECK(most("min(m * batch, 2112)", ProofLevel::finalist) == 3 * 2112 + 1);
   CHECK(most("min(m, 2112)", ProofLevel::candidate) <= 1000);
   CHECK(most("min(m, 500)", ProofLevel::finalist) <= 1000);
   CHECK(most("m", ProofLevel::finalist) <= 1000);
+}
+
+TEST_CASE("where no time shape ran a size beyond a bounded grid takes no largest size's place") {
+  const Task task = gemm_of(1000, 8, 8);
+  KernelSource source = tiled_gemm();
+  source.plan.launches[0].block = {128};
+  source.plan.launches[0].grid = {"min(m, 2112)"};
+  const std::vector<Case> met = {
+      {.workload = {{{"m", 37}, {"n", 8}, {"k", 8}, {"batch", 1}}, 1}, .content = {.seed = 9}}};
+  Reach reach(task, source, DeviceSpec{}, ProofLevel::finalist, met, {}, false);
+  std::set<std::int64_t> sizes;
+  for (const Case& one : run_all(reach, covered(1, 2))) sizes.insert(one.workload.sizes.at("m"));
+  CHECK(sizes.count(1000) == 1);
 }
 
 TEST_CASE("where no time shape ran the largest sizes that can be paid for are met") {

@@ -131,9 +131,9 @@ struct CaseReport {
 struct EntryCoverage {
   struct Part {
     std::uint32_t line = 0;  // in the PTX
-    std::uint32_t times =
-        0;  // 0: never; of a branch back the most that a warp took it, up to 2;
-            // of a side of a branch in a loop how often a warp went there, up to 3
+    // 0: never; of a branch back the most that a warp took it, up to 2; of a side of a branch in a
+    // loop how often a warp went there, up to 3, and 3 of all others that ran.
+    std::uint32_t times = 0;
   };
   std::string entry{};
   std::vector<Part> instructions{}, loops{};  // loops: branches back to an earlier instruction

@@ -120,8 +120,8 @@ bool calls_macro(std::string_view line) {
          });
 }
 
-// Past a specialisation of a type, which says no more than the type it specialises; `at` itself
-// where there is none.
+// Returns the end of a specialisation of a type at `at`, which says no more than the type that it
+// specialises; `at` itself where there is none.
 std::size_t past_specialisation(std::string_view text, std::size_t at) {
   constexpr std::string_view begin = "template <>\nstruct ", close = "\n};\n";
   if (!text.substr(at).starts_with(begin)) return at;
@@ -129,7 +129,7 @@ std::size_t past_specialisation(std::string_view text, std::size_t at) {
   return end == std::string_view::npos ? at : end + close.size();
 }
 
-// An outline without what all its functions bear, without specialised types and notes to a
+// Returns an outline without what all its functions bear, without specialised types and notes to a
 // formatter, with the first of a run of macro calls, with single blank lines and shallow
 // continuations.
 std::string shortened(std::string_view outline) {

@@ -24,6 +24,19 @@ bool names(const PtxText& text, std::string_view entry) {
          text.text.find(entry) != std::string::npos;
 }
 
+// True if an entry has this very name: others may have it as a part of theirs, as mangled ones do.
+bool has_entry(const PtxText& text, std::string_view entry) {
+  const std::string words = fmt::format(".entry {}", entry);
+  for (std::size_t at = text.text.find(words); at != std::string::npos;
+       at = text.text.find(words, at + 1)) {
+    const std::size_t end = at + words.size();
+    if (end == text.text.size() || text.text[end] == '(' || text.text[end] == '\n' ||
+        text.text[end] == ' ')
+      return true;
+  }
+  return false;
+}
+
 // Takes of each fat binary, which holds one module for several architectures, the text that names
 // `entry` for the latest up to `arch`.
 Result<std::vector<PtxText>> modules_in(const std::string& file, std::string_view entry, int arch,
@@ -34,7 +47,10 @@ Result<std::vector<PtxText>> modules_in(const std::string& file, std::string_vie
     if (file.size() - at < header) break;
     std::uint64_t bytes = 0;
     std::memcpy(&bytes, file.data() + at + 8, sizeof bytes);
-    if (bytes > file.size() - at - header) continue;  // no header, but bytes alike
+    std::uint16_t long_header = 0;
+    std::memcpy(&long_header, file.data() + at + 6, sizeof long_header);
+    // No header, but bytes alike.
+    if (long_header != header || bytes > file.size() - at - header) continue;
     const auto* const begin = reinterpret_cast<const std::uint8_t*>(file.data() + at);
     auto texts = ptx_of_image({begin, header + static_cast<std::size_t>(bytes)});
     if (!texts) return std::move(texts.error());
@@ -66,6 +82,9 @@ Result<std::string> embedded_ptx(const std::string& path, std::string_view entry
     return Error{ErrorCode::usage, path + ": holds machine code alone, and no PTX",
                  "compile with -gencode arch=compute_90a,code=compute_90a (or -fatbin), which "
                  "embeds the PTX, or give the .ptx"};
+  const auto exact = [&](const PtxText& one) { return has_entry(one, entry); };
+  if (!entry.empty() && std::any_of(modules->begin(), modules->end(), exact))
+    std::erase_if(*modules, [&](const PtxText& one) { return !exact(one); });
   const std::string which = entry.empty() ? "" : fmt::format(" with kernel {}", entry);
   if (modules->empty())
     return Error{ErrorCode::usage,

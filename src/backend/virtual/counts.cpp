@@ -138,14 +138,15 @@ struct LaunchCounter {
   const TaskRef& task;
   const CompiledKernel& kernel;
   KernelPrograms& programs;
-  const Workload& at;  // that the memory was made for
+  const Workload& full;  // whose counts are wanted
+  const Workload& at;    // that the memory was made for
   const Content& content;
   VirtualMemory& memory;
   bool only;  // the plan runs one launch
 
   // True if blocks load far more than the tensors hold.
   bool rereads(const Counts& counts) const {
-    const auto least = compulsory_bytes(*task, task->time_shapes.front());
+    const auto least = compulsory_bytes(*task, full);
     return least &&
            32 * counts[Counter::global_load_sectors].value > 1.5 * static_cast<double>(*least);
   }
@@ -237,8 +238,9 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, c
     const bool columns = seen.tickets && (launch.grid[1] > 1 || launch.grid[2] > 1);
     if (memory->has_value() && counting.alike[l] && !launch.cooperative && !seen.waits &&
         (!seen.tickets || columns)) {
-      const LaunchCounter counter{context,     task,    kernel,   programs,
-                                  counting.at, content, **memory, runs_one_launch(plan)};
+      const LaunchCounter counter{context,  task,     kernel,
+                                  programs, workload, counting.at,
+                                  content,  **memory, runs_one_launch(plan)};
       Attempt<ModelledLaunch> done = counter.count(small.launches[l], launch, *facts, seen, columns,
                                                    std::move(launches.back().input));
       if (!done) return done.failure();

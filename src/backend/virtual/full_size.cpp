@@ -116,7 +116,7 @@ struct Shares {
   // At least what the whole grid writes; as most blocks do, or all alike.
   double bound(std::uint64_t grid) const { return most * static_cast<double>(grid); }
   bool alike() const { return blocks > 4 && most <= 1.001 * least; }
-  // But for those at the ends of tensors, which write less.
+  // True if all but those at the ends of tensors, which write less, write alike.
   bool mostly_alike() const {
     const auto full =
         std::count_if(all.begin(), all.end(), [&](double one) { return most <= 1.001 * one; });
@@ -153,26 +153,6 @@ struct Reads {
     shares.clear();
   }
 };
-
-// The first of each cluster's: a block brings its whole cluster along, and one that adds to what it
-// read may run only once.
-std::vector<std::uint64_t> one_a_cluster(const ResolvedLaunch& launch,
-                                         const std::vector<std::uint64_t>& blocks) {
-  std::set<std::array<std::uint64_t, 3>> met;
-  std::vector<std::uint64_t> out;
-  for (const std::uint64_t block : blocks) {
-    std::array<std::uint64_t, 3> cluster{};
-    std::uint64_t left = block;
-    for (std::size_t d = 0; d < 3; ++d) {
-      const auto extent = static_cast<std::uint64_t>(launch.grid[d]);
-      cluster[d] =
-          left % extent / static_cast<std::uint64_t>(std::max<std::int64_t>(launch.cluster[d], 1));
-      left /= extent;
-    }
-    if (met.insert(cluster).second) out.push_back(block);
-  }
-  return out;
-}
 
 void say_unwritten(const Task& task, const Workload& workload, double share, CaseReport& report) {
   for (const Tensor& tensor : task.tensors) {
@@ -259,7 +239,11 @@ class SampledRun {
   // True if no block writes the end of the only output: all write alike, and as many drawn ones as
   // leave no doubt write nothing beyond what some wrote. `share`: of the output, up to there.
   Result<bool> leaves_the_end(const ResolvedLaunch& launch, double& share) {
-    if (!last_.mostly_alike()) return false;
+    // Blocks that are drawn may have run before, and may add to a tensor in place but once.
+    const std::vector<Tensor>& tensors = run_.task->tensors;
+    const bool updates = std::any_of(tensors.begin(), tensors.end(),
+                                     [](const Tensor& one) { return one.role == Role::in_out; });
+    if (!last_.mostly_alike() || updates) return false;
     return none_reaches(
         launch, [&] { return coverage_.reached(memory_); }, share,
         last_.bound(block_count(launch)));

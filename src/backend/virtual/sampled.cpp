@@ -323,6 +323,24 @@ std::uint64_t block_count(const ResolvedLaunch& launch) {
   return static_cast<std::uint64_t>(launch.grid[0] * launch.grid[1] * launch.grid[2]);
 }
 
+std::vector<std::uint64_t> one_a_cluster(const ResolvedLaunch& launch,
+                                         const std::vector<std::uint64_t>& blocks) {
+  std::set<std::array<std::uint64_t, 3>> met;
+  std::vector<std::uint64_t> out;
+  for (const std::uint64_t block : blocks) {
+    std::array<std::uint64_t, 3> cluster{};
+    std::uint64_t left = block;
+    for (std::size_t d = 0; d < 3; ++d) {
+      const auto extent = static_cast<std::uint64_t>(launch.grid[d]);
+      cluster[d] =
+          left % extent / static_cast<std::uint64_t>(std::max<std::int64_t>(launch.cluster[d], 1));
+      left /= extent;
+    }
+    if (met.insert(cluster).second) out.push_back(block);
+  }
+  return out;
+}
+
 Attempt<Sampled> sample(const VirtualContext& context, const CompiledKernel& kernel,
                         KernelPrograms& programs, VirtualMemory& memory,
                         const ResolvedLaunch& launch, const std::array<std::int64_t, 3>& full,
@@ -401,6 +419,8 @@ Attempt<bool> count_mixed(const VirtualContext& context, const CompiledKernel& k
   const auto full_blocks = static_cast<double>(full[0] * full[1] * full[2]);
   const Attempt<Drawn> drawn =
       draw_blocks(runner, launch, full_blocks, Rng::of(6, kernel.ptx), {32, 1, false});
+  // A kernel whose way depends on the products may go wrong without them.
+  if (drawn.is_rejected()) return false;
   if (!drawn) return drawn.failure();
   if (drawn->blocks < fewest_drawn) return false;
   seen.uneven = unevenness(drawn->ran, drawn->samples);
@@ -413,17 +433,17 @@ Attempt<double> distinct_loads(const VirtualContext& context, const CompiledKern
                                KernelPrograms& programs, VirtualMemory& memory,
                                const ResolvedLaunch& launch) {
   constexpr std::uint64_t window = 16;
-  const auto cluster =
-      static_cast<std::uint64_t>(launch.cluster[0] * launch.cluster[1] * launch.cluster[2]);
   const std::uint64_t blocks = block_count(launch);
-  const std::uint64_t first = blocks > window ? (blocks - window) / 3 / cluster * cluster : 0;
+  const std::uint64_t first = blocks > window ? (blocks - window) / 3 : 0;
+  std::vector<std::uint64_t> near(std::min(blocks, window));
+  std::iota(near.begin(), near.end(), first);
   LaunchRun how;
   how.budget = counting_budget;
   how.checks = how.products = false;
   how.count = how.note_loads = true;
   std::vector<std::uint64_t> all;
   std::uint64_t spent = 0;
-  for (std::uint64_t block = first; block < std::min(blocks, first + window); block += cluster) {
+  for (const std::uint64_t block : one_a_cluster(launch, near)) {
     how.blocks = {block};
     const Attempt<ptx::Report> report = run_launch(context, kernel, programs, memory, launch, how);
     if (!report) return report.failure();

@@ -16,6 +16,10 @@
 namespace cupilot {
 
 std::uint64_t block_count(const ResolvedLaunch& launch);
+// The first of each cluster's: a block brings its whole cluster along, and one that adds to what it
+// read may run only once.
+std::vector<std::uint64_t> one_a_cluster(const ResolvedLaunch& launch,
+                                         const std::vector<std::uint64_t>& blocks);
 
 // The observed work of a sampled launch.
 struct Sampled {

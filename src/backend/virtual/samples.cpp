@@ -1,4 +1,4 @@
-// Which blocks of a grid are run for all of it.
+// Choice of the blocks of a grid that are run for all of it.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -2,6 +2,7 @@
 #include "ptx/machine/execute.hpp"
 
 #include <algorithm>
+#include <map>
 #include <span>
 #include <utility>
 
@@ -196,20 +197,25 @@ bool goes_elsewhere(const Program& program, const Instruction& instruction) {
                                              opcode == Opcode::op_ret || opcode == Opcode::op_exit);
 }
 
-// Says of sides of branches in loops the most that a warp went there, where no other way leads.
+// Says of sides of branches in loops the most that a warp went there, where the text before does
+// not lead: of several sides that lead to one place, that which led most often.
 void tell_sides(const Program& program, std::span<const std::uint32_t> most, Executed& out) {
   std::size_t first = 0;
   for (const Code& code : program.codes) {
     const auto& instructions = program.module->functions[code.function].instructions;
+    std::map<std::uint32_t, std::uint32_t> told;
     for (std::size_t k = 0; k < program.loops.size(); ++k) {
       const LoopBranch& side = program.loops[k];
       if (side.function != code.function || side.back() || side.target + 1 >= code.steps.size())
         continue;
       const Instruction& before = instructions[side.target - 1];
       const bool only = side.target == side.instruction + 1 || goes_elsewhere(program, before);
-      std::uint32_t& times = out.instructions[first + side.target].times;
-      if (only && times != 0 && is_looped(program, side)) times = std::max(most[k], 1u);
+      if (!only || out.instructions[first + side.target].times == 0 || !is_looped(program, side))
+        continue;
+      std::uint32_t& times = told[side.target];
+      times = std::max({times, most[k], 1u});
     }
+    for (const auto& [target, times] : told) out.instructions[first + target].times = times;
     first += code.steps.size() - 1;
   }
 }
