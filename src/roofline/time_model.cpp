@@ -39,8 +39,8 @@ constexpr double turn_share = 0.5;     // share of end_cycles at each change of 
 constexpr double cluster_cycles = 3700;  // until the blocks of a cluster have met, first and last
 constexpr double shared_requests =
     1.25;  // factor on L2's rate: SMs side by side ask for the same lines, which it sends once
-// The same where it is known how many lines blocks side by side share: the least, and the power of
-// what they share. Set on 33 landscapes of products on an H200.
+// The same of products of matrices, where it is known how many lines blocks side by side share: the
+// least, and the power of what they share. Set on 33 landscapes of an H200.
 constexpr double fewest_shared = 0.7, sharing = 0.6;
 constexpr double tensor_slowdown = 0.2;  // share of the clock, where the tensor cores never idle
 constexpr double arrival_latencies = 4;  // store, fence, ticket, fence, one after the other
@@ -59,13 +59,15 @@ struct Launch {
   double blocks = 1;
   double warps = 1;
   int resident = 1;
+  bool multiplies = false;  // matrices
 
   Launch(const DeviceSpec& d, const ModelInput& in, Bound bound)
       : device(d), input(in), whole(pipe_cycles(d, in.counts, bound)), bound_(bound) {
     const double instructions = count(Counter::warp_instructions);
     const double products = std::min(instructions, count(Counter::flops_fp32) / 64);
     const bool staged = count(Counter::shared_load_wavefronts) > operand_share * instructions;
-    if (whole.tensor > 0 || (staged && products > product_share * instructions)) {
+    multiplies = whole.tensor > 0 || (staged && products > product_share * instructions);
+    if (multiplies) {
       whole.issue = std::max(whole.issue,
                              (products + beside_products * (instructions - products)) / schedulers);
     }
@@ -75,6 +77,12 @@ struct Launch {
     blocks = static_cast<double>(std::max<std::int64_t>(1, in.blocks));
     warps = std::ceil(std::max(1, in.threads_per_block) / 32.0);
     resident = std::max(1, resident_blocks(d, in.threads_per_block, in.registers, in.shared_bytes));
+  }
+
+  double merged_requests() const {
+    return multiplies && input.distinct_loads > 0
+               ? fewest_shared * std::pow(input.distinct_loads, -sharing)
+               : shared_requests;
   }
 
   double count(Counter counter) const { return bounded(input.counts[counter], bound_); }
@@ -192,11 +200,6 @@ struct Launch {
 
 using Terms = std::array<double, term_count>;
 
-double merged_requests(const ModelInput& input) {
-  return input.distinct_loads > 0 ? fewest_shared * std::pow(input.distinct_loads, -sharing)
-                                  : shared_requests;
-}
-
 // Microseconds of one launch without its launch cost, and what each resource alone would need.
 double launch_us(const DeviceSpec& device, const ModelInput& input, Bound bound, Terms& terms) {
   const Launch launch(device, input, bound);
@@ -211,7 +214,7 @@ double launch_us(const DeviceSpec& device, const ModelInput& input, Bound bound,
   add(Term::special, launch.whole.special / sms * us);
   add(Term::shared, std::max(launch.whole.memory, launch.whole.fill) / sms * us);
   const double l2 =
-      l2_bytes(input.counts, bound) / (merged_requests(input) * device.l2_bytes_per_s) * 1e6;
+      l2_bytes(input.counts, bound) / (launch.merged_requests() * device.l2_bytes_per_s) * 1e6;
   const double dram_bytes =
       launch.count(Counter::dram_read_bytes) + launch.count(Counter::dram_write_bytes);
   const double dram = dram_bytes / device.dram_sustained * 1e6;
