@@ -39,8 +39,8 @@ constexpr double turn_share = 0.5;     // share of end_cycles at each change of 
 constexpr double cluster_cycles = 3700;  // until the blocks of a cluster have met, first and last
 constexpr double shared_requests =
     1.25;  // factor on L2's rate: SMs side by side ask for the same lines, which it sends once
-// The same of products of matrices, where it is known how many lines blocks side by side share: the
-// least, and the power of what they share. Set on 33 landscapes of an H200.
+// The factor of products of matrices is the least, times a power of the share of lines that blocks
+// side by side load apart, where that is known. Set on 33 landscapes of an H200.
 constexpr double fewest_shared = 0.7, sharing = 0.6;
 constexpr double tensor_slowdown = 0.2;  // share of the clock, where the tensor cores never idle
 constexpr double arrival_latencies = 4;  // store, fence, ticket, fence, one after the other
