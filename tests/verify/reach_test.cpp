@@ -149,7 +149,7 @@ TEST_CASE("a grid that the task's sizes leave below its bound is met beyond it")
   CHECK(most("min(m, 2112)", ProofLevel::finalist) == 3 * 2112 + 1);
   CHECK(most("min(cdiv(m, 4), 600)", ProofLevel::finalist) == 3 * 2397 + 1);
   // Where that is too expensive a second one, some a second, or none.
-  CHECK(most("min(m, 5000)", ProofLevel::finalist) == 2 * 5000 + 1);
+  CHECK(most("min(m, 7000)", ProofLevel::finalist) == 2 * 7000 + 1);
   CHECK(most("min(m, 9500)", ProofLevel::finalist) == 9500 + 9500 / 8 + 1);
   CHECK(most("min(m, 60000)", ProofLevel::finalist) <= 1000);
   CHECK(most("min(m * batch, 2112)", ProofLevel::finalist) == 3 * 2112 + 1);
