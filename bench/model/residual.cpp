@@ -181,7 +181,7 @@ json file_of(const ResidualData& data, const std::string& device,
     points.push_back(std::move(row));
   }
   for (const Landscape& one : landscapes) from.push_back(one.device.name + " " + one.name);
-  return {{"cupilot_residual", 1},   {"device", device},
+  return {{"cupilot_residual", 2},   {"device", device},
           {"operators", products},   {"deviation", data.deviation},
           {"noise", data.noise},     {"weights", std::move(weights)},
           {"from", std::move(from)}, {"points", std::move(points)}};

@@ -17,7 +17,7 @@ namespace cupilot {
 namespace {
 
 constexpr const char* guide = "docs/formats/time-model.md";
-constexpr std::int64_t newest = 1;
+constexpr std::int64_t newest = 2;
 constexpr double most_octaves = 1.5;  // largest correction
 
 std::vector<double> numbers(const Json& json) {
@@ -134,7 +134,9 @@ Result<ResidualData> residual_data(std::string_view json, const std::string& fil
   JsonObject object(faults, *parsed, "");
   const std::int64_t version = object.integer("cupilot_residual", true);
   if (object.find("cupilot_residual") != nullptr && version != newest)
-    object.fail("cupilot_residual", fmt::format("version {}; this cupilot reads 1", version));
+    object.fail("cupilot_residual",
+                fmt::format("version {}; this cupilot reads {}", version, newest),
+                "make it anew by model_residual: points have other coordinates");
   ResidualData data;
   data.device = object.text("device", true);
   data.operators = object.texts("operators");

@@ -74,7 +74,7 @@ std::string point(double error, double value) {
 }
 
 std::string file(const std::string& points, const std::string& more = "") {
-  return R"({"cupilot_residual":1,"device":"h100","deviation":0.4,"noise":0.01,)"
+  return R"({"cupilot_residual":2,"device":"h100","deviation":0.4,"noise":0.01,)"
          R"("weights":{"us":1},"from":["one"],"points":[)" +
          points + "]" + more + "}";
 }
@@ -112,14 +112,14 @@ TEST_CASE("files that are no residual are refused by name") {
   const struct {
     std::string text, said;
   } rows[] = {{"{}", "points"},
-              {R"({"cupilot_residual":2})", "version 2"},
+              {R"({"cupilot_residual":9})", "version 9"},
               {file(""), "points"},
               {file("[1,2]"), "points"},
               {file("[\"a\"]"), "points"},
               {file(point(0, 1), R"(,"else":1)"), "else"},
-              {R"({"cupilot_residual":1,"device":"x","weights":{"nothing":1},"points":[]})",
+              {R"({"cupilot_residual":2,"device":"x","weights":{"nothing":1},"points":[]})",
                "weights.nothing"},
-              {R"({"cupilot_residual":1,"device":"x","weights":{},"deviation":-1,"points":[]})",
+              {R"({"cupilot_residual":2,"device":"x","weights":{},"deviation":-1,"points":[]})",
                "deviation"},
               {"[", "it"}};
   for (const auto& row : rows) {

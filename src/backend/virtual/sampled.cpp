@@ -302,6 +302,21 @@ Attempt<bool> leaves_bare(BlockRunner& runner, VirtualMemory& memory, Coverage& 
   return (sum / n + 3 * error) * static_cast<double>(blocks) < nearly_all;
 }
 
+// Counts blocks drawn from all of a grid in the samples' place, where the budget reaches enough.
+Attempt<bool> count_drawn(BlockRunner& runner, const CompiledKernel& kernel,
+                          const ResolvedLaunch& launch, double full_blocks, Sampled& seen) {
+  runner.take_chain();
+  const Attempt<Drawn> drawn = draw_blocks(runner, launch, full_blocks, Rng::of(5, kernel.ptx), {});
+  if (!drawn) return drawn.failure();
+  if (drawn->blocks < fewest_drawn) return false;
+  seen.unlike = false;
+  seen.idle = std::none_of(drawn->ran.begin(), drawn->ran.end(), stores);
+  seen.uneven = unevenness(drawn->ran, drawn->samples);
+  seen.counts = mean_of(*drawn, full_blocks);
+  seen.chain = runner.take_chain();
+  return true;
+}
+
 void put_blocks(Counts& counts, double blocks) {
   counts.all[static_cast<std::size_t>(Counter::blocks)] = {blocks, blocks, blocks, CountHow::exact};
 }
@@ -390,17 +405,8 @@ Attempt<Sampled> sample(const VirtualContext& context, const CompiledKernel& ker
   }
   const auto full_blocks = static_cast<double>(full[0] * full[1] * full[2]);
   if (!whole && !columns && (seen.unlike || seen.idle) && !seen.silent) {
-    runner.take_chain();
-    const Attempt<Drawn> drawn =
-        draw_blocks(runner, launch, full_blocks, Rng::of(5, kernel.ptx), {});
+    const Attempt<bool> drawn = count_drawn(runner, kernel, launch, full_blocks, seen);
     if (!drawn) return drawn.failure();
-    if (drawn->blocks >= fewest_drawn) {
-      seen.unlike = false;
-      seen.idle = std::none_of(drawn->ran.begin(), drawn->ran.end(), stores);
-      seen.uneven = unevenness(drawn->ran, drawn->samples);
-      seen.counts = mean_of(*drawn, full_blocks);
-      seen.chain = runner.take_chain();
-    }
   } else {
     seen.mixed = !whole && !columns && of_one_dimension(launch.grid) && differ(ran);
   }
