@@ -52,9 +52,10 @@ Attempt<bool> count_mixed(const VirtualContext& context, const CompiledKernel& k
                           const ResolvedLaunch& launch, const std::array<std::int64_t, 3>& full,
                           Sampled& seen);
 
-// ModelInput::distinct_loads of a launch, whose outputs hold no results afterwards; 0: unknown.
+// Returns ModelInput::distinct_loads of a launch, as the first quarter of each block's instructions
+// tell; 0: unknown. `instructions`: of a block. Outputs hold no results afterwards.
 Attempt<double> distinct_loads(const VirtualContext& context, const CompiledKernel& kernel,
                                KernelPrograms& programs, VirtualMemory& memory,
-                               const ResolvedLaunch& launch);
+                               const ResolvedLaunch& launch, double instructions);
 
 }  // namespace cupilot
