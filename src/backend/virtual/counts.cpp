@@ -188,10 +188,7 @@ struct LaunchCounter {
       if (!mixed) return mixed.failure();
     }
     if (rereads(sampled->counts)) {
-      const double instructions = sampled->counts[Counter::warp_instructions].value /
-                                  sampled->counts[Counter::blocks].value;
-      const Attempt<double> distinct =
-          distinct_loads(context, kernel, programs, memory, small, instructions);
+      const Attempt<double> distinct = distinct_loads(context, kernel, programs, memory, small);
       if (!distinct) return distinct.failure();
       into.input.distinct_loads = *distinct;
     }

@@ -437,17 +437,14 @@ Attempt<bool> count_mixed(const VirtualContext& context, const CompiledKernel& k
 
 Attempt<double> distinct_loads(const VirtualContext& context, const CompiledKernel& kernel,
                                KernelPrograms& programs, VirtualMemory& memory,
-                               const ResolvedLaunch& launch, double instructions) {
+                               const ResolvedLaunch& launch) {
   constexpr std::uint64_t window = 16;
-  constexpr double part = 0.25, least = 4096;
   const std::uint64_t blocks = block_count(launch);
   const std::uint64_t first = blocks > window ? (blocks - window) / 3 : 0;
   std::vector<std::uint64_t> near(std::min(blocks, window));
   std::iota(near.begin(), near.end(), first);
   LaunchRun how;
-  const auto blocks_in_cluster =
-      static_cast<double>(launch.cluster[0] * launch.cluster[1] * launch.cluster[2]);
-  how.budget = static_cast<std::uint64_t>(std::max(least, part * instructions) * blocks_in_cluster);
+  how.budget = counting_budget;
   how.checks = how.products = false;
   how.count = how.note_loads = true;
   std::vector<std::uint64_t> all;
@@ -457,8 +454,7 @@ Attempt<double> distinct_loads(const VirtualContext& context, const CompiledKern
     const Attempt<ptx::Report> report = run_launch(context, kernel, programs, memory, launch, how);
     if (!report) return report.failure();
     spent += report->warp_instructions;
-    const bool faulty = !report->faults.empty() && !ptx::is_unended(*report);
-    if (faulty || spent > counting_budget) return 0.0;
+    if (!report->faults.empty() || spent > counting_budget) return 0.0;
     all.insert(all.end(), report->loaded.begin(), report->loaded.end());
   }
   if (all.empty()) return 0.0;

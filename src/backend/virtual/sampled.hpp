@@ -52,10 +52,9 @@ Attempt<bool> count_mixed(const VirtualContext& context, const CompiledKernel& k
                           const ResolvedLaunch& launch, const std::array<std::int64_t, 3>& full,
                           Sampled& seen);
 
-// Returns ModelInput::distinct_loads of a launch, as the first quarter of each block's instructions
-// tell; 0: unknown. `instructions`: of a block. Outputs hold no results afterwards.
+// ModelInput::distinct_loads of a launch, whose outputs hold no results afterwards; 0: unknown.
 Attempt<double> distinct_loads(const VirtualContext& context, const CompiledKernel& kernel,
                                KernelPrograms& programs, VirtualMemory& memory,
-                               const ResolvedLaunch& launch, double instructions);
+                               const ResolvedLaunch& launch);
 
 }  // namespace cupilot
