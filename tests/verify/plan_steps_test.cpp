@@ -1,0 +1,111 @@
+#include "verify/plan_steps.hpp"
+
+#include <cupilot/parts/tunable.hpp>
+
+#include "catch.hpp"
+#include "verify/plans.hpp"
+
+namespace cupilot {
+namespace {
+
+TEST_CASE("steps are read off the plan") {
+  struct Case {
+    const char* what;
+    std::vector<std::pair<std::string, Expr>> let;
+    Expr grid;
+    std::vector<std::int64_t> m, k;
+  };
+  const Case c = GENERATE(from_range(std::vector<Case>{
+      {"cdiv by a constant", {}, "cdiv(m,BM)*cdiv(k,BK)", {128}, {16}},
+      {"by a product", {}, "cdiv(m,BM*2)*cdiv(k,BK)", {256}, {16}},
+      {"through definitions",
+       {{"rows", "m"}, {"side", "BM/2"}, {"t", "cdiv(rows,side)"}, {"s", "cdiv(k,BK)"}},
+       "t*s",
+       {64},
+       {16}},
+      {"definitions that stand on one another twice and on themselves",
+       {{"rows", "m+0*self"}, {"self", "rows*0"}, {"both", "rows+rows"}},
+       "cdiv(both-rows,BM)*cdiv(k,BK)",
+       {128},
+       {16}},
+      {"literal", {}, "cdiv(m,32)*cdiv(k,8)", {32}, {8}},
+      {"as C writes it", {}, "(m+BM-1)/BM*up(k,BK)", {128}, {16}},
+      {"two steps", {}, "cdiv(m,BM)*cdiv(m,32)*cdiv(k,BK)", {32, 128}, {16}},
+      {"tiles of tiles are no elements",
+       {{"t", "cdiv(m,BM)"}},
+       "cdiv(t,4)*cdiv(k,BK)",
+       {128},
+       {16}},
+      {"by ones", {}, "cdiv(m,1)*cdiv(k,BK)", {1}, {16}},
+      {"a reduced axis by ones says nothing", {}, "cdiv(m,BM)*cdiv(k,1)", {128}, {8, 128}},
+      {"a divisor with an axis is no step",
+       {},
+       "cdiv(m,BM)*cdiv(k,max(1,n))*cdiv(k,BK)",
+       {128},
+       {16}},
+  }));
+  INFO(c.what);
+  KernelSource source = tiled_gemm();
+  source.plan.let = c.let;
+  source.plan.launches[0].grid = {c.grid};
+  const PlanSteps steps = plan_steps(gemm_of(512, 512, 512), source, DeviceSpec{});
+  CHECK(steps.by_axis.at("m") == c.m);
+  CHECK(steps.by_axis.at("k") == c.k);
+  CHECK(steps.stages == 3);
+  CHECK(steps.split == 4);
+  CHECK(steps.group == 8);
+}
+
+TEST_CASE("definitions that stand on one another in many ways are each read once") {
+  KernelSource source = tiled_gemm();
+  source.plan.let = {{"d0", "m"}};
+  for (int i = 1; i <= 60; ++i) {
+    const std::string before = "d" + std::to_string(i - 1);
+    source.plan.let.emplace_back("d" + std::to_string(i), before + "+" + before + "-" + before);
+  }
+  source.plan.launches[0].grid = {"cdiv(d60,BM)*cdiv(k,BK)"};
+  CHECK(plan_steps(gemm_of(512, 512, 512), source, DeviceSpec{}).by_axis.at("m") ==
+        std::vector<std::int64_t>{128});
+}
+
+// A number that a definition divides an axis by counts as a tile: proofs would run products
+// thousands deep.
+TEST_CASE("the built-in templates step an axis by no more than their tiles") {
+  for (const Tunable& tunable : builtin_tunables()) {
+    if (tunable.family != "gemm") continue;
+    KernelSource source;
+    source.plan = tunable.plan;
+    for (const TunableParameter& parameter : tunable.parameters)
+      source.constants[parameter.constant] = parameter.plain;
+    for (const auto& [axis, steps] :
+         plan_steps(gemm_of(4096, 4096, 4096), source, DeviceSpec{}).by_axis) {
+      INFO(tunable.name << ", axis " << axis);
+      for (const std::int64_t step : steps) CHECK(step <= 512);
+    }
+  }
+}
+
+TEST_CASE("a plan that names no axis lends its constants to all") {
+  KernelSource source = tiled_gemm();
+  source.plan.let.clear();
+  source.plan.launches[0].grid = {"batch"};
+  const PlanSteps steps = plan_steps(gemm_of(512, 512, 512), source, DeviceSpec{});
+  CHECK(steps.by_axis.at("m") == std::vector<std::int64_t>{8, 128});
+}
+
+TEST_CASE("an axis that is the grid's length borrows no constants") {
+  KernelSource source = tiled_gemm();
+  source.plan.let.clear();
+  source.plan.launches[0].grid = {"m"};
+  const PlanSteps steps = plan_steps(gemm_of(512, 512, 512), source, DeviceSpec{});
+  CHECK(steps.by_axis.at("m").empty());
+  CHECK(steps.by_axis.at("n") == std::vector<std::int64_t>{8, 128});
+  source.plan.require = {"m%1==0"};
+  CHECK(plan_steps(gemm_of(512, 512, 512), source, DeviceSpec{}).by_axis.at("m").empty());
+}
+
+// The reference of a row softmax walks a row anew for each of its elements: teams of many threads
+// made few, dear shapes.
+
+}  // namespace
+}  // namespace cupilot
