@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include <cupilot/family.hpp>
 #include <cupilot/parts/tunable.hpp>
 
 #include "evolution/search/knowledge.hpp"
@@ -27,12 +28,12 @@ double thread_ms() {
 }  // namespace
 
 Result<World> open_world(Table table) {
-  auto whole = make_space(table.task, table.device, unpriced(builtin_tunables()));
+  const std::vector<Tunable> templates = templates_of(builtin_families(), table.task);
+  auto whole = make_space(table.task, table.device, unpriced(templates));
   if (!whole) return whole.error();
   World world{std::move(table), std::move(*whole), nullptr, Zone::middle, {}};
   world.zone = zone_of(world.table.task, world.table.task.time_shapes.front(), world.table.device);
-  world.knowledge.forecast =
-      make_cost_model(world.table.task, world.table.device, builtin_tunables());
+  world.knowledge.forecast = make_cost_model(world.table.task, world.table.device, templates);
   return world;
 }
 

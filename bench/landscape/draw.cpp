@@ -5,6 +5,7 @@
 #include <set>
 #include <string_view>
 
+#include <cupilot/family.hpp>
 #include <cupilot/parts/agents.hpp>
 
 #include "unpriced.hpp"
@@ -30,7 +31,7 @@ std::vector<Drawn> of_template(const Task& task, const DeviceSpec& device, const
   std::vector<Drawn> drawn;
   auto space = make_space(task, device, {unpriced(tunable)});
   if (!space) return drawn;
-  const auto writer = template_writer(builtin_tunables());
+  const auto writer = template_writer({tunable});
   std::set<std::string> seen;
   for (int tries = 0; static_cast<int>(drawn.size()) < wanted && tries < tries_a_strategy * wanted;
        ++tries) {
@@ -51,11 +52,12 @@ std::vector<Drawn> of_template(const Task& task, const DeviceSpec& device, const
 }  // namespace
 
 std::vector<Drawn> draw(const Task& task, const DeviceSpec& device, int count, std::uint64_t seed) {
+  const std::vector<Tunable> templates = templates_of(builtin_families(), task);
   double shares = 0;
-  for (const Tunable& tunable : builtin_tunables())
+  for (const Tunable& tunable : templates)
     shares += serves(tunable, task) ? share_of(tunable.name) : 0;
   std::vector<std::pair<double, Drawn>> all;  // by place
-  for (const Tunable& tunable : builtin_tunables()) {
+  for (const Tunable& tunable : templates) {
     if (!serves(tunable, task)) continue;
     const int wanted = std::max(1, static_cast<int>(count * share_of(tunable.name) / shares + 0.5));
     for (Drawn& one : of_template(task, device, tunable, wanted, seed)) {

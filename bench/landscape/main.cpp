@@ -1,7 +1,7 @@
 // Records what drawn strategies take on a device, many a second, as landscapes for recorded:DIR.
 //
 //   landscape record DEVICE OUT COUNT SECONDS COUNTED NAME:word,word… …    a folder OUT/NAME a
-//   GEMM: landscape.jsonl, counts.jsonl
+//   task (m=512,n=512 for a GEMM, kernelbench:1/40): landscape.jsonl, counts.jsonl
 //   landscape again DEVICE OUT SECONDS ROUNDS DIR/NAME/landscape.jsonl…    the strategies of other
 //   landscapes, modelled ones say, into OUT/NAME
 //
@@ -15,9 +15,9 @@
 #include <iostream>
 
 #include "merge.hpp"
+#include "recorded_task.hpp"
 #include "recorder.hpp"
 #include "rows.hpp"
-#include "support/gemm.hpp"
 
 using namespace cupilot;
 
@@ -42,7 +42,7 @@ BenchSubject subject_of(const std::string& text) {
       word.clear();
     }
   }
-  auto task = gemm_of(subject.words);
+  auto task = recorded_task(subject.words);
   if (!task) fail(task.error());
   subject.task = TaskRef(std::move(*task));
   return subject;

@@ -6,7 +6,7 @@
 #include <cupilot/parts/agents.hpp>
 
 #include "base/measurement_json.hpp"
-#include "support/gemm.hpp"
+#include "recorded_task.hpp"
 
 using namespace cupilot;
 using parts::Json;
@@ -94,12 +94,12 @@ Result<Recorded> rows_of(const std::string& path, const std::string& template_na
     return Error{ErrorCode::usage, path + " holds no landscape", "give a landscape.jsonl"};
   const Json header = Json::parse(line);
   const auto words = header.at("task_words").get<std::vector<std::string>>();
-  auto task = gemm_of(words);
+  auto task = recorded_task(words);
   if (!task) return task.error();
   auto device = chip(header.at("device").at("name").get<std::string>());
   if (!device) return device.error();
   Recorded recorded{std::move(*task), std::move(*device), words, {}};
-  const auto writer = template_writer(builtin_tunables());
+  const auto writer = template_writer(templates_of(builtin_families(), recorded.task));
   while (static_cast<int>(recorded.drawn.size()) < most && std::getline(file, line)) {
     const Json row = Json::parse(line);
     if (!row.contains("us") || (template_name != "all" && row.at("template") != template_name))

@@ -2,7 +2,7 @@
 
 #include <cupilot/family.hpp>
 
-#include "support/gemm.hpp"
+#include "recorded_task.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -70,9 +70,7 @@ Landscape read_landscape(const std::string& folder, const std::string& counts_fo
   if (!std::getline(file, line)) fail(folder + " holds no landscape");
   const json header = json::parse(line);
   const auto words = header.at("task_words").get<std::vector<std::string>>();
-  // Landscapes of GEMMs leave the family's name out.
-  auto task =
-      words.front().find('=') != std::string::npos ? gemm_of(words) : task_from_words(words);
+  auto task = recorded_task(words);
   if (!task) fail(task.error().message);
   landscape.task = std::move(*task);
   landscape.device = *chip(header.at("device").at("name").get<std::string>());

@@ -19,6 +19,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cupilot/family.hpp>
 #include <cupilot/parts/prediction.hpp>
 
 #include "landscapes.hpp"
@@ -83,8 +84,8 @@ Expect learnt(const std::vector<Landscape>& all, std::size_t own, bool halves, s
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (i != own) add_outcomes(outcomes, all[i], halves ? 1 - half : -1, all[i].rows.size());
     }
-    of_half.push_back(
-        make_cost_model(landscape.task, landscape.device, builtin_tunables(), outcomes));
+    of_half.push_back(make_cost_model(landscape.task, landscape.device,
+                                      templates_of(builtin_families(), landscape.task), outcomes));
   }
   return [of_half](const Row& row) {
     return of_half[static_cast<std::size_t>(row.half)](row.strategy);
@@ -126,8 +127,8 @@ json counted_alone(const std::vector<Landscape>& all) {
 
 json judged(const std::vector<Landscape>& all, std::size_t own) {
   const Landscape& landscape = all[own];
-  const CostModel arithmetic =
-      make_cost_model(landscape.task, landscape.device, builtin_tunables());
+  const CostModel arithmetic = make_cost_model(landscape.task, landscape.device,
+                                               templates_of(builtin_families(), landscape.task));
   json result;
   result["counts"] = scored(landscape, [&](const Row& row) { return counted(landscape, row); });
   result["arithmetic"] =
