@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "kernel/plan_arguments.hpp"
@@ -68,9 +69,26 @@ class Reader {
   void collect(const ExprTree& tree, int index, Uses& uses) {
     if (index < 0) return;
     const ExprNode& node = tree.nodes[static_cast<std::size_t>(index)];
-    uses.divides |= node.op == ExprOp::cdiv || node.op == ExprOp::divide;
     if (node.op == ExprOp::name) name(node.name, uses);
-    for (const int child : node.child) collect(tree, child, uses);
+    if (node.op != ExprOp::cdiv && node.op != ExprOp::divide) {
+      for (const int child : node.child) collect(tree, child, uses);
+      return;
+    }
+    Uses left, right;
+    collect(tree, node.child[0], left);
+    collect(tree, node.child[1], right);
+    // A quotient by 1 is what it divides.
+    const bool by_one = right.axes.empty() && number(tree, node.child[1]) == 1;
+    uses.divides |= left.divides || right.divides || (!left.axes.empty() && !by_one);
+    uses.axes.merge(left.axes);
+    uses.axes.merge(right.axes);
+  }
+
+  // The value of a subtree at the shape to be timed; nullopt: it has none there.
+  std::optional<std::int64_t> number(const ExprTree& tree, int index) {
+    const ExprValue value = scope_.value(text_of(tree, index));
+    const auto* known = std::get_if<std::int64_t>(&value);
+    return known == nullptr ? std::nullopt : std::optional(*known);
   }
 
   void name(std::string_view word, Uses& uses) {
@@ -104,9 +122,8 @@ class Reader {
     collect(tree, node.child[1], right);
     // A quotient of a quotient counts tiles, not elements.
     if (left.axes.empty() || left.divides || !right.axes.empty()) return;
-    const ExprValue value = scope_.value(text_of(tree, node.child[1]));
-    const auto* step = std::get_if<std::int64_t>(&value);
-    if (step == nullptr || *step < least_step_ || *step > largest_step) return;
+    const auto step = number(tree, node.child[1]);
+    if (!step || *step < least_step_ || *step > largest_step) return;
     // The last axis of a product runs fastest: its ends are the ends of a step.
     const Axis* last = nullptr;
     for (const Axis& axis : task_.axes) {
