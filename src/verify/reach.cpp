@@ -17,6 +17,8 @@ constexpr std::uint32_t rounds_told = 3;    // EntryCoverage::Part::times of wha
 constexpr std::int64_t kept_extent = 37;    // elements of an axis that does not grow
 // A warp takes as long to begin, look for work and end as so many padded multiply-adds.
 constexpr double begun_warp = 300;
+// A warp instruction takes as long as so many padded multiply-adds.
+constexpr double warp_instruction = 3;
 constexpr std::size_t most_named = 8;             // sizes that a text names
 constexpr double named_budget = idle_budget / 8;  // all runs at such sizes
 
@@ -99,7 +101,8 @@ void add_coverage(std::vector<EntryCoverage>& into, std::span<const EntryCoverag
 }
 
 Reach::Reach(const Task& task, const KernelSource& source, const DeviceSpec& device,
-             ProofLevel level, std::span<const Case> met, std::string_view ptx, bool timed)
+             ProofLevel level, std::span<const Case> met, std::string_view ptx, bool timed,
+             std::span<const CaseReport> ran)
     : task_(task),
       source_(source),
       device_(device),
@@ -108,6 +111,7 @@ Reach::Reach(const Task& task, const KernelSource& source, const DeviceSpec& dev
       left_(level == ProofLevel::finalist ? idle_budget : 0),
       left_wide_(left_) {
   if (!met.empty()) seed_ = met.front().content.seed;
+  tell(ran);
   for (const Axis& axis : task.axes) {
     std::int64_t most = 1;
     for (const Case& one : met) {
@@ -163,6 +167,34 @@ double Reach::cost_of(const Workload& shape) const {
   return std::max(padded_cost(task_, steps_, shape), begun_warp * warps);
 }
 
+// The same of a run that grows along an axis: at least in proportion to what the largest run of
+// those with fewer elements executed. Threads that find no element of their own execute, too.
+double Reach::cost_of_step(const std::string& axis, const Workload& shape) const {
+  const Ran* nearest = nullptr;
+  for (const Ran& one : ran_) {
+    const bool within =
+        std::all_of(one.workload.sizes.begin(), one.workload.sizes.end(), [&](const auto& size) {
+          const auto wanted = shape.sizes.find(size.first);
+          return wanted != shape.sizes.end() && size.second <= wanted->second;
+        });
+    if (within && one.workload.sizes.contains(axis) &&
+        (nearest == nullptr || nearest->workload.sizes.at(axis) < one.workload.sizes.at(axis)))
+      nearest = &one;
+  }
+  if (nearest == nullptr) return cost_of(shape);
+  const double times = static_cast<double>(shape.sizes.at(axis)) /
+                       static_cast<double>(nearest->workload.sizes.at(axis));
+  return std::max(cost_of(shape), warp_instruction * nearest->instructions * times);
+}
+
+void Reach::tell(std::span<const CaseReport> ran) {
+  for (const CaseReport& one : ran) {
+    const double instructions = one.counts[Counter::warp_instructions].value;
+    if (instructions > 0 && !one.what.sampled && one.what.repeats == 0)
+      ran_.push_back({one.what.workload, instructions});
+  }
+}
+
 // The shape with this size of one axis, the others small; nullopt: the plan does not serve it.
 std::optional<Workload> Reach::shape_of(const std::string& axis, std::int64_t size) const {
   Workload wanted;
@@ -181,7 +213,7 @@ std::optional<Workload> Reach::shape_of(const std::string& axis, std::int64_t si
 std::optional<Reach::Step> Reach::step_of(const std::string& axis, std::int64_t size) const {
   const auto shape = shape_of(axis, size);
   if (!shape) return std::nullopt;
-  return Step{axis, *shape, cost_of(*shape)};
+  return Step{axis, *shape, cost_of_step(axis, *shape)};
 }
 
 // Four times what was met, again and again up to what the task asks for; where that is too
@@ -231,9 +263,9 @@ void Reach::add_beyond(const Axis& axis) {
     (blocks_at(axis.name, middle) < most ? below : bound) = middle;
   }
   for (const std::int64_t size : {3 * bound + 1, 2 * bound + 1, bound + bound / 8 + 1}) {
-    std::optional<Step> step = step_of(axis.name, size);
-    if (!step || step->cost > idle_budget) continue;
-    ladder_.push_back(std::move(*step));
+    const auto shape = shape_of(axis.name, size);
+    if (!shape || cost_of(*shape) > idle_budget) continue;
+    ladder_.push_back({axis.name, *shape, cost_of(*shape), true});
     return;
   }
 }
@@ -275,9 +307,19 @@ std::optional<Case> Reach::next(std::span<const EntryCoverage> coverage) {
   before_.assign(coverage.begin(), coverage.end());
   paid_ = nullptr;
   if (coverage.empty()) return std::nullopt;
-  if (covers_all(coverage) || ladder_.empty() || ladder_.front().cost > left_)
-    return next_wide(coverage);
+  if (covers_all(coverage) || !pays_a_step()) return next_wide(coverage);
   return take(ladder_, left_);
+}
+
+// Leaves out steps that are found to cost more than what is left.
+bool Reach::pays_a_step() {
+  while (!ladder_.empty()) {
+    Step& first = ladder_.front();
+    if (!first.beyond) first.cost = std::max(first.cost, cost_of_step(first.axis, first.workload));
+    if (first.cost <= left_) return true;
+    ladder_.erase(ladder_.begin());
+  }
+  return false;
 }
 
 // The first of `steps`, paid from `left`.

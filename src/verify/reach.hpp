@@ -26,7 +26,11 @@ class Reach {
   // `timed`: every time shape ran, or blocks of its grid; else the largest sizes that can be paid
   // run, too.
   Reach(const Task& task, const KernelSource& source, const DeviceSpec& device, ProofLevel level,
-        std::span<const Case> met, std::string_view ptx = {}, bool timed = true);
+        std::span<const Case> met, std::string_view ptx = {}, bool timed = true,
+        std::span<const CaseReport> ran = {});
+
+  // Takes what runs executed as the least that larger ones will.
+  void tell(std::span<const CaseReport> ran);
 
   // The cheapest run of those left that may reach more; nullopt: none is left, all is covered, or
   // what it may cost is spent.
@@ -37,6 +41,12 @@ class Reach {
     std::string axis;
     Workload workload;
     double cost = 0;
+    bool beyond = false;  // of a bounded grid: runs do not make it dearer
+  };
+  // A run, and the warp instructions that it executed.
+  struct Ran {
+    Workload workload;
+    double instructions = 0;
   };
   void add_ladder(const Axis& axis, std::int64_t met);
   void add_beyond(const Axis& axis);
@@ -49,12 +59,15 @@ class Reach {
   std::optional<Step> step_of(const std::string& axis, std::int64_t size) const;
   double blocks_at(const std::string& axis, std::int64_t size) const;
   double cost_of(const Workload& shape) const;
+  double cost_of_step(const std::string& axis, const Workload& shape) const;
+  bool pays_a_step();
 
   const Task& task_;
   const KernelSource& source_;
   const DeviceSpec& device_;
   PlanSteps steps_;
   PlanRequirements requirements_;
+  std::vector<Ran> ran_;
   std::vector<Step> named_;    // sizes that the code names
   std::vector<Step> ladder_;   // by rising cost
   std::vector<Step> wide_;     // one axis at a part, the others at their largest

@@ -127,6 +127,36 @@ TEST_CASE("axes do not grow beyond the warps that can be begun") {
   CHECK(most < 50'000);
 }
 
+TEST_CASE("axes do not grow beyond what smaller runs executed") {
+  const Task task = gemm_of(100'000, 1, 8);
+  KernelSource source = tiled_gemm();
+  source.plan.launches[0].grid = {"4"};
+  source.plan.launches[0].block = {1024};
+  const Workload small{{{"m", 100}, {"n", 1}, {"k", 8}, {"batch", 1}}, 1};
+  const std::vector<Case> met = {{.workload = small, .content = {.seed = 9}}};
+  const auto most = [&](double instructions, int repeats) {
+    CaseReport ran;
+    ran.what.workload = small;
+    ran.what.repeats = repeats;
+    ran.counts[Counter::warp_instructions].value = instructions;
+    Reach reach(task, source, DeviceSpec{}, ProofLevel::finalist, met, {}, true, {&ran, 1});
+    std::int64_t most = 0;
+    for (const Case& one : run_all(reach, covered(0, 2)))
+      most = std::max(most, one.workload.sizes.at("m"));
+    return most;
+  };
+  CHECK(most(0, 0) > 1'000);
+  CHECK(most(1'000'000, 0) < 500);          // idle threads
+  CHECK(most(1'000'000, 0) > 100);          // but what can be paid
+  CHECK(most(1'000'000, 2) == most(0, 0));  // the sum of several launches
+  Reach told(task, source, DeviceSpec{}, ProofLevel::finalist, met);
+  CaseReport ran;
+  ran.what.workload = small;
+  ran.counts[Counter::warp_instructions].value = 5'000'000;
+  told.tell({&ran, 1});
+  for (const Case& one : run_all(told, covered(0, 2))) CHECK(one.workload.sizes.at("m") <= 100);
+}
+
 TEST_CASE("a grid that the task's sizes leave below its bound is met beyond it") {
   const Task task = gemm_of(1000, 8, 8);
   KernelSource source =

@@ -195,7 +195,12 @@ Result<bool> PlanRun::launches(VirtualMemory& memory, When when, const LaunchRun
     for (const ptx::Fault& one : ran->remarks)
       report.remarks.push_back(
           {one.code, fmt::format("{}: {}", launch.entry, one.message), one.where});
-    if (how.count && when == When::run) add_counts(report.counts, ran->counts);
+    if (how.count && when == When::run) {
+      add_counts(report.counts, ran->counts);
+    } else if (when == When::run) {
+      report.counts[Counter::warp_instructions].value +=
+          static_cast<double>(ran->warp_instructions);
+    }
     if (!report.faults.empty()) return false;
   }
   return true;

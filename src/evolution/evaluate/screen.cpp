@@ -131,11 +131,12 @@ Result<void> reach_further(Backend& backend, const TaskRef& task, const Compiled
           return !done.not_for_this_shape && done.what.workload.sizes == shape.sizes;
         });
       });
-  Reach reach(task, kernel.source, backend.device(), level, met, kernel.ptx, timed);
+  Reach reach(task, kernel.source, backend.device(), level, met, kernel.ptx, timed, report.cases);
   while (const auto next = reach.next(report.coverage)) {
     auto ran = backend.run(task, kernel, {&*next, 1});
     if (!ran) return ran.error();
     if (!ran->cases.empty() && is_too_expensive(ran->cases.back())) continue;
+    reach.tell(ran->cases);
     add_coverage(report.coverage, ran->coverage);
     for (CaseReport& done : ran->cases) report.cases.push_back(std::move(done));
     if (failed(report.cases.back())) return {};
