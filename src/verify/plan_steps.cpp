@@ -77,9 +77,9 @@ class Reader {
     Uses left, right;
     collect(tree, node.child[0], left);
     collect(tree, node.child[1], right);
-    // A quotient by 1 is what it divides.
-    const bool by_one = right.axes.empty() && number(tree, node.child[1]) == 1;
-    uses.divides |= left.divides || right.divides || (!left.axes.empty() && !by_one);
+    // A quotient by 1 is what it divides; one by axes leaves the others of a product.
+    const bool by_step = right.axes.empty() && number(tree, node.child[1]) != 1;
+    uses.divides |= left.divides || right.divides || (!left.axes.empty() && by_step);
     uses.axes.merge(left.axes);
     uses.axes.merge(right.axes);
   }
