@@ -52,16 +52,37 @@ std::vector<Drawn> of_template(const Task& task, const DeviceSpec& device, const
 }  // namespace
 
 std::vector<Drawn> draw(const Task& task, const DeviceSpec& device, int count, std::uint64_t seed) {
+  struct Part {
+    const Tunable* tunable;
+    int wanted;
+    std::vector<Drawn> drawn;
+  };
   const std::vector<Tunable> templates = templates_of(builtin_families(), task);
   double shares = 0;
   for (const Tunable& tunable : templates)
     shares += serves(tunable, task) ? share_of(tunable.name) : 0;
-  std::vector<std::pair<double, Drawn>> all;  // by place
+  std::vector<Part> parts;
+  int missing = count, full = 0;
   for (const Tunable& tunable : templates) {
     if (!serves(tunable, task)) continue;
     const int wanted = std::max(1, static_cast<int>(count * share_of(tunable.name) / shares + 0.5));
-    for (Drawn& one : of_template(task, device, tunable, wanted, seed)) {
-      const double place = (one.rank + 0.5) / wanted;
+    parts.push_back({&tunable, wanted, of_template(task, device, tunable, wanted, seed)});
+    missing -= static_cast<int>(parts.back().drawn.size());
+    full += static_cast<int>(parts.back().drawn.size()) == wanted ? 1 : 0;
+  }
+  // Templates whose space has more take the place of those that have too few.
+  for (Part& part : parts) {
+    if (missing <= 0 || static_cast<int>(part.drawn.size()) < part.wanted) continue;
+    const int before = part.wanted;
+    part.wanted += (missing + full - 1) / full;
+    part.drawn = of_template(task, device, *part.tunable, part.wanted, seed);
+    missing -= static_cast<int>(part.drawn.size()) - before;
+    --full;
+  }
+  std::vector<std::pair<double, Drawn>> all;  // by place
+  for (Part& part : parts) {
+    for (Drawn& one : part.drawn) {
+      const double place = (one.rank + 0.5) / part.wanted;
       all.emplace_back(place, std::move(one));
     }
   }
