@@ -50,12 +50,13 @@ void add_counters(CLI::App& verb, CommonFlags& flags) {
                 "read no hardware counters: the virtual device's counts stand in");
 }
 
-void add_against(CLI::App& verb, std::vector<std::string>& names) {
+void add_against(CLI::App& verb, std::vector<std::string>& names, const std::string& more) {
   std::string known;
   for (const cupilot::Contestant& one : cupilot::contestants())
     known += (known.empty() ? "" : ", ") + one.name;
   verb.add_option("--against", names,
-                  "PyTorch of your python3 beside the champion, separated by commas: " + known)
+                  "timed beside the champion, separated by commas: PyTorch of your python3 (" +
+                      known + more)
       ->delimiter(',');
 }
 
@@ -193,12 +194,26 @@ void add_portfolio(CLI::App& verb, EvolveFlags& flags) {
       ->needs(shapes);
 }
 
+void add_captured(CLI::App& verb, EvolveFlags& flags) {
+  verb.add_option("--task", flags.stated,
+                  "what a captured launch computes: FAMILY key=value …, or a task file");
+  verb.add_option("--entry", flags.entry,
+                  "part of the name of the capture's kernel; of a kernel file, the kernel");
+  verb.add_option("--bind", flags.bind,
+                  "NAME=argN: the tensor or scalar of the task that a captured argument is, N from "
+                  "0; default: pointers in order. Repeatable")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 void add_evolve(CLI::App& app, Verbs& verbs) {
   EvolveFlags& flags = verbs.evolve;
   CLI::App* verb = app.add_subcommand("evolve", "evolve the fastest proven kernel for a task");
   verb->add_option(
       "task", flags.task,
-      "FAMILY key=value …, SUITE:LEVEL/ID axis=size …, or a task file (see `cupilot tasks`)");
+      "FAMILY key=value …, SUITE:LEVEL/ID axis=size …, or a task file (see `cupilot tasks`); or a "
+      "folder of `cupilot capture`, or a launch in one, as a baseline of --task");
+  add_captured(*verb, flags);
   add_common(*verb, flags.common, true);
   add_families(*verb, flags.common);
   add_budget(*verb, flags);
@@ -221,7 +236,7 @@ void add_evolve(CLI::App& app, Verbs& verbs) {
   verb->add_flag("!--no-screen", flags.screen,
                  "do not interpret candidates of a real device on a virtual one first");
   verb->add_flag("!--no-plain", flags.plain, "do not time the task's reference as a baseline");
-  add_against(*verb, flags.against);
+  add_against(*verb, flags.against, "), kernel files with a plan, folders of `cupilot capture`");
   add_counters(*verb, flags.common);
   add_portfolio(*verb, flags);
   verb->callback([&verbs] {
@@ -249,7 +264,7 @@ void add_suite(CLI::App& app, Verbs& verbs) {
   verb->add_option("--seed", flags.seed, "of every search")
       ->capture_default_str()
       ->transform(whole<std::uint64_t>(0));
-  add_against(*verb, flags.against);
+  add_against(*verb, flags.against, ")");
   verb->add_option("--pool", flags.pool, "file of a strategy pool, or off")->capture_default_str();
   CLI::Option* pack = verb->add_option("--pack", flags.pack,
                                        "write what has ended into this .tar.xz, of at most 16 MiB");

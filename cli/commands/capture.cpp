@@ -18,6 +18,7 @@
 #include <cupilot/parts/host.hpp>
 
 #include "commands/verbs.hpp"
+#include "own_baselines.hpp"
 #include "screens/capture.hpp"
 #include "screens/say.hpp"
 
@@ -255,7 +256,7 @@ int capture_command(const CaptureFlags& flags) {
   return 0;
 }
 
-bool is_capture(const std::string& path) { return real_host().exists(path + "/capture.jsonl"); }
+bool is_capture(const std::string& path) { return capture_path(path).has_value(); }
 
 int judge_capture(const KernelFlags& flags, int orders) {
   const bool json = flags.common.json;
@@ -264,22 +265,16 @@ int judge_capture(const KernelFlags& flags, int orders) {
     return fail({ErrorCode::usage, folder + ": a capture holds its launches, and proves no task",
                  "leave --task and --launch out"},
                 json);
-  const Result<Capture> capture = read_capture(folder);
+  const CapturePath path = capture_path(folder).value_or(CapturePath{folder, 0});
+  const Result<Capture> capture = read_capture(path.folder);
   if (!capture) return fail(capture.error(), json);
+  const auto meant = meant_launches(*capture, path, flags.entry);
+  if (!meant) return fail(meant.error(), json);
   Judge judge(*capture, json);
-  bool any = false;
-  for (const CapturedLaunch& launch : capture->launches) {
-    if (launch.entry.find(flags.entry) == std::string::npos) continue;
-    any = true;
-    if (const int code = judge.judge(launch, orders); code != 0) return code;
+  for (const CapturedLaunch* launch : *meant) {
+    if (const int code = judge.judge(*launch, orders); code != 0) return code;
   }
-  if (any) return judge.end();
-  return fail({ErrorCode::not_done,
-               folder + (flags.entry.empty() ? ": holds no launch"
-                                             : ": holds no launch of a kernel with '" +
-                                                   flags.entry + "' in its name"),
-               "capture again: `cupilot capture -- PROGRAM` tells what it met and did not keep"},
-              json);
+  return judge.end();
 }
 
 }  // namespace cupilot::cli

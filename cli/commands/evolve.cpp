@@ -6,6 +6,7 @@
 
 #include "commands/verbs.hpp"
 #include "device.hpp"
+#include "own_baselines.hpp"
 #include "screens/json_out.hpp"
 #include "screens/model_report.hpp"
 #include "screens/questions_page.hpp"
@@ -51,8 +52,10 @@ int finish(Screen& screen, const Result<EvolveReport>& report, const Task& task,
 
 }  // namespace
 
-int evolve_command(const EvolveFlags& flags) {
+int evolve_command(const EvolveFlags& given) {
   const double began = real_host().monotonic_seconds();
+  EvolveFlags flags = given;
+  if (auto sorted = sort_words(flags); !sorted) return fail(sorted.error(), flags.common.json);
   // A landscape spans its own space: the task says nothing.
   const bool landscape = flags.common.device.rfind("fake:", 0) == 0 && flags.task.empty();
   const Result<Families> families = load_families(flags.common.families);
@@ -63,9 +66,13 @@ int evolve_command(const EvolveFlags& flags) {
   Result<std::unique_ptr<Backend>> backend =
       open_device(flags.common.device, flags.threads, flags.common.counters, *families);
   if (!backend) return fail(backend.error(), flags.common.json);
+  Result<Against> against = open_against(flags, *task, (*backend)->device());
+  if (!against) return fail(against.error(), flags.common.json);
 
   Screen screen(flags.common.json, **backend);
   EvolveOptions options = options_from(flags, *task, **backend, screen);
+  options.against = against->contestants;
+  options.own_baselines = std::move(against->own);
   options.families = *families;
   if (auto unused = check_unused(flags.seats, options.run_dir); !unused)
     return fail(unused.error(), flags.common.json);
@@ -78,6 +85,8 @@ int evolve_command(const EvolveFlags& flags) {
   if (!flags.common.json)
     screen.print(fmt::format("evolving {} on {}; run directory {}", task->name,
                              (*backend)->identity(), options.run_dir));
+  for (const OwnBaseline& one : options.own_baselines)
+    screen.on_notice("baseline " + one.name + (one.says.empty() ? "" : "; " + one.says));
   options.seconds_before = real_host().monotonic_seconds() - began;
   return finish(screen, evolve(*task, **backend, options), *task, options.run_dir,
                 flags.common.json, flags.seats);

@@ -1,6 +1,7 @@
 // `cupilot evolve --shapes FILE`: a portfolio, kept in a wisdom file.
 #include <fmt/format.h>
 
+#include <cupilot/parts/contestants.hpp>
 #include <cupilot/parts/host.hpp>
 #include <cupilot/wisdom.hpp>
 
@@ -32,6 +33,14 @@ Result<Task> task_over_shapes(const EvolveFlags& flags, const Families& families
 }  // namespace
 
 int portfolio_command(const EvolveFlags& flags) {
+  // A captured launch is of one shape.
+  for (const std::string& word : flags.against) {
+    if (!is_contestant(word) && real_host().exists(word))
+      return fail({ErrorCode::usage,
+                   "--against " + word + ": a portfolio takes no kernel of your own as a baseline",
+                   "evolve one shape, or leave it out"},
+                  flags.common.json);
+  }
   const Result<Families> families = load_families(flags.common.families);
   if (!families) return fail(families.error(), flags.common.json);
   Result<Task> task = task_over_shapes(flags, *families);

@@ -32,7 +32,10 @@ struct SeatFlags {
 
 struct EvolveFlags {
   CommonFlags common;
-  std::vector<std::string> task;  // a family's name with words, or a path
+  std::vector<std::string> task;    // a family's name with words, a path, or a capture
+  std::vector<std::string> stated;  // --task: of a capture
+  std::vector<std::string> bind;    // NAME=argN: tensors of the task among a capture's arguments
+  std::string entry;                // of a capture or a kernel file, the kernel meant
   std::int64_t evaluations = 200;
   double seconds = 0;            // 0: no limit
   std::int64_t generations = 0;  // 0: no limit
@@ -45,7 +48,7 @@ struct EvolveFlags {
   SeatFlags seats;
   bool screen = true;                // on a virtual device before a real one
   bool plain = true;                 // time the task's reference as a baseline
-  std::vector<std::string> against;  // contestants
+  std::vector<std::string> against;  // contestants, kernel files, captures
   std::string shapes;                // a list of shapes: a portfolio instead of one kernel
   int keep = 0;                      // kernels of a portfolio at most; 0: as few as reach `regret`
   double regret = 2;                 // percent
@@ -176,7 +179,7 @@ int verify_command(const KernelFlags& flags);
 int sanitize_command(const KernelFlags& flags);
 int profile_command(const KernelFlags& flags);
 int capture_command(const CaptureFlags& flags);
-// True if a path is a folder that `capture` made.
+// True if a path is a folder that `capture` made, or a launch in one.
 bool is_capture(const std::string& path);
 // Replays its launches, in so many orders of blocks, warps and lanes.
 int judge_capture(const KernelFlags& flags, int orders);

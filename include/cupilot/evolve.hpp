@@ -92,6 +92,13 @@ StopRule stagnation(int generations, double gain = 0);
 StopRule any_of(std::vector<StopRule> rules);  // gives the first reason
 StopRule all_of(std::vector<StopRule> rules);  // gives all reasons, once every rule has one
 
+// A kernel of the user's own that the champion is timed against once it is proved as a finalist is.
+struct OwnBaseline {
+  std::string name{};  // in tables; none of the other baselines' names
+  KernelSource source{};
+  std::string says{};  // Baseline::says
+};
+
 struct EvolveOptions {
   SearchOptions search{};
   std::string run_dir{};  // default: nothing is kept
@@ -128,6 +135,9 @@ struct EvolveOptions {
   bool other_card = false;
   // Contestants (parts/contestants.hpp) that the champion is timed against; resume(): as recorded.
   std::vector<std::string> against{};
+  // Kernels that the champion is timed against; one that is refused leaves a notice. resume(): as
+  // recorded.
+  std::vector<OwnBaseline> own_baselines{};
   bool plain_baseline = true;  // false: the task's reference is not timed as a baseline
   // Proves the plain settings of the host's own templates as a finalist's before the first
   // candidate; a run in which none stands ends there.
@@ -159,7 +169,7 @@ struct Baseline {
   std::vector<double>
       ratio{};  // Baseline time / champion time, per round; empty when they were not interleaved.
   double drift = 0;    // its time beside the champion / before the search - 1; 0: timed once
-  std::string says{};  // contestants: versions and flags
+  std::string says{};  // contestants: versions and flags; own kernels: OwnBaseline::says
 };
 
 struct Best {

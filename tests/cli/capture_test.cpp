@@ -128,3 +128,105 @@ TEST_CASE("a signal to capture ends its program too", "[cli]") {
     CHECK(kill(std::stoi(support::slurp(scratch.path / "pid")), 0) != 0);
   }
 }
+
+namespace {
+
+// y = x + x, of so many elements.
+std::string doubled(int n) {
+  return R"({"cupilot_task": 2, "name": "doubled", "axes": [{"name": "n", "kind": "free"}],
+ "tensors": [{"name": "x", "type": "fp32", "shape": ["n"], "role": "in"},
+             {"name": "y", "type": "fp32", "shape": ["n"], "role": "out"}],
+ "operations": [{"name": "a", "op": "add", "in": ["x", "x"], "out": ["y"]}],
+ "precision": "fp32-strict", "time_shapes": [{"sizes": {"n": )" +
+         std::to_string(n) + "}}]}";
+}
+
+Ran evolve(const Scratch& scratch, const std::string& words) {
+  std::filesystem::remove_all(scratch.path / "r");
+  return run("evolve " + words + " --device virtual:h200 --evaluations 1 --run r", scratch);
+}
+
+}  // namespace
+
+TEST_CASE("a captured launch is timed beside the champion once it is proved", "[cli]") {
+  const Scratch scratch;
+  REQUIRE(capture(scratch, "twice through").exit == 0);
+  scratch.file("task.json", doubled(100));
+  const Ran told = evolve(scratch, "c --entry twice --task task.json");
+  CHECK(told.exit == 0);
+  CHECK(has(told, "note: baseline c: launch 1 twice<<<(4,1,1), (32,1,1)>>>; arg0 is x, arg1 is y"));
+  CHECK(has(told, "\nc: launch 1 twice<<<(4,1,1), (32,1,1)>>> "));
+  const Ran resumed = run("resume r --evaluations 2 --json", scratch);
+  REQUIRE(resumed.exit == 0);
+  const auto json = nlohmann::json::parse(resumed.out);
+  const auto& baselines = json["baselines"];
+  REQUIRE(baselines.size() == 2);
+  CHECK(baselines[1]["name"] == "c: launch 1 twice<<<(4,1,1), (32,1,1)>>>");
+  CHECK(baselines[1]["says"] == "arg0 is x, arg1 is y");
+  CHECK(baselines[1]["ratio"].size() == 1);
+
+  // The arguments exchanged compute nothing: the run goes on without, and says why.
+  const Ran wrong =
+      evolve(scratch, "c/launch-1 --task task.json --bind y=arg0 --bind x=arg1 --json");
+  CHECK(wrong.exit == 0);
+  CHECK(has(wrong, "(32,1,1)>>>: refused, run.uninitialised: "));
+  CHECK(nlohmann::json::parse(wrong.out)["baselines"].size() == 1);
+  // A kernel file goes the same way, and one launch of a capture is judged alone.
+  scratch.file("own.cu",
+               R"(// cupilot: {"plan": {"launches": [{"entry": "add", "grid": ["cdiv(n, 32)"], )"
+               R"("block": [32], "args": ["x", "y", {"i32": "n"}]}]}}
+extern "C" __global__ void add(const float* x, float* y, int n) {
+  const int i = blockIdx.x * 32 + threadIdx.x;
+  if (i < n) y[i] = x[i] + x[i];
+}
+)");
+  const Ran both = evolve(scratch, "task.json --against c/launch-1,own.cu");
+  CHECK(both.exit == 0);
+  CHECK(has(both, "\nown.cu "));
+  CHECK(has(both, "\nc: launch 1 twice"));
+  const Ran one = run("verify c/launch-1 --json", scratch);
+  CHECK(one.exit == 0);
+  CHECK(nlohmann::json::parse(one.out)["launches"].size() == 1);
+}
+
+TEST_CASE("a captured launch that fits no task is refused by name", "[cli]") {
+  const Scratch scratch;
+  REQUIRE(capture(scratch, "twice through").exit == 0);
+  scratch.file("task.json", doubled(100));
+  scratch.file("large.json", doubled(4096));
+  struct Row {
+    const char* words;
+    int exit;
+    const char *reason, *next;
+  };
+  for (const Row& row : {
+           Row{"c --task task.json", 2, "c: 2 launches are meant, and a baseline is one:",
+               "name one: c/launch-1, or --entry"},
+           Row{"c/launch-7 --task task.json", 9, "c: holds no launch 7", "capture again"},
+           Row{"c --entry twice", 2, "c: is a capture, and its launches do not say what",
+               "state the task by --task"},
+           Row{"task.json --task task.json", 2, "task.json: is no capture", "without --task"},
+           Row{"task.json --bind x=arg0", 2, "--bind: there is no capture", "leave --bind out"},
+           Row{"c --entry twice --task large.json", 2,
+               "arg0 has 400 bytes, and tensor x of task doubled takes 16384 at n=4096",
+               "state the task at the sizes that the program had"},
+           Row{"c --entry through --task task.json", 2,
+               "its pointers arg0 do not tell which are the tensors x, y of task doubled",
+               "such as --bind x=arg0"},
+           Row{"c --entry twice --task task.json --bind z=arg0", 2,
+               "task doubled has no tensor and no scalar 'z'", "--bind x=arg0"},
+           Row{"c --entry twice --task task.json --bind x=arg2", 2,
+               "'arg2' is no pointer to memory that was met; the launch has arg0, arg1",
+               "--bind x=arg0"},
+           Row{"c --entry twice --task task.json --bind x=arg0 --bind y=arg0", 2,
+               "arg0 is bound already", "--bind x=arg0"},
+           Row{"c --entry twice --task task.json --bind arg0", 2, "is not NAME=ARGUMENT",
+               "--bind x=arg0"},
+       }) {
+    INFO(row.words);
+    const Ran ran = evolve(scratch, row.words);
+    CHECK(ran.exit == row.exit);
+    CHECK(has(ran, row.reason));
+    CHECK(has(ran, row.next));
+  }
+}

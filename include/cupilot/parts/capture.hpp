@@ -10,7 +10,9 @@
 #include <vector>
 
 #include <cupilot/parts/export.hpp>
+#include <cupilot/parts/kernel_source.hpp>
 #include <cupilot/result.hpp>
+#include <cupilot/task.hpp>
 
 CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
@@ -116,6 +118,19 @@ struct LaunchReplay {
 // cannot be read.
 Result<LaunchReplay> replay_launch(const Capture& capture, const CapturedLaunch& launch,
                                    const LaunchReplayOptions& options = {});
+
+// A launch as a kernel of a task: its PTX without the module's other kernels, and a launch plan for
+// the sizes of the task's first time shape alone.
+struct CapturedKernel {
+  KernelSource source{};
+  std::string says{};  // "arg0 is x, arg1 is y"
+};
+// `bound`: "x=arg0" gives a tensor, or a scalar, the launch's argument of that number; "x=arg2+8",
+// eight bytes into it. The other tensors take the other pointers in order, outputs those whose
+// memory the launch changed. Pointers that no tensor takes become buffers of the plan. Error usage:
+// they do not match; not_done: the module has no PTX of the kernel, or it takes tensor maps.
+Result<CapturedKernel> captured_kernel(const Capture& capture, const CapturedLaunch& launch,
+                                       const Task& task, const std::vector<std::string>& bound);
 
 // True of fat binaries and of objects, libraries, programs and cubins.
 bool is_binary(const std::string& path);

@@ -12,8 +12,8 @@
 #include <cupilot/rng.hpp>
 
 #include "backend/captured/compare.hpp"
-#include "backend/captured/fatbin.hpp"
 #include "backend/captured/launch_memory.hpp"
+#include "backend/captured/launch_text.hpp"
 #include "base/stop.hpp"
 #include "ptx/machine/core_share.hpp"
 #include "ptx/machine/machine.hpp"
@@ -46,40 +46,6 @@ LaunchReplay refused(Rejected fault) {
   return out;
 }
 
-// Returns the PTX of a launch's module that holds its entry: the newest that is not for a newer
-// chip than the device, else the oldest.
-Result<std::optional<PtxText>> text_for(const Capture& capture, const CapturedModule& module,
-                                        const CapturedLaunch& launch) {
-  std::vector<std::string> files = module.ptx;
-  files.insert(files.begin(), module.file);
-  const auto device = capture.devices.find(launch.device);
-  const int capability = device == capture.devices.end() ? 0 : device->second.capability;
-  std::optional<PtxText> best;
-  const auto fits = [&](const PtxText& text) { return text.arch <= capability; };
-  for (const std::string& file : files) {
-    const Result<std::string> image = real_host().read_file(capture.folder + "/" + file);
-    if (!image) return image.error();
-    const auto* begin = reinterpret_cast<const std::uint8_t*>(image->data());
-    Result<std::vector<PtxText>> texts = ptx_of_image({begin, image->size()});
-    if (!texts) return std::move(texts.error());
-    for (PtxText& one : *texts) {
-      if (one.text.find(launch.entry) == std::string::npos) continue;
-      const bool better = !best || (fits(one) && (!fits(*best) || one.arch > best->arch)) ||
-                          (!fits(one) && !fits(*best) && one.arch < best->arch);
-      if (better) best = std::move(one);
-    }
-  }
-  return best;
-}
-
-// Functions that the entry may run.
-std::vector<const ptx::Function*> functions_of(const ptx::Program& program) {
-  std::vector<const ptx::Function*> out;
-  for (const ptx::Code& code : program.codes)
-    out.push_back(&program.module->functions[code.function]);
-  return out;
-}
-
 // Floating-point types of the kernel's instructions.
 std::vector<FloatType> float_types(const ptx::Program& program) {
   std::set<std::string> met;
@@ -98,17 +64,6 @@ std::vector<FloatType> float_types(const ptx::Program& program) {
   if (has("f16")) out.push_back(FloatType::f16);
   if (has("bf16")) out.push_back(FloatType::bf16);
   return out;
-}
-
-// True if the entry reads a tensor map: the driver's bytes of one mean nothing to others.
-bool takes_maps(const ptx::Program& program) {
-  for (const ptx::Function* function : functions_of(program)) {
-    for (const ptx::Instruction& one : function->instructions) {
-      const std::string& form = program.module->form(one).text;
-      if (form.find(".tensor.") != std::string::npos && form.starts_with("cp.")) return true;
-    }
-  }
-  return false;
 }
 
 // Names a variable of the module that the entry uses and whose content was not kept; "": none.

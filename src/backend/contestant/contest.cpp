@@ -24,7 +24,7 @@ namespace {
 constexpr double seconds_to_import = 180, seconds_to_map = 60, seconds_to_rest = 60;
 constexpr double seconds_to_compile = 900;  // before the first timed launch
 constexpr std::size_t most_said = 1 << 20, output_told = 300;
-constexpr int look_ms = 100;  // between looks at the flag that stops a wait
+constexpr int contestant_look_ms = 100;  // between looks at the flag that stops a wait
 constexpr const char* stopped = "it was stopped";
 constexpr const char* ended = "it ended before it answered";
 constexpr const char* without_python =
@@ -59,7 +59,7 @@ std::string send_line(int socket, std::string text, const std::vector<int>& desc
     pollfd entry{socket, POLLOUT, 0};
     if (Clock::now() > deadline) return "it reads nothing";
     if (stop_flags().cancelled()) return stopped;
-    poll(&entry, 1, look_ms);
+    poll(&entry, 1, contestant_look_ms);
   }
   return "";
 }
@@ -78,7 +78,8 @@ std::string receive_line(int socket, std::string& pending, std::string& line, De
     pollfd entry{socket, POLLIN, 0};
     if (left <= 0) return "no answer in time";
     if (stop_flags().cancelled()) return stopped;
-    if (poll(&entry, 1, static_cast<int>(std::min<long long>(left + 1, look_ms))) <= 0) continue;
+    if (poll(&entry, 1, static_cast<int>(std::min<long long>(left + 1, contestant_look_ms))) <= 0)
+      continue;
     char bytes[4096];
     const ssize_t got = recv(socket, bytes, sizeof bytes, MSG_DONTWAIT);
     if (got == 0 || (got < 0 && errno == ECONNRESET)) return ended;

@@ -5,6 +5,7 @@
 #include <cupilot/version.hpp>
 
 #include "evolution/journal/record_parts.hpp"
+#include "kernel/standalone.hpp"
 
 namespace cupilot {
 namespace {
@@ -26,6 +27,22 @@ Result<T> reading(const std::string& what, std::string_view text, Read read) {
   } catch (const parts::Json::exception& fault) {
     return damaged(what, fault.what());
   }
+}
+
+parts::Json put(const OwnBaseline& own) {
+  parts::Json json = {{"name", own.name},
+                      {"language", own.source.language == Language::ptx ? "ptx" : "cuda"},
+                      {"text", standalone_text(own.source, {})}};
+  if (!own.says.empty()) json["says"] = own.says;
+  return json;
+}
+
+Result<OwnBaseline> own_baseline_of(const parts::Json& json) {
+  const std::string file = json.at("language") == "ptx" ? "baseline.ptx" : "baseline.cu";
+  auto read = standalone_from(json.at("text").get<std::string>(), file);
+  if (!read) return read.error();
+  return OwnBaseline{json.at("name").get<std::string>(), std::move(read->source),
+                     json.value("says", "")};
 }
 
 parts::Json put_all(const std::vector<Baseline>& baselines) {
@@ -168,6 +185,7 @@ std::string to_json(const HeaderRecord& r) {
   if (r.seats) json["seats"] = put(*r.seats);
   if (!r.plain_baseline) json["plain_baseline"] = false;
   if (!r.against.empty()) json["against"] = r.against;
+  for (const OwnBaseline& one : r.own_baselines) json["own_baselines"].push_back(put(one));
   if (!r.learnt.empty()) json["learnt"] = put_learnt(r);
   if (!r.pool.empty()) json["pool"] = r.pool;
   if (!r.pool_tags.empty()) json["pool_tags"] = r.pool_tags;
@@ -193,6 +211,11 @@ Result<HeaderRecord> header_from(std::string_view text) {
     r.random_search = json.at("random_search").get<bool>();
     r.plain_baseline = json.value("plain_baseline", true);
     r.against = json.value("against", std::vector<std::string>());
+    for (const parts::Json& one : json.value("own_baselines", parts::Json::array())) {
+      auto own = own_baseline_of(one);
+      if (!own) return own.error();
+      r.own_baselines.push_back(std::move(*own));
+    }
     r.device_name = json.at("device_name").get<std::string>();
     r.identity = json.at("identity").get<std::string>();
     r.provenance = parts::enum_of<Provenance>(json.at("provenance").get<std::string>(), 3);

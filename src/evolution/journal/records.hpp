@@ -32,6 +32,7 @@ struct HeaderRecord {
   bool random_search = false;
   bool plain_baseline = true;        // the task's reference is timed
   std::vector<std::string> against;  // contestants that the champion is timed against
+  std::vector<OwnBaseline> own_baselines;
   std::optional<SeatOptions> seats;  // options of models; nothing: there are none
   std::string device_name;           // to open the backend again
   std::string identity;              // Backend::identity()

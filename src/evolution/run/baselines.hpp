@@ -1,17 +1,24 @@
 // The times that a search is compared with, taken before it begins.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
+
+#include <cupilot/evolve.hpp>
 
 #include "evolution/evaluate/pipe.hpp"
 #include "evolution/journal/records.hpp"
 
 namespace cupilot {
 
-// Times the task's reference, if `plain`, and the vendor library's kernel. `notices`: of the run,
-// which stand before those of the timing.
+// Times the task's reference, if `plain`, the vendor library's kernel, and those kernels of the
+// user's own that are proved. `notices`: of the run, which stand before those of the timing.
 Result<BaselinesRecord> time_baselines(const Pipe& pipe, bool plain,
+                                       std::span<const OwnBaseline> own,
                                        std::vector<std::string> notices);
+
+// The user's own kernel of that name; null: another baseline has it.
+const OwnBaseline* own_named(std::span<const OwnBaseline> own, const std::string& name);
 
 }  // namespace cupilot

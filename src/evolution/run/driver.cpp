@@ -108,7 +108,8 @@ Result<void> Driver::measure_baselines() {
   const double began = host_.monotonic_seconds();
   std::vector<std::string> notices = context_.backend->traits().notices;
   notices.insert(notices.end(), context_.notices.begin(), context_.notices.end());
-  auto timed = time_baselines(pipe_, options_.plain_baseline, std::move(notices));
+  auto timed =
+      time_baselines(pipe_, options_.plain_baseline, options_.own_baselines, std::move(notices));
   if (!timed) return timed.error();
   baselines_ = std::move(*timed);
   baselines_seconds_ = host_.monotonic_seconds() - began;
@@ -129,6 +130,7 @@ Result<void> Driver::begin() {
   header.random_search = options_.random_search;
   header.plain_baseline = options_.plain_baseline;
   header.against = options_.against;
+  header.own_baselines = options_.own_baselines;
   if (options_.chat != nullptr) header.seats = context_.seats;
   header.identity = context_.backend->identity();
   header.device_name = options_.device_name.empty() ? header.identity : options_.device_name;

@@ -325,6 +325,7 @@ EvolveOptions as_recorded(Host& host, const HeaderRecord& header, const EvolveOp
   all.random_search = header.random_search;
   all.plain_baseline = header.plain_baseline;
   all.against = header.against;
+  all.own_baselines = header.own_baselines;
   if (header.seats) all.seats = *header.seats;
   all.screening = !header.screen.empty();
   all.task_words = header.task_words;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <list>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -15,6 +16,7 @@
 #include "base/stop.hpp"
 #include "evolution/evaluate/timing.hpp"
 #include "evolution/evaluate/workers.hpp"
+#include "evolution/run/baselines.hpp"
 #include "evolution/run/waiting.hpp"
 
 namespace cupilot {
@@ -146,9 +148,18 @@ Result<FinalRecord> confirm_finalist(const Pipe& pipe, const Finalist& finalist,
                                      EvaluationOptions rules,
                                      const std::vector<Baseline>& baselines,
                                      const std::vector<std::string>& against,
-                                     CompiledKernel& kernel) {
+                                     std::span<const OwnBaseline> own, CompiledKernel& kernel) {
   rules.source = finalist.source;
+  std::list<CompiledKernel> owned;
   for (const Baseline& baseline : baselines) {
+    if (const OwnBaseline* one = own_named(own, baseline.name)) {
+      auto compiled = pipe.backend->compile(one->source, Fresh::yes);
+      if (compiled.is_error()) return compiled.error();
+      if (compiled.is_rejected()) continue;
+      owned.push_back(std::move(*compiled));
+      rules.others.push_back({Subject::Kind::candidate, baseline.name, &owned.back()});
+      continue;
+    }
     const bool plain = baseline.name == "plain";
     rules.others.push_back(
         {plain ? Subject::Kind::plain : Subject::Kind::library, baseline.name, nullptr});
@@ -184,6 +195,8 @@ Result<FinalRecord> confirm_finalist(const Pipe& pipe, const Finalist& finalist,
   for (const SubjectReport& report : passed->others) {
     const bool foreign = is_contestant(report.name);
     if (report.measurement) record.baselines.push_back(baseline_from(report, baselines));
+    if (const OwnBaseline* one = own_named(own, report.name); one != nullptr && report.measurement)
+      record.baselines.back().says = one->says;
     if (report.measurement && foreign) tell_contestant(pipe, report, record);
     if (report.measurement.is_rejected() && foreign)
       record.notices.push_back("no time of " + report.name + ": " +

@@ -35,7 +35,7 @@ Result<FinalRecord> confirm_finalist(const Pipe& pipe, const Finalist& finalist,
                                      EvaluationOptions rules,
                                      const std::vector<Baseline>& baselines,
                                      const std::vector<std::string>& against,
-                                     CompiledKernel& kernel);
+                                     std::span<const OwnBaseline> own, CompiledKernel& kernel);
 
 // Takes the search's proof and times for a leader that is not confirmed, and says `why`.
 FinalRecord unconfirmed_leader(Candidate leader, const std::vector<Baseline>& baselines,

@@ -78,7 +78,8 @@ Result<FinalRecord> Driver::confirm(const Finalist& finalist, CompiledKernel& ke
     if (options_.max_seconds > 0)
       rules.measure.max_seconds = std::clamp(0.5 * seconds_left(), 1.0, rules.measure.max_seconds);
   }
-  return confirm_finalist(pipe_, finalist, rules, baselines_.baselines, options_.against, kernel);
+  return confirm_finalist(pipe_, finalist, rules, baselines_.baselines, options_.against,
+                          options_.own_baselines, kernel);
 }
 
 Result<FinalRecord> Driver::confirm_in_time(const Finalist& finalist, CompiledKernel& kernel) {
