@@ -276,14 +276,24 @@ CUPILOT_HD double constant_float(const FillParams& p, long long index) {
 }
 
 // range_rows: exponentials overflow, squares lose what a shift by the mean would have kept, one
-// peak decides a line.
+// peak decides a line. Of each seven lines one has it at the line's end, the next seven an element
+// before, and so on through the line; another has it anywhere, and its least element there.
 CUPILOT_HD double range_float(const FillParams& p, long long index, double ordinary) {
   const OnLine on = on_line(p, index);
   const double near = p.swing < 80.0 ? p.swing : 80.0;
+  const bool ends = on.at == p.line - 1 - on.number / 7 % p.line;
   const bool peak = static_cast<unsigned long long>(on.at) ==
                     (hash_of(p.key, on.line, 7) >> 8) % static_cast<unsigned long long>(p.line);
-  const double shifts[7] = {
-      near, -near, p.swing, -p.swing, mul_rn(100.0, p.swing), peak ? mul_rn(2.0, near) : 0.0, 0.0};
+  const double high = mul_rn(2.0, near);
+  const double shifts[7] = {near,
+                            -near,
+                            p.swing,
+                            -p.swing,
+                            mul_rn(100.0, p.swing),
+                            ends ? high : 0.0,
+                            peak   ? high
+                            : ends ? -high
+                                   : 0.0};
   return in_domain(p, add_rn(shifts[scale_turn_of(p, on, 7, 7)], ordinary));
 }
 

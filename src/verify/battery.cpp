@@ -3,6 +3,7 @@
 #include <cupilot/parts/verification.hpp>
 #include <cupilot/rng.hpp>
 #include <span>
+#include <utility>
 
 #include "task/axes.hpp"
 #include "task/content.hpp"
@@ -261,6 +262,12 @@ class Battery {
     }
     if (is_met(Kind::scales))
       add({.workload = narrow_lines(2), .content = {.seed = seed_, .kind = Kind::scales}});
+    if (seeks_extremes()) {
+      for (const auto& [elements, lines] : peaked)
+        add({.workload = narrow_lines(elements, lines, 2),
+             .content = {.seed = seed_, .kind = Kind::range_rows}});
+      add(wish(Boundary::whole_tiles, Kind::range_rows));
+    }
     if (selects())
       add({.workload = narrow_lines(1), .content = {.seed = seed_, .kind = Kind::special}});
     for (const Kind kind : {Kind::probe, Kind::special}) add(wish(Boundary::whole_tiles, kind));
@@ -305,15 +312,28 @@ class Battery {
   }
 
   // Many lines of few elements: of two, the bound of a sum of large terms still tells; of one,
-  // lines hold nothing but an infinity.
-  Workload narrow_lines(std::int64_t elements) const {
+  // lines hold nothing but an infinity. `more`: elements of the free axes behind the first.
+  Workload narrow_lines(std::int64_t elements, std::int64_t lines = 24,
+                        std::int64_t more = 24) const {
     Workload shape = boundary_.front();
     for (const Axis& axis : task_.axes) {
       std::int64_t& size = shape.sizes[axis.name];
       if (axis.kind != AxisKind::fixed && !is_absent(task_, axis.name))
-        size = axis.kind == AxisKind::reduced ? elements : 24;
+        size = axis.kind == AxisKind::reduced ? elements : std::exchange(lines, more);
     }
     return shape;
+  }
+
+  // True where the reference looks for the largest or the least along an axis.
+  bool seeks_extremes() const {
+    const auto reduced = [](const Axis& axis) { return axis.kind == AxisKind::reduced; };
+    if (std::none_of(task_.axes.begin(), task_.axes.end(), reduced)) return false;
+    const std::string& text = task_.reference.text;
+    return text.find("max_(") != std::string::npos || text.find("min_(") != std::string::npos ||
+           std::any_of(task_.reference.stages.begin(), task_.reference.stages.end(),
+                       [](const ReferenceStage& one) {
+                         return one.combine != Combine::sum && one.combine != Combine::prod;
+                       });
   }
 
   // True where an output is chosen, not computed: there an infinity alone on its line has one
@@ -534,6 +554,11 @@ class Battery {
   static constexpr std::int64_t most_varied = 60;
   // The share of the remaining budget that a single case at full size may take.
   static constexpr double full_share = 0.5;
+  // Elements of a line and lines, of which each seven show a peak at another end: of three elements
+  // that are left over by four at a time, for a thread a line and a warp; of two and three rounds
+  // of 64 threads and what is left.
+  static constexpr std::pair<std::int64_t, std::int64_t> peaked[] = {
+      {7, 28}, {96, 28}, {191, 7}, {251, 7}};
   // All sizes of telling ratios may take this much of the budget that is left.
   static constexpr double telling_share = 0.25;
   // Beyond the budget, each content that it left out may take this much of the whole.

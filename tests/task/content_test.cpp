@@ -189,6 +189,25 @@ TEST_CASE("lines of a symmetric matrix are of one magnitude") {
   }
 }
 
+TEST_CASE("one peak in seven lines walks back from the end of its line") {
+  const Filled f = filled(one_tensor(DType::f32, {}), 70, 8, {.kind = ContentKind::range_rows});
+  for (std::int64_t group = 0; group < 10; ++group) {
+    const std::int64_t place = 7 - group % 8;
+    int highest = 0, lowest = 0;
+    for (std::int64_t line = 7 * group; line < 7 * group + 7; ++line) {
+      double mean = 0;
+      for (std::int64_t c = 0; c < 8; ++c) mean += f.at(line * 8 + c) / 8;
+      const double apart = f.at(line * 8 + place) - mean;
+      if (std::abs(mean) > 50) continue;  // a line far from zero
+      highest += apart > 100 ? 1 : 0;
+      lowest += apart < -50 ? 1 : 0;
+    }
+    INFO(group);
+    CHECK(highest >= 1);
+    CHECK(lowest + highest >= 2);  // where another peak stands there, no least does
+  }
+}
+
 TEST_CASE("lines of halves lie beyond any number that a search begins with") {
   Task task = one_tensor(DType::f16, {});
   const auto least = [&] {

@@ -257,6 +257,33 @@ TEST_CASE("levels add content, seeds and full size") {
   CHECK(late.size() >= 3);
 }
 
+TEST_CASE("where a largest is looked for, lines leave three elements over and have peaks there") {
+  for (const bool seeks : {false, true}) {
+    Task task;
+    task.name = task.family = "rows";
+    task.axes = {{"rows"}, {"cols", AxisKind::reduced}};
+    task.tensors = {Tensor{"x", Role::in, DType::f32, {"rows", "cols"}, {}, {}, {}},
+                    Tensor{"y", Role::out, DType::f32, {"rows"}, {}, {}, {}}};
+    task.operations = {{"op",
+                        seeks ? "amax" : "sum",
+                        {"x"},
+                        {"y"},
+                        {{"dim", Attribute(std::vector<std::int64_t>{1})}}}};
+    task.time_shapes = {{{{"rows", 64}, {"cols", 64}}}};
+    REQUIRE(complete(task));
+    KernelSource source;
+    source.plan.launches = {{.name = "k", .entry = "k", .grid = {"rows"}, .block = {32}}};
+    std::set<std::int64_t> lines;
+    for (const Case& run : battery(task, source, DeviceSpec{}, ProofLevel::elite, 1, false)) {
+      if (run.content.kind == ContentKind::range_rows) lines.insert(run.workload.sizes.at("cols"));
+    }
+    for (const std::int64_t elements : {7, 96, 191, 251}) {
+      INFO(elements);
+      CHECK((lines.count(elements) == 1) == seeks);
+    }
+  }
+}
+
 TEST_CASE("a finalist is repeated as often as a second allows at full size") {
   struct Row {
     std::int64_t m, n, k;
