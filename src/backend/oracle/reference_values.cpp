@@ -219,10 +219,12 @@ Result<std::shared_ptr<const OracleValues>> VirtualOracle::values(const TaskRef&
 
 Result<VirtualOracle::Inputs> VirtualOracle::content_of(
     const TaskRef& task, const Workload& workload, const Content& content,
-    std::vector<std::shared_ptr<const TensorBytes>>& held, std::optional<std::size_t> given) {
+    std::vector<std::shared_ptr<const TensorBytes>>& held, std::span<const GivenTensor> left) {
   Inputs inputs(task->tensors.size());
   for (std::size_t i = 0; i < task->tensors.size(); ++i) {
-    if (task->tensors[i].role == Role::out || given == i) continue;
+    const bool given = std::any_of(left.begin(), left.end(),
+                                   [&](const GivenTensor& one) { return one.tensor == i; });
+    if (task->tensors[i].role == Role::out || given) continue;
     auto bytes = inputs_.get(task, i, workload, content);
     if (!bytes) return bytes.error();
     held.push_back(*bytes);
@@ -233,14 +235,14 @@ Result<VirtualOracle::Inputs> VirtualOracle::content_of(
 
 Result<OracleValues> VirtualOracle::with(const TaskRef& task, std::size_t tensor,
                                          const Workload& workload, const Content& content,
-                                         std::size_t given, std::span<const std::byte> left,
+                                         std::span<const GivenTensor> left,
                                          const OracleValues& known) {
   Result<TensorShape> shape = shape_of(task, task->tensors[tensor], workload);
   if (!shape) return shape.error();
   std::vector<std::shared_ptr<const TensorBytes>> held;
-  auto inputs = content_of(task, workload, content, held, given);
+  auto inputs = content_of(task, workload, content, held, left);
   if (!inputs) return inputs.error();
-  (*inputs)[given] = left;
+  for (const GivenTensor& one : left) (*inputs)[one.tensor] = one.bytes;
   return evaluate(task, tensor, workload, *inputs, known.blocks, shape->elements);
 }
 

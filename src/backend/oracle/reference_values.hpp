@@ -49,6 +49,12 @@ struct ReferenceNumbers {
   std::vector<double> values, sums;
 };
 
+// What stands in a tensor.
+struct GivenTensor {
+  std::size_t tensor = 0;
+  std::span<const std::byte> bytes;
+};
+
 class VirtualOracle {
  public:
   VirtualOracle(CompilePool& pool, std::string arch, VirtualInputs& inputs, std::int64_t cap)
@@ -64,11 +70,11 @@ class VirtualOracle {
                                                      const Workload& workload,
                                                      const Content& content, std::int64_t draw);
 
-  // The values of `known`'s elements of output `tensor`, where input `given` holds `left` instead
-  // of content. Any thread; nothing is kept.
+  // The values of `known`'s elements of output `tensor`, where some inputs hold `left` instead of
+  // content. Any thread; nothing is kept.
   Result<OracleValues> with(const TaskRef& task, std::size_t tensor, const Workload& workload,
-                            const Content& content, std::size_t given,
-                            std::span<const std::byte> left, const OracleValues& known);
+                            const Content& content, std::span<const GivenTensor> left,
+                            const OracleValues& known);
 
   // All elements of every output over given inputs, in the order of the task's tensors. Any thread;
   // nothing is kept.
@@ -88,10 +94,10 @@ class VirtualOracle {
  private:
   // The inputs of the reference, one entry a tensor, empty for pure outputs.
   using Inputs = std::vector<std::span<const std::byte>>;
-  // The content of all inputs but `given`; `held` keeps it.
+  // The content of all inputs, or of those that `left` does not have; `held` keeps it.
   Result<Inputs> content_of(const TaskRef& task, const Workload& workload, const Content& content,
                             std::vector<std::shared_ptr<const TensorBytes>>& held,
-                            std::optional<std::size_t> given = {});
+                            std::span<const GivenTensor> left = {});
   Result<OracleValues> evaluate(const TaskRef& task, std::size_t tensor, const Workload& workload,
                                 const Inputs& inputs, std::vector<std::int64_t> blocks,
                                 std::int64_t elements);

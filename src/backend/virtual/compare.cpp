@@ -136,9 +136,13 @@ double line_error(const std::vector<Elements>& plain, int type, const TensorShap
   return most;
 }
 
-// True if the index found at the reference's element `at` is right or one that rounding may choose.
-bool is_near(const IndexGaps* gaps, std::size_t at, std::uint64_t bits) {
-  return gaps != nullptr && judge_element(gaps->bound, bits, gaps->values[at], gaps->sums[at]).ok;
+// True if the element is right by another judgement than the reference's: an index that rounding may
+// choose, what follows from a stored output. What stands in one not written makes none right.
+bool is_other(const Alternatives* others, std::size_t at, std::uint64_t bits, double want) {
+  if (others == nullptr) return false;
+  const double value = others->values[at];
+  if (!others->of_index && is_finite(want) && !is_finite(value)) return false;
+  return judge_element(others->bound, bits, value, others->sums[at]).ok;
 }
 
 // One element of the oracle against what the kernel left.
@@ -202,7 +206,8 @@ bool is_graph(const Task& task) { return task.operations.size() > 1; }
 Result<OutputReport> compare_output(const Task& task, std::size_t tensor, const Workload& workload,
                                     const Content& content, VirtualMemory& memory,
                                     const OracleValues& oracle,
-                                    std::span<VirtualMemory* const> plain, const IndexGaps* gaps) {
+                                    std::span<VirtualMemory* const> plain,
+                                    const Alternatives* others) {
   const Tensor& what = task.tensors[tensor];
   auto judge = OutputJudge::of(task, tensor, workload, content, memory);
   if (!judge) return judge.error();
@@ -224,7 +229,7 @@ Result<OutputReport> compare_output(const Task& task, std::size_t tensor, const 
       if (report.never_written > 0 && !elements.written(i)) continue;
       const double want = oracle.values[at], sum = oracle.sums[at];
       const std::uint64_t bits = elements.bits(i);
-      if (is_near(gaps, at, bits)) {
+      if (is_other(others, at, bits, want)) {
         ++report.compared;
         continue;
       }
@@ -232,7 +237,7 @@ Result<OutputReport> compare_output(const Task& task, std::size_t tensor, const 
         if (strains_types(content.kind) && fails_too(judge->bound, judge->extreme, poorer.front(),
                                                      want, sum, i, overflows(content.kind)))
           return true;
-        if (gaps != nullptr)
+        if (others != nullptr && others->of_index)
           return std::any_of(poorer.begin(), poorer.end(),
                              [&](const Elements& one) { return one.bits(i) == bits; });
         const double error = std::fabs(decode(bits, judge->bound.type) - want);
@@ -256,7 +261,7 @@ Result<OutputReport> compare_output(const Task& task, std::size_t tensor, const 
 Result<OutputReport> compare_written(const Task& task, std::size_t tensor, const Workload& workload,
                                      const Content& content, VirtualMemory& memory,
                                      const ElementRuns& runs, const ReferenceNumbers& reference,
-                                     const IndexGaps* gaps) {
+                                     const Alternatives* others) {
   const Tensor& what = task.tensors[tensor];
   auto judge = OutputJudge::of(task, tensor, workload, content, memory);
   if (!judge) return judge.error();
@@ -266,7 +271,7 @@ Result<OutputReport> compare_written(const Task& task, std::size_t tensor, const
   for (const std::int64_t begin : runs.begins) {
     for (std::int64_t i = begin; i < std::min(begin + runs.length, report.elements); ++i, ++at) {
       if (!elements.written(i)) continue;
-      if (is_near(gaps, at, elements.bits(i))) {
+      if (is_other(others, at, elements.bits(i), reference.values[at])) {
         ++report.compared;
         continue;
       }

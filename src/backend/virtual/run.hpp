@@ -58,41 +58,45 @@ bool strains_types(ContentKind kind);
 // Tasks of several operations, whose one bound says little of what lies between.
 bool is_graph(const Task& task);
 
-// Distances of the values at the indices that a kernel left from the extremes, element by element
-// as the reference's values, and the bound that they are held to (task/index_gap.hpp).
-struct IndexGaps {
+// What the elements of an output may be besides the reference's values, one as these, and the bound
+// that they are held to. of_index: distances of the values at the indices that a kernel left from
+// the extremes (task/index_gap.hpp); else what follows from other outputs as the kernel stored them
+// (task/stored_task.hpp).
+struct Alternatives {
   BoundParams bound{};
   std::vector<double> values, sums;
+  bool of_index = false;
 };
-// nullopt: output `tensor` is no index of computed values.
-Result<std::optional<IndexGaps>> index_gaps(const VirtualContext& context, const TaskRef& task,
-                                            std::size_t tensor, const Workload& workload,
-                                            const Content& content, VirtualMemory& memory,
-                                            const OracleValues& known);
+// nullopt: output `tensor` is no index of computed values, and is made of no rounded output.
+Result<std::optional<Alternatives>> alternatives(const VirtualContext& context, const TaskRef& task,
+                                                 std::size_t tensor, const Workload& workload,
+                                                 const Content& content, VirtualMemory& memory,
+                                                 const OracleValues& known);
 // Computes them for runs of elements, over inputs at these addresses in `memory`.
-Result<std::optional<IndexGaps>> index_gaps_of(const VirtualContext& context, const TaskRef& task,
-                                               std::size_t tensor, const Workload& workload,
-                                               const Content& content, VirtualMemory& memory,
-                                               const ElementRuns& runs,
-                                               std::span<const std::uint64_t> addresses);
+Result<std::optional<Alternatives>> alternatives_of(const VirtualContext& context,
+                                                    const TaskRef& task, std::size_t tensor,
+                                                    const Workload& workload,
+                                                    const Content& content, VirtualMemory& memory,
+                                                    const ElementRuns& runs,
+                                                    std::span<const std::uint64_t> addresses);
 
 // Compares output `tensor` in `memory` with `oracle`, counting elements never written apart.
 // `plain`: memories where the reference ran in arithmetic of the contract's own type; elements that
 // fail there too are excused on contents that strain types, where content overflows if what stands
 // there is not finite; of graphs, elements within what honest arithmetic errs on their line.
-// `gaps`: an index that is not the reference's is right where they say so; one is excused where an
-// honest run chose it, whatever others of its line did.
+// `others`: an element that is not the reference's is right where they say so; an index is excused
+// where an honest run chose it, whatever others of its line did.
 Result<OutputReport> compare_output(const Task& task, std::size_t tensor, const Workload& workload,
                                     const Content& content, VirtualMemory& memory,
                                     const OracleValues& oracle,
                                     std::span<VirtualMemory* const> plain = {},
-                                    const IndexGaps* gaps = nullptr);
+                                    const Alternatives* others = nullptr);
 
 // Compares those elements of the runs that were written.
 Result<OutputReport> compare_written(const Task& task, std::size_t tensor, const Workload& workload,
                                      const Content& content, VirtualMemory& memory,
                                      const ElementRuns& runs, const ReferenceNumbers& reference,
-                                     const IndexGaps* gaps = nullptr);
+                                     const Alternatives* others = nullptr);
 
 // SHA-256 of the elements of an output in linear order; "" above bits_hash_cap.
 Result<std::string> hash_output(const Task& task, std::size_t tensor, const Workload& workload,

@@ -124,9 +124,10 @@ Result<std::optional<Rejected>> wrong_whole(const VirtualContext& context, const
     auto output = compare_output(task, i, workload, content, memory, **oracle);
     if (!output) return output.error();
     if (output->failed > 0) {
-      auto gaps = index_gaps(context, task, i, workload, content, memory, **oracle);
-      if (!gaps) return gaps.error();
-      if (*gaps) output = compare_output(task, i, workload, content, memory, **oracle, {}, &**gaps);
+      auto others = alternatives(context, task, i, workload, content, memory, **oracle);
+      if (!others) return others.error();
+      if (*others)
+        output = compare_output(task, i, workload, content, memory, **oracle, {}, &**others);
       if (!output) return output.error();
     }
     if (auto wrong = wrong_when_timed(*output)) return wrong;
@@ -161,10 +162,12 @@ Result<bool> compare_part(const VirtualContext& context, const TaskRef& task, Vi
       auto output = compare_written(task, i, workload, content, memory, *runs, **reference);
       if (!output) return output.error();
       if (output->failed > 0) {
-        auto gaps = index_gaps_of(context, task, i, workload, content, memory, *runs, addresses);
-        if (!gaps) return gaps.error();
-        if (*gaps)
-          output = compare_written(task, i, workload, content, memory, *runs, **reference, &**gaps);
+        auto others =
+            alternatives_of(context, task, i, workload, content, memory, *runs, addresses);
+        if (!others) return others.error();
+        if (*others)
+          output =
+              compare_written(task, i, workload, content, memory, *runs, **reference, &**others);
         if (!output) return output.error();
       }
       told = true;

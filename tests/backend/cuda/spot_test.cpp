@@ -112,8 +112,8 @@ TEST_CASE("indices that a kernel left are judged on the host as by the whole ref
     indices.push_back(row), left.push_back(static_cast<std::uint64_t>(row * 7 % (cols + 1)));
   VirtualInputs inputs(64 << 20);
   VirtualOracle oracle(**pool, "sm_90a", inputs, 64 << 20);
-  auto whole = oracle.with(gaps, 3, what.workload, what.content, 2, std::as_bytes(std::span(left)),
-                           {.blocks = {0}});
+  const GivenTensor given[] = {{2, std::as_bytes(std::span(left))}};
+  auto whole = oracle.with(gaps, 3, what.workload, what.content, given, {.blocks = {0}});
   REQUIRE(whole);
   SpotCheck spot(**pool, "sm_90a");
   const std::vector<std::int64_t> some = {0, 4, 17, 20};
