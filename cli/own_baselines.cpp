@@ -107,6 +107,9 @@ Result<void> sort_words(EvolveFlags& flags) {
   }
   const bool any = std::any_of(flags.against.begin(), flags.against.end(),
                                [](const auto& word) { return capture_path(word).has_value(); });
+  if (!flags.entry.empty() && std::none_of(flags.against.begin(), flags.against.end(), is_path))
+    return Error{ErrorCode::usage, "--entry: there is no capture and no kernel file to choose from",
+                 "give one, or leave --entry out"};
   if (!any && !flags.bind.empty())
     return Error{ErrorCode::usage, "--bind: there is no capture whose arguments it could name",
                  "give a folder of `cupilot capture`, or leave --bind out"};

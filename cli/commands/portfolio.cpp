@@ -1,6 +1,8 @@
 // `cupilot evolve --shapes FILE`: a portfolio, kept in a wisdom file.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <cupilot/parts/contestants.hpp>
 #include <cupilot/parts/host.hpp>
 #include <cupilot/wisdom.hpp>
@@ -34,13 +36,15 @@ Result<Task> task_over_shapes(const EvolveFlags& flags, const Families& families
 
 int portfolio_command(const EvolveFlags& flags) {
   // A captured launch is of one shape.
-  for (const std::string& word : flags.against) {
-    if (!is_contestant(word) && real_host().exists(word))
-      return fail({ErrorCode::usage,
-                   "--against " + word + ": a portfolio takes no kernel of your own as a baseline",
-                   "evolve one shape, or leave it out"},
-                  flags.common.json);
-  }
+  const auto is_own = [](const std::string& word) {
+    return !is_contestant(word) && real_host().exists(word);
+  };
+  const bool own = std::any_of(flags.against.begin(), flags.against.end(), is_own);
+  if (own || !flags.stated.empty() || !flags.bind.empty() || !flags.entry.empty())
+    return fail(
+        {ErrorCode::usage, "--shapes: a portfolio takes no kernel of your own as a baseline",
+         "evolve one shape, or leave the capture and kernel files out"},
+        flags.common.json);
   const Result<Families> families = load_families(flags.common.families);
   if (!families) return fail(families.error(), flags.common.json);
   Result<Task> task = task_over_shapes(flags, *families);

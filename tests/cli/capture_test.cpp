@@ -172,14 +172,15 @@ TEST_CASE("a captured launch is timed beside the champion once it is proved", "[
   CHECK(has(wrong, "(32,1,1)>>>: refused, run.uninitialised: "));
   CHECK(nlohmann::json::parse(wrong.out)["baselines"].size() == 1);
   // A kernel file goes the same way, and one launch of a capture is judged alone.
-  scratch.file("own.cu",
-               R"(// cupilot: {"plan": {"launches": [{"entry": "add", "grid": ["cdiv(n, 32)"], )"
-               R"("block": [32], "args": ["x", "y", {"i32": "n"}]}]}}
+  scratch.file(
+      "own.cu",
+      R"own(// cupilot: {"plan": {"launches": [{"entry": "add", "grid": ["cdiv(n, 32)"],)own"
+      R"own( "block": [32], "args": ["x", "y", {"i32": "n"}]}]}}
 extern "C" __global__ void add(const float* x, float* y, int n) {
   const int i = blockIdx.x * 32 + threadIdx.x;
   if (i < n) y[i] = x[i] + x[i];
 }
-)");
+)own");
   const Ran both = evolve(scratch, "task.json --against c/launch-1,own.cu");
   CHECK(both.exit == 0);
   CHECK(has(both, "\nown.cu "));
@@ -206,6 +207,9 @@ TEST_CASE("a captured launch that fits no task is refused by name", "[cli]") {
            Row{"c --entry twice", 2, "c: is a capture, and its launches do not say what",
                "state the task by --task"},
            Row{"task.json --task task.json", 2, "task.json: is no capture", "without --task"},
+           Row{"task.json --entry twice", 2, "--entry: there is no capture", "leave --entry out"},
+           Row{"c --task task.json --shapes task.json", 2, "--shapes: a portfolio takes no kernel",
+               "evolve one shape"},
            Row{"task.json --bind x=arg0", 2, "--bind: there is no capture", "leave --bind out"},
            Row{"c --entry twice --task large.json", 2,
                "arg0 has 400 bytes, and tensor x of task doubled takes 16384 at n=4096",

@@ -15,12 +15,6 @@ namespace {
 
 constexpr int baseline_rounds = 7;
 
-// A kernel of the user's own that is proved.
-struct OwnKernel {
-  const OwnBaseline* baseline = nullptr;
-  CompiledKernel kernel;
-};
-
 std::string without(const std::string& name, const Rejected& why) {
   return fmt::format("no baseline {}: refused, {}: {}{}{}", name, why.code, why.message,
                      why.where.empty() ? "" : " at ", why.where);
@@ -45,9 +39,16 @@ Result<void> take_baseline(SubjectReport report, const OwnBaseline* said, Baseli
   return {};
 }
 
-// Proves the user's own kernels; those that stand are timed.
+}  // namespace
+
+const OwnBaseline* own_named(std::span<const OwnBaseline> own, const std::string& name) {
+  const auto at = std::find_if(own.begin(), own.end(),
+                               [&](const OwnBaseline& one) { return one.name == name; });
+  return at == own.end() ? nullptr : &*at;
+}
+
 Result<std::vector<OwnKernel>> prove_own(const Pipe& pipe, std::span<const OwnBaseline> own,
-                                         BaselinesRecord& record) {
+                                         std::vector<std::string>& notices) {
   std::vector<OwnKernel> proved;
   for (const OwnBaseline& one : own) {
     EvaluationOptions rules;
@@ -57,9 +58,9 @@ Result<std::vector<OwnKernel>> prove_own(const Pipe& pipe, std::span<const OwnBa
     auto passed = pass_source(pipe, one.source, rules);
     if (!passed) return std::move(passed.error()).while_doing("proving baseline " + one.name);
     if (const auto* refused = std::get_if<Rejected>(&passed->candidate.outcome)) {
-      record.notices.push_back(without(one.name, *refused));
+      notices.push_back(without(one.name, *refused));
     } else if (const auto* lost = std::get_if<Lost>(&passed->candidate.outcome)) {
-      record.notices.push_back(fmt::format("no baseline {}: {}", one.name, lost->reason));
+      notices.push_back(fmt::format("no baseline {}: {}", one.name, lost->reason));
     } else {
       proved.push_back({&one, std::move(passed->kernel)});
     }
@@ -67,16 +68,7 @@ Result<std::vector<OwnKernel>> prove_own(const Pipe& pipe, std::span<const OwnBa
   return proved;
 }
 
-}  // namespace
-
-const OwnBaseline* own_named(std::span<const OwnBaseline> own, const std::string& name) {
-  const auto at = std::find_if(own.begin(), own.end(),
-                               [&](const OwnBaseline& one) { return one.name == name; });
-  return at == own.end() ? nullptr : &*at;
-}
-
-Result<BaselinesRecord> time_baselines(const Pipe& pipe, bool plain,
-                                       std::span<const OwnBaseline> own,
+Result<BaselinesRecord> time_baselines(const Pipe& pipe, bool plain, std::span<const OwnKernel> own,
                                        std::vector<std::string> notices) {
   const Phase phase("baselines");
   auto floor = mean_floor(pipe.task, pipe.backend->device(), pipe.task->precision);
@@ -87,9 +79,7 @@ Result<BaselinesRecord> time_baselines(const Pipe& pipe, bool plain,
   std::vector<Subject> subjects;
   if (plain) subjects.push_back({Subject::Kind::plain, "plain", nullptr});
   subjects.push_back({Subject::Kind::library, library_name(pipe.task), nullptr});
-  const auto proved = prove_own(pipe, own, record);
-  if (!proved) return proved.error();
-  for (const OwnKernel& one : *proved)
+  for (const OwnKernel& one : own)
     subjects.push_back({Subject::Kind::candidate, one.baseline->name, &one.kernel});
   MeasureOptions rules;
   rules.rounds = baseline_rounds;
@@ -102,7 +92,10 @@ Result<BaselinesRecord> time_baselines(const Pipe& pipe, bool plain,
   }
   if (!reports) return std::move(reports.error()).while_doing("timing the baselines");
   for (Timed& timed : *reports) {
-    const OwnBaseline* const said = own_named(own, timed.report.name);
+    const auto at = std::find_if(own.begin(), own.end(), [&](const OwnKernel& one) {
+      return one.baseline->name == timed.report.name;
+    });
+    const OwnBaseline* const said = at == own.end() ? nullptr : at->baseline;
     if (auto taken = take_baseline(std::move(timed.report), said, record); !taken)
       return taken.error();
   }
