@@ -8,10 +8,10 @@
 #include <exception>
 #include <functional>
 
-#include <cupilot/parts/contestants.hpp>
 #include <cupilot/parts/device.hpp>
 #include <cupilot/version.hpp>
 
+#include "baseline_options.hpp"
 #include "capture_words.hpp"
 #include "commands/verbs.hpp"
 #include "models.hpp"
@@ -48,16 +48,6 @@ void add_families(CLI::App& verb, CommonFlags& flags) {
 void add_counters(CLI::App& verb, CommonFlags& flags) {
   verb.add_flag("!--no-counters", flags.counters,
                 "read no hardware counters: the virtual device's counts stand in");
-}
-
-void add_against(CLI::App& verb, std::vector<std::string>& names, const std::string& more) {
-  std::string known;
-  for (const cupilot::Contestant& one : cupilot::contestants())
-    known += (known.empty() ? "" : ", ") + one.name;
-  verb.add_option("--against", names,
-                  "timed beside the champion, separated by commas: PyTorch of your python3 (" +
-                      known + more)
-      ->delimiter(',');
 }
 
 void add_settings(CLI::App& verb, KernelFlags& flags) {
@@ -192,18 +182,6 @@ void add_portfolio(CLI::App& verb, EvolveFlags& flags) {
   verb.add_option("--wisdom", flags.wisdom,
                   "file that keeps the portfolio (default wisdom.json in the run directory)")
       ->needs(shapes);
-}
-
-void add_captured(CLI::App& verb, EvolveFlags& flags) {
-  verb.add_option("--task", flags.stated,
-                  "what a captured launch computes: FAMILY key=value …, or a task file");
-  verb.add_option("--entry", flags.entry,
-                  "part of the name of the capture's kernel; of a kernel file, the kernel");
-  verb.add_option("--bind", flags.bind,
-                  "NAME=argN: the tensor or scalar of the task that a captured argument is, N from "
-                  "0; default: pointers in order. Repeatable")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
 void add_evolve(CLI::App& app, Verbs& verbs) {

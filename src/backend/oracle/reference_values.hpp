@@ -49,7 +49,7 @@ struct ReferenceNumbers {
   std::vector<double> values, sums;
 };
 
-// What stands in a tensor.
+// A tensor with what stands in it.
 struct GivenTensor {
   std::size_t tensor = 0;
   std::span<const std::byte> bytes;

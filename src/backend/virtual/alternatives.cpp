@@ -1,5 +1,5 @@
-// What an element may be besides the reference's: an index whose value lies as near the extreme,
-// what follows from another output as the kernel stored it.
+// Values that an element may have besides the reference's: an index whose value lies as near the
+// extreme, what follows from another output as the kernel stored it.
 #include "backend/virtual/run.hpp"
 #include "task/index_gap.hpp"
 #include "task/stored_task.hpp"

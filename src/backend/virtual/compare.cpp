@@ -136,8 +136,8 @@ double line_error(const std::vector<Elements>& plain, int type, const TensorShap
   return most;
 }
 
-// True if the element is right by another judgement than the reference's: an index that rounding may
-// choose, what follows from a stored output. What stands in one not written makes none right.
+// True if the element is right by another judgement than the reference's: an index that rounding
+// may choose, what follows from a stored output. What stands in one not written makes none right.
 bool is_other(const Alternatives* others, std::size_t at, std::uint64_t bits, double want) {
   if (others == nullptr) return false;
   const double value = others->values[at];

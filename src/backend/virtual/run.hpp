@@ -58,10 +58,10 @@ bool strains_types(ContentKind kind);
 // Tasks of several operations, whose one bound says little of what lies between.
 bool is_graph(const Task& task);
 
-// What the elements of an output may be besides the reference's values, one as these, and the bound
-// that they are held to. of_index: distances of the values at the indices that a kernel left from
-// the extremes (task/index_gap.hpp); else what follows from other outputs as the kernel stored them
-// (task/stored_task.hpp).
+// Values that the elements of an output may have besides the reference's, one as these, and the
+// bound that they are held to. of_index: distances of the values at the indices that a kernel left
+// from the extremes (task/index_gap.hpp); else what follows from other outputs as the kernel stored
+// them (task/stored_task.hpp).
 struct Alternatives {
   BoundParams bound{};
   std::vector<double> values, sums;

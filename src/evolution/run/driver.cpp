@@ -109,7 +109,7 @@ Result<void> Driver::measure_baselines() {
   notices.insert(notices.end(), context_.notices.begin(), context_.notices.end());
   const auto own = prove_own(pipe_, options_.own_baselines, notices);
   if (!own) return own.error();
-  const double began = host_.monotonic_seconds();  // what follows the search takes as long
+  const double began = host_.monotonic_seconds();  // of timing, which is repeated after the search
   auto timed = time_baselines(pipe_, options_.plain_baseline, *own, std::move(notices));
   if (!timed) return timed.error();
   baselines_ = std::move(*timed);
