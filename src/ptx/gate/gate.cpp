@@ -343,6 +343,8 @@ std::optional<Rejected> gate(const Module& module, std::span<const ExpectedEntry
                              const GateCaps& caps, Whose whose) {
   const bool cooperative = std::any_of(expected.begin(), expected.end(),
                                        [](const ExpectedEntry& e) { return e.cooperative; });
+  const bool textures = std::any_of(expected.begin(), expected.end(),
+                                    [](const ExpectedEntry& e) { return e.textures; });
   if (Refusal refusal = check_entries(module, expected, whose)) return refusal;
   if (Refusal refusal = check_externs(module, whose)) return refusal;
   for (const ExpectedEntry& entry : expected) {
@@ -357,7 +359,7 @@ std::optional<Rejected> gate(const Module& module, std::span<const ExpectedEntry
       return refusal;
   }
   if (Refusal refusal = check_sizes(module, caps)) return refusal;
-  if (Refusal refusal = check_instructions(module, cooperative, whose)) return refusal;
+  if (Refusal refusal = check_instructions(module, cooperative, whose, textures)) return refusal;
   return check_state(module);
 }
 

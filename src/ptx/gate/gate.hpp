@@ -30,6 +30,7 @@ struct ExpectedEntry {
   std::array<std::int64_t, 3> block{};
   std::array<std::int64_t, 3> cluster{};
   bool cooperative = false;
+  bool textures = false;  // the plan binds some
 };
 
 struct GateCaps {
@@ -57,9 +58,9 @@ std::optional<Rejected> check_directives(const Function& entry,
 
 // A part of gate(): gate.forbidden for an instruction that may not stand, or for an operand that
 // leads where no plan leads. `cooperative`: some launch is, so code may ask for the grid's barrier,
-// and trap where there is none.
+// and trap where there is none. `textures`: the plan binds some, so code may fetch.
 std::optional<Rejected> check_instructions(const Module& module, bool cooperative = false,
-                                           Whose whose = Whose::candidate);
+                                           Whose whose = Whose::candidate, bool textures = false);
 
 // Static shared memory that a function names itself, in bytes.
 std::uint64_t static_shared_bytes(const Module& module, const Function& function);

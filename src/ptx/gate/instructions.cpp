@@ -47,7 +47,7 @@ bool is_video(Opcode opcode) {
 }
 
 // Returns the reason to refuse a form always; "" when it may stand.
-std::string forbidden(const Form& form, Whose whose) {
+std::string forbidden(const Form& form, Whose whose, bool textures) {
   if (is_video(form.opcode))
     return "video instructions are emulated by these chips, written by no compiler and only "
            "partly known to the virtual device";
@@ -68,12 +68,11 @@ std::string forbidden(const Form& form, Whose whose) {
     case Opcode::op_sust:
     case Opcode::op_sured:
     case Opcode::op_suq:
-      return "textures and surfaces are not bound by launch plans";
+      if (textures) break;
+      return "no launch of the plan binds a texture or a surface";
     case Opcode::op_multimem:
     case Opcode::op_fabric:
       return "reaches other devices";
-    case Opcode::op_tensormap:
-      return "tensor maps belong to the plan";
     case Opcode::op_atom:
     case Opcode::op_red:
       if (form.has("sys")) return "a system-wide atomic reaches beyond the device";
@@ -118,7 +117,7 @@ bool is_direct(const Function& function, const Instruction& call) {
 
 }  // namespace
 
-Refusal check_instructions(const Module& module, bool cooperative, Whose whose) {
+Refusal check_instructions(const Module& module, bool cooperative, Whose whose, bool textures) {
   const bool meets =
       cooperative &&
       std::any_of(module.functions.begin(), module.functions.end(), [](const Function& f) {
@@ -126,7 +125,7 @@ Refusal check_instructions(const Module& module, bool cooperative, Whose whose) 
       });
   std::vector<std::string> why;
   why.reserve(module.forms.size());
-  for (const Form& form : module.forms) why.push_back(forbidden(form, whose));
+  for (const Form& form : module.forms) why.push_back(forbidden(form, whose, textures));
   for (const Function& function : module.functions) {
     for (const Instruction& instruction : function.instructions) {
       const auto refuse = [&](std::string_view reason) {

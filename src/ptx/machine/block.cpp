@@ -131,6 +131,15 @@ std::uint64_t special_value(const Block& block, const Warp& warp, Special specia
       return block.launch->device_shared + shared_base;
     case Special::dynamic_smem_size:
       return launch.dynamic_shared;
+    case Special::reserved_smem_offset_begin:
+    case Special::reserved_smem_offset_0:
+      return shared_base;
+    case Special::reserved_smem_offset_1:
+      return shared_base + reserved_bytes / 2;
+    case Special::reserved_smem_offset_end:
+      return shared_base + reserved_bytes;
+    case Special::reserved_smem_offset_cap:
+      return reserved_bytes;
     case Special::envreg1:
       return launch.cooperative ? block.program->grid_barrier >> 32 : 0;
     case Special::envreg2:
@@ -318,6 +327,7 @@ void start_block(Block& block, Cluster& cluster, std::uint32_t rank) {
   block.mbarrier_at.clear();
   block.far_users.clear();
   block.readers = {};
+  block.maps.clear();
   block.signals.reset();
   block.registers_free = 0;
   block.thread_count = launch.threads;
@@ -325,11 +335,14 @@ void start_block(Block& block, Cluster& cluster, std::uint32_t rank) {
   block.faulted = block.finished = false;
   block.suspect = {};
   block.shared.assign(launch.shared_bytes + 16, 0xf5);
+  if (launch.program->shared.reserved) std::fill_n(block.shared.begin(), reserved_bytes, 0);
   if (launch.options->check_races || launch.options->check_initialised) {
     const std::size_t cells = (launch.shared_bytes >> launch.program->shadow_shift) + 1;
     block.writer.assign(cells, launch.options->check_initialised ? stamp_never : 0);
     block.reader.assign(cells, 0);
     stamp_gaps(block);
+    if (launch.program->shared.reserved)
+      std::fill_n(block.writer.begin(), reserved_bytes >> launch.program->shadow_shift, 0u);
     block.lanes.assign(launch.program->lanes_in_part ? cells : 0, 0);
   } else {
     block.writer.clear();

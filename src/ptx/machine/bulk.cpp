@@ -8,6 +8,7 @@
 
 #include "ptx/machine/bulk.hpp"
 #include "ptx/machine/cluster.hpp"
+#include "ptx/machine/map_order.hpp"
 
 namespace cupilot::ptx {
 namespace {
@@ -42,14 +43,16 @@ bool read_map(Warp& w, const Step& s, u32 lane, const BulkForm& f, Transfer& t) 
   if (a.at[lane] % 64 != 0)
     return no(w, s, lane, "run.misaligned",
               fmt::format("the tensor map at 0x{:x} is not aligned to 64 bytes", a.at[lane]));
+  const u64 window = a.at[lane] & window_mask;
+  if (window == shared_window || window == local_window)
+    return no(w, s, lane, "run.out_of_bounds",
+              fmt::format("the tensor map of a copy lies in {} memory, not in global, constant or "
+                          "parameter memory",
+                          window == shared_window ? "shared" : "local"));
   u8 bytes[tensor_map_bytes];
-  for (u32 i = 0; i < tensor_map_bytes; i += 16) {
-    LaneAddresses one = a;
-    one.at[lane] += i;
-    LanePointers at;
-    if (!resolve(w, s, place_space(f.other), 1u << lane, one, 16, Intent::load, at)) return false;
-    std::memcpy(bytes + i, at.at[lane], 16);
-  }
+  if (!read_map_bytes(w, s, lane, place_space(f.other), a.at[lane], bytes) ||
+      !map_acquired(w, s, lane, a.at[lane], bytes))
+    return false;
   const std::optional<TensorMap> map = decode_map(bytes);
   if (!map)
     return no(w, s, lane, "run.out_of_bounds",

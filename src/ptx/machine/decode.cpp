@@ -297,11 +297,12 @@ Step Decoder::decode_one() {
   }
   if (form().opcode == Opcode::unknown) refuse("the virtual device does not know this instruction");
   const bool known =
-      decode_arithmetic(*this, step) || decode_move(*this, step) || decode_memory(*this, step) ||
-      decode_atomic(*this, step) || decode_async(*this, step) || decode_mbarrier(*this, step) ||
-      decode_bulk(*this, step) || decode_cluster(*this, step) || decode_collective(*this, step) ||
-      decode_control(*this, step) || decode_wgmma(*this, step) || decode_wmma(*this, step) ||
-      decode_video(*this, step) || decode_lop3(*this, step);
+      decode_arithmetic(*this, step) || decode_tensormap(*this, step) || decode_move(*this, step) ||
+      decode_memory(*this, step) || decode_atomic(*this, step) || decode_async(*this, step) ||
+      decode_mbarrier(*this, step) || decode_bulk(*this, step) || decode_cluster(*this, step) ||
+      decode_collective(*this, step) || decode_control(*this, step) || decode_wgmma(*this, step) ||
+      decode_wmma(*this, step) || decode_video(*this, step) || decode_lop3(*this, step) ||
+      decode_texture(*this, step);
   if (!known) refuse("the virtual device does not know this form");
   return step;
 }

@@ -99,6 +99,8 @@ bool decode_atomic(Decoder& d, Step& step);
 bool decode_async(Decoder& d, Step& step);
 bool decode_mbarrier(Decoder& d, Step& step);
 bool decode_bulk(Decoder& d, Step& step);
+bool decode_texture(Decoder& d, Step& step);
+bool decode_tensormap(Decoder& d, Step& step);
 bool decode_cluster(Decoder& d, Step& step);
 bool decode_collective(Decoder& d, Step& step);
 bool decode_control(Decoder& d, Step& step);

@@ -9,12 +9,28 @@ bool one_of(const Form& form, std::initializer_list<Opcode> opcodes) {
   return std::find(opcodes.begin(), opcodes.end(), form.opcode) != opcodes.end();
 }
 
+// What stays of textures and surfaces.
 bool of_textures(const Form& f) {
-  return one_of(f, {Opcode::op_tex, Opcode::op_tld4, Opcode::op_txq, Opcode::op_istypep,
-                    Opcode::op_suld, Opcode::op_sust, Opcode::op_sured, Opcode::op_suq});
+  if (!one_of(f, {Opcode::op_tex, Opcode::op_tld4, Opcode::op_txq, Opcode::op_istypep,
+                  Opcode::op_suld, Opcode::op_sust, Opcode::op_sured, Opcode::op_suq}))
+    return false;
+  static constexpr const char* words[] = {"cube",
+                                          "acube",
+                                          "2dms",
+                                          "a2dms",
+                                          "p",
+                                          "samplerref",
+                                          "channel_data_type",
+                                          "channel_order",
+                                          "memory_layout",
+                                          "filter_mode",
+                                          "addr_mode_0",
+                                          "addr_mode_1",
+                                          "addr_mode_2"};
+  return std::any_of(std::begin(words), std::end(words),
+                     [&](const char* word) { return f.has(word); });
 }
 bool of_multimem(const Form& f) { return one_of(f, {Opcode::op_multimem, Opcode::op_fabric}); }
-bool of_tensormap(const Form& f) { return f.opcode == Opcode::op_tensormap; }
 bool of_im2col(const Form& f) {
   return f.opcode == Opcode::op_cp &&
          std::any_of(f.modifiers.begin(), f.modifiers.end(),
@@ -37,16 +53,15 @@ bool of_later_chips(const Form& f) {
 }
 
 constexpr Exclusion table[] = {
-    {"textures and surfaces", "no launch plan binds them", of_textures},
+    {"cube and multi-sample textures, formatted surface stores, queries of formats and samplers",
+     "no launch plan binds such, and the codes of formats stand nowhere", of_textures},
     {"multimem", "it reaches several devices", of_multimem},
-    {"tensormap", "maps belong to the launch plan", of_tensormap},
     {"discard", "memory could hold anything after it", of_discard},
     {"im2col tensor copies", "launch plans have no such maps", of_im2col},
     {"scalar video instructions and the selectors of packed ones", "no compiler emits them",
      of_scalar_video},
     {"calls through pointers", "whom they reach cannot be told before", nullptr},
-    {"%pm, %reserved_smem_offset and all of %envreg but the grid's barrier", "the driver sets them",
-     nullptr},
+    {"%pm and all of %envreg but the grid's barrier", "the driver sets them", nullptr},
     {"what needs sm_100",
      "gather4, cta_group, st.bulk, cluster launch control: no modelled chip has them",
      of_later_chips},

@@ -318,6 +318,17 @@ struct PatternMemo {
   Buffer* buffer = nullptr;          // global: the one met last
 };
 
+// A tensor map in global memory that this launch wrote: the content that a release by a proxy fence
+// covers (0: none), and the block that edited it last.
+struct MapEdit {
+  std::uint64_t released = 0, block = 0;
+};
+// A content of a tensor map that lanes of a warp acquired by a proxy fence.
+struct MapAcquired {
+  std::uint64_t address = 0, content = 0;
+  std::uint32_t warp = 0, lanes = 0, clock = 0;
+};
+
 // State shared by all blocks of a launch.
 struct LaunchContext {
   Program* program = nullptr;
@@ -338,7 +349,9 @@ struct LaunchContext {
   std::shared_ptr<Tellings> tellings;  // block_order.hpp; null: not kept
   std::shared_ptr<OlderValues> older;  // older_value.hpp; null: not kept
   std::vector<Fault> faults;
-  std::vector<Fault> remarks;  // the first of each code
+  std::unordered_map<std::uint64_t, MapEdit> map_edits;  // of addresses; map_order.hpp
+  bool map_released = false;                             // by a proxy fence of any thread
+  std::vector<Fault> remarks;                            // the first of each code
   std::atomic<bool> independent{true};
   std::string dependence;
   bool parallel = false;
@@ -410,6 +423,7 @@ struct Block {
   std::uint64_t clock = 0;
   std::vector<std::uint32_t>
       far_users;  // clock of the last access by every warp of the cluster from another block
+  std::vector<MapAcquired> maps;     // by proxy fences; map_order.hpp
   std::uint32_t registers_free = 0;  // given back by setmaxnreg, for all threads
 };
 

@@ -17,11 +17,18 @@ namespace {
 // takes no memory here.
 struct Reach {
   std::vector<char> function, variable;
+  bool reserved = false;  // some code asks where the system's own shared memory lies
 };
+
+bool of_reserved(const Operand& operand) {
+  const auto special = static_cast<Special>(operand.index);
+  return operand.kind == OperandKind::special && special >= Special::reserved_smem_offset_begin &&
+         special <= Special::reserved_smem_offset_1;
+}
 
 Reach reach_of(const Module& module, std::uint32_t entry) {
   Reach out{std::vector<char>(module.functions.size(), 0),
-            std::vector<char>(module.variables.size(), 0)};
+            std::vector<char>(module.variables.size(), 0), false};
   std::vector<std::uint32_t> todo{entry};
   out.function[entry] = 1;
   while (!todo.empty()) {
@@ -29,6 +36,7 @@ Reach reach_of(const Module& module, std::uint32_t entry) {
     todo.pop_back();
     for (const Operand& o : f.operands) {
       const OperandKind kind = o.kind == OperandKind::address ? o.base : o.kind;
+      out.reserved = out.reserved || of_reserved(o);
       if (kind == OperandKind::variable) out.variable[o.index] = 1;
       if (kind == OperandKind::function && !out.function[o.index]) {
         out.function[o.index] = 1;
@@ -56,7 +64,7 @@ Result<void> place_shared(Program& program, const Reach& reach) {
     if (bytes > (1u << 24))
       return Error{ErrorCode::failure, "static shared memory passes 16 MiB", "declare less"};
   }
-  program.shared = shared_layout(held, extern_align);
+  program.shared = shared_layout(held, extern_align, reach.reserved);
   std::size_t next = 0;
   for (std::size_t i = 0; i < variables.size(); ++i) {
     if (!placed(i)) continue;
@@ -147,7 +155,8 @@ bool orders_blocks(const Form& form) {
 // A fence of both proxies for global memory, or stores that are the asynchronous proxy's own.
 bool orders_proxies(const Form& form) {
   if (form.opcode == Opcode::op_fence && form.has("proxy"))
-    return !form.has("shared::cta") && !form.has("shared::cluster");
+    return !form.has("tensormap::generic") && !form.has("shared::cta") &&
+           !form.has("shared::cluster");
   return form.text.find("bulk") != std::string::npos &&
          form.text.find("global.shared") != std::string::npos;
 }

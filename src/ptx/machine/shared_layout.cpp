@@ -18,9 +18,10 @@ constexpr std::uint32_t most_gaps =
     24 << 10;  // in all: a block's 227 KiB must stay where descriptors of wgmma reach, 256 KiB
 
 SharedLayout with_gaps(const std::vector<const Variable*>& variables, std::uint32_t extern_align,
-                       std::uint32_t gap) {
+                       std::uint32_t gap, bool reserved) {
   SharedLayout out;
-  std::uint64_t end = shared_base, device_end = shared_base;
+  out.reserved = reserved;
+  std::uint64_t end = shared_base + (reserved ? reserved_bytes : 0), device_end = shared_base;
   const auto next = [&](std::uint64_t align) {
     device_end = aligned(device_end, align);
     std::uint64_t at = aligned(end, align);
@@ -45,10 +46,10 @@ SharedLayout with_gaps(const std::vector<const Variable*>& variables, std::uint3
 }  // namespace
 
 SharedLayout shared_layout(const std::vector<const Variable*>& variables,
-                           std::uint32_t extern_align) {
+                           std::uint32_t extern_align, bool reserved) {
   SharedLayout out;
   for (const std::uint32_t gap : gap_bytes) {
-    out = with_gaps(variables, extern_align, gap);
+    out = with_gaps(variables, extern_align, gap, reserved);
     if (out.here.dynamic_at - out.device.dynamic_at <= most_gaps) break;
   }
   return out;

@@ -29,7 +29,14 @@ struct SharedGap {
   std::uint32_t begin = 0, end = 0, moved = 0;  // offsets; bytes
 };
 
+// Bytes that the system keeps for itself in each block's shared memory (compute capability 9.0),
+// which cooperative groups of several warps meet in.
+inline constexpr std::uint32_t reserved_bytes = 1024;
+
 struct SharedLayout {
+  // Such bytes lie at the start here where a kernel asks for them. On a device they lie below
+  // shared_base, and no size of a block's counts them.
+  bool reserved = false;
   SharedExtent here, device;  // with the gaps and without
   std::vector<SharedGap> gaps;
   std::vector<std::uint64_t> address;  // of each variable
@@ -37,6 +44,6 @@ struct SharedLayout {
 
 // Variables one after another, then the extern array.
 SharedLayout shared_layout(const std::vector<const Variable*>& variables,
-                           std::uint32_t extern_align);
+                           std::uint32_t extern_align, bool reserved = false);
 
 }  // namespace cupilot::ptx

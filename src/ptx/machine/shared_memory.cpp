@@ -11,6 +11,7 @@
 
 #include "ptx/machine/memory.hpp"
 #include "ptx/machine/reader_stamp.hpp"
+#include "ptx/machine/signal.hpp"
 
 namespace cupilot::ptx {
 
@@ -73,10 +74,17 @@ std::string place(const Warp& warp, std::uint32_t offset) {
 }
 
 // Two strong accesses do not race. Lanes of a warp step together here and need not on a device:
-// among them only atomics may count on each other, a volatile access may not.
+// among them only atomics and acquiring loads may count on each other, a volatile access may not.
 bool excused(const Warp& warp, const Step& step, std::uint32_t stamp, bool strong) {
   if (!strong || (stamp & 0x80000000u) == 0) return false;
-  return is_mark(stamp) || ((stamp >> 5) & 31) != warp.index || (step.flags & flag_strong) == 0;
+  return is_mark(stamp) || ((stamp >> 5) & 31) != warp.index || (step.flags & flag_strong) == 0 ||
+         (step.aux & acquires) != 0;
+}
+
+// In the system's own memory cooperative groups follow a protocol of theirs: a lane acquires, a
+// shuffle tells the others, and they read.
+bool of_system(const Block& block, std::uint32_t offset) {
+  return block.program->shared.reserved && offset < reserved_bytes;
 }
 
 bool explain_read(Warp& warp, const Step& step, std::uint32_t lane, std::uint32_t offset,
@@ -89,7 +97,7 @@ bool explain_read(Warp& warp, const Step& step, std::uint32_t lane, std::uint32_
     suspect_read(warp, step, lane, *warp.block, offset);
     return true;
   }
-  if (!options.check_races) return true;
+  if (!options.check_races || of_system(*warp.block, offset)) return true;
   if (is_mark(stamp) || stamp == stamp_barrier) {
     if (write_ordered(warp, *warp.block, stamp) || (strong && (stamp & 0x80000000u) != 0))
       return true;
@@ -170,7 +178,8 @@ bool check_shared_read(Warp& warp, const Step& step, std::uint32_t lane, std::ui
 bool check_shared_write(Warp& warp, const Step& step, std::uint32_t lane, std::uint32_t offset,
                         std::uint32_t bytes, bool strong) {
   Block& block = *warp.block;
-  if (block.writer.empty() || !block.launch->options->check_races) return true;
+  if (block.writer.empty() || !block.launch->options->check_races || of_system(block, offset))
+    return true;
   const std::uint32_t shift = block.program->shadow_shift, me = warp.index * 32 + lane;
   const std::uint32_t cells = bytes >> shift, first = offset >> shift;
   for (std::uint32_t c = first; c < first + cells; ++c) {

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <type_traits>
+
+#include <fmt/format.h>
 
 #include "ptx/syntax/module.hpp"
 
@@ -30,9 +33,67 @@ static_assert(sizeof(Packed) == tensor_map_bytes &&
 std::uint64_t sum_of(const Packed& packed) {
   std::uint8_t bytes[sizeof(Packed)];
   std::memcpy(bytes, &packed, sizeof(bytes));
-  std::uint64_t out = 0xcbf29ce484222325ull;
-  for (std::size_t i = 0; i < offsetof(Packed, sum); ++i) out = (out ^ bytes[i]) * 0x100000001b3ull;
-  return out;
+  return content_of({bytes, offsetof(Packed, sum)});
+}
+
+// The numbers of CUtensorMapDataType, which tensormap.replace takes. Those that round or flush what
+// they load (f32.ftz, tf32, tf32.ftz) are not known here.
+constexpr Type element_types[] = {Type::u8,  Type::u16, Type::u32,  Type::s32, Type::u64, Type::s64,
+                                  Type::f16, Type::f32, Type::none, Type::f64, Type::bf16};
+
+// The part of a map that a replaced field of a dimension is; empty: it is set.
+std::string replace_side(Packed& packed, MapField field, std::uint32_t i, std::uint64_t value) {
+  const std::uint32_t dimensions = field == MapField::global_stride ? 4 : 5;
+  if (i >= dimensions) return fmt::format("dimension {} of {}", i, dimensions);
+  switch (field) {
+    case MapField::box_dim:
+      if (value < 1 || value > 256) return fmt::format("a box of {} elements, not 1 to 256", value);
+      packed.box[i] = static_cast<std::uint16_t>(value);
+      return {};
+    case MapField::element_stride:
+      if (value < 1 || value > 8) return fmt::format("an element stride of {}, not 1 to 8", value);
+      packed.step[i] = static_cast<std::uint8_t>(value);
+      return {};
+    case MapField::global_stride:
+      if (value % 16 != 0 || value >= 1ull << 40)
+        return fmt::format("a stride of {} bytes, no multiple of 16 below 2^40", value);
+      packed.pitch[i] = value;
+      return {};
+    default:
+      if (value == 0) return "a tensor of no elements";
+      packed.last[i] = static_cast<std::uint32_t>(value - 1);
+      return {};
+  }
+}
+
+std::string replace_whole(Packed& packed, MapField field, std::uint64_t value) {
+  switch (field) {
+    case MapField::global_address:
+      if (value % 16 != 0) return fmt::format("the address 0x{:x}, no multiple of 16", value);
+      packed.address = value;
+      return {};
+    case MapField::rank:
+      if (value > 4) return fmt::format("{} as its rank less one, not 0 to 4", value);
+      packed.rank = static_cast<std::uint8_t>(value + 1);
+      return {};
+    case MapField::elemtype:
+      if (value >= std::size(element_types) || element_types[value] == Type::none)
+        return fmt::format("element type {}, which the virtual device lacks", value);
+      packed.type = static_cast<std::uint8_t>(element_types[value]);
+      return {};
+    case MapField::interleave_layout:
+      return value == 0 ? "" : "an interleaved layout, which the virtual device lacks";
+    case MapField::swizzle_mode:
+      if (value > 3) return fmt::format("swizzle mode {}, which the virtual device lacks", value);
+      packed.swizzle = static_cast<std::uint8_t>(value == 0 ? 0 : 16u << value);
+      return {};
+    case MapField::fill_mode:
+      if (value > 1) return fmt::format("fill mode {}, not 0 or 1", value);
+      packed.fill_nan = static_cast<std::uint8_t>(value);
+      return {};
+    default:
+      return "a swizzle atomicity, which no modelled chip has";
+  }
 }
 
 }  // namespace
@@ -79,6 +140,27 @@ std::optional<TensorMap> decode_map(std::span<const std::uint8_t> bytes) {
   if (packed.type > static_cast<std::uint8_t>(Type::s4) || bytes_of(map.type) == 0)
     return std::nullopt;
   return map;
+}
+
+std::uint64_t content_of(std::span<const std::uint8_t> bytes) {
+  std::uint64_t out = 0xcbf29ce484222325ull;
+  for (const std::uint8_t byte : bytes) out = (out ^ byte) * 0x100000001b3ull;
+  return out;
+}
+
+std::string replace_field(std::span<std::uint8_t> bytes, MapField field, std::uint32_t ordinal,
+                          std::uint64_t value) {
+  Packed packed;
+  if (bytes.size() < sizeof(packed)) return "no tensor map";
+  std::memcpy(&packed, bytes.data(), sizeof(packed));
+  if (packed.mark != magic || packed.sum != sum_of(packed)) return "no tensor map";
+  const bool side = field >= MapField::box_dim && field <= MapField::element_stride;
+  std::string why =
+      side ? replace_side(packed, field, ordinal, value) : replace_whole(packed, field, value);
+  if (!why.empty()) return why;
+  packed.sum = sum_of(packed);
+  std::memcpy(bytes.data(), &packed, sizeof(packed));
+  return why;
 }
 
 std::uint32_t element_bytes(const TensorMap& map) { return bytes_of(map.type); }

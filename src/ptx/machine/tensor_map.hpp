@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "ptx/syntax/type.hpp"
 
@@ -29,6 +30,28 @@ inline constexpr std::size_t tensor_map_bytes = 128;
 std::array<std::uint8_t, tensor_map_bytes> encode(const TensorMap& map);
 // Nothing when the bytes are no map that encode made.
 std::optional<TensorMap> decode_map(std::span<const std::uint8_t> bytes);
+
+// A number that tells the contents of a map's bytes apart, whatever they hold.
+std::uint64_t content_of(std::span<const std::uint8_t> bytes);
+
+// The fields that tensormap.replace changes; those of dimensions name one by an ordinal.
+enum class MapField : std::uint8_t {
+  global_address,
+  rank,
+  box_dim,
+  global_dim,
+  global_stride,
+  element_stride,
+  elemtype,
+  interleave_layout,
+  swizzle_mode,
+  fill_mode,
+  swizzle_atomicity,
+};
+// Changes a field of an encoded map as the instruction says. Not empty: why it cannot be, and
+// nothing is changed.
+std::string replace_field(std::span<std::uint8_t> bytes, MapField field, std::uint32_t ordinal,
+                          std::uint64_t value);
 
 // Elements of a tile along dimension i.
 inline std::uint32_t side(const TensorMap& map, std::uint32_t i) {

@@ -86,7 +86,9 @@ struct Operand {
   X(laneid) X(warpid) X(nwarpid) X(smid) X(nsmid) X(gridid) \
   X(lanemask_eq) X(lanemask_le) X(lanemask_lt) X(lanemask_ge) X(lanemask_gt) \
   X(clock) X(clock_hi) X(clock64) X(globaltimer) X(globaltimer_lo) X(globaltimer_hi) \
-  X(total_smem_size) X(aggr_smem_size) X(dynamic_smem_size) X(current_graph_exec) X(envreg1) X(envreg2) X(other)
+  X(total_smem_size) X(aggr_smem_size) X(dynamic_smem_size) X(current_graph_exec) X(envreg1) X(envreg2) \
+  X(reserved_smem_offset_begin) X(reserved_smem_offset_end) X(reserved_smem_offset_cap) \
+  X(reserved_smem_offset_0) X(reserved_smem_offset_1) X(other)
 // clang-format on
 enum class Special : std::uint8_t {
 #define X(name) name,

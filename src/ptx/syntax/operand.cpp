@@ -21,7 +21,7 @@ std::optional<Special> special_named(std::string_view name) {
   for (std::size_t i = 0; i < std::size(special_names); ++i) {
     if (special_names[i] == key) return static_cast<Special>(i);
   }
-  for (std::string_view prefix : {"envreg", "pm", "reserved_smem_offset", "is_explicit_cluster"}) {
+  for (std::string_view prefix : {"envreg", "pm", "is_explicit_cluster"}) {
     if (key.rfind(prefix, 0) == 0) return Special::other;
   }
   return std::nullopt;

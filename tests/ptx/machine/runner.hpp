@@ -75,6 +75,7 @@ class Device {
     launch.registers = registers;
     const ptx::ParameterLayout layout = ptx::parameter_layout(*module->entry(entry));
     launch.parameters.resize(layout.bytes);
+    launch.textures = textures;
     std::size_t i = 0;
     patches_.clear();
     (put(launch, layout, i++, arguments), ...);
@@ -89,6 +90,13 @@ class Device {
     return std::move(*report);
   }
 
+  // Returns the handle of a texture or surface, which is an argument.
+  std::uint64_t bind(ptx::TextureObject object) {
+    textures.push_back(std::move(object));
+    return ptx::handle_of(textures.size() - 1);
+  }
+
+  std::vector<ptx::TextureObject> textures;
   ptx::DeviceMemory memory;
   ptx::ExecuteOptions options;
   ptx::Dim3 cluster{};
