@@ -28,7 +28,8 @@ std::vector<ParameterSize> expected_parameters(const LaunchPlan& plan, const Pla
       all.push_back({argument.bytes, 0});
     } else if (holds(plan.maps, argument.name)) {
       all.push_back(tensor_map);
-    } else if (holds(plan.buffers, argument.name) || argument.name.ends_with('?')) {
+    } else if (holds(plan.buffers, argument.name) || holds(plan.textures, argument.name) ||
+               argument.name.ends_with('?')) {
       all.push_back(pointer);
     } else {
       all.push_back({0, 0});

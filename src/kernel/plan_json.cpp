@@ -20,6 +20,12 @@ constexpr std::size_t launch_limit = 16384;  // a loop's launches stand one afte
 constexpr std::int64_t record_limit = 4096;  // bytes of a kernel's parameters
 constexpr std::string_view content_names[] = {"scratch", "zeroed", "restored", "table"};
 constexpr std::string_view when_names[] = {"run", "setup"};
+constexpr std::string_view texture_memory_names[] = {"linear", "pitch2d", "array"};
+constexpr std::string_view texture_type_names[] = {"u8",  "s8",  "u16", "s16",
+                                                   "u32", "s32", "f16", "f32"};
+constexpr std::string_view texture_address_names[] = {"clamp", "border", "wrap", "mirror"};
+constexpr std::string_view texture_filter_names[] = {"point", "linear"};
+constexpr std::string_view texture_read_names[] = {"element", "fraction"};
 
 // A tensor, buffer or map, with a question mark where it may be absent.
 bool is_argument(std::string_view word) {
@@ -76,6 +82,66 @@ PlanTensorMap map_from(JsonFaults& faults, const Json& json, const std::string& 
   return map;
 }
 
+TextureState texture_state(JsonObject& object) {
+  TextureState state;
+  state.surface = object.truth("surface", false);
+  state.memory = static_cast<TextureMemory>(object.choice("memory", texture_memory_names, 2));
+  state.type = static_cast<TextureType>(object.choice("type", texture_type_names, 7));
+  state.channels = static_cast<int>(object.integer("channels", false, 1));
+  state.layered = object.truth("layered", false);
+  state.address = static_cast<TextureAddress>(object.choice("address", texture_address_names, 0));
+  state.linear = object.choice("filter", texture_filter_names, 0) == 1;
+  state.normalized = object.truth("normalized", false);
+  state.normalized_read = object.choice("read", texture_read_names, 0) == 1;
+  return state;
+}
+
+// What no driver makes an object of.
+void check_texture(JsonObject& object, const PlanTexture& texture) {
+  const TextureState& s = texture.state;
+  const std::size_t rank = texture.dims.size() - (s.layered && !texture.dims.empty() ? 1 : 0);
+  const bool whole = s.type != TextureType::f16 && s.type != TextureType::f32;
+  const bool wide = s.type == TextureType::u32 || s.type == TextureType::s32;
+  if (s.channels != 1 && s.channels != 2 && s.channels != 4)
+    object.fail("channels", fmt::format("{} is no number of channels", s.channels), "1, 2 or 4");
+  if (s.layered && (rank < 1 || rank > 2 || s.memory != TextureMemory::array))
+    object.fail("layered", "layers are arrays of one or two dimensions", "the last of dims counts");
+  const std::size_t fixed = s.memory == TextureMemory::linear    ? 1
+                            : s.memory == TextureMemory::pitch2d ? 2
+                                                                 : rank;
+  if (rank != fixed)
+    object.fail("dims",
+                fmt::format("{} memory has {} dims, got {}",
+                            texture_memory_names[static_cast<std::size_t>(s.memory)], fixed, rank));
+  if ((s.memory == TextureMemory::pitch2d) != (texture.pitch.text != "0"))
+    object.fail("pitch", "pitch2d memory has a pitch in bytes, no other has");
+  if (s.surface && (s.memory != TextureMemory::array || s.linear || s.normalized ||
+                    s.normalized_read || s.address != TextureAddress::clamp))
+    object.fail("surface", "is of an array, and has neither filter, address nor read");
+  if (s.memory == TextureMemory::linear && (s.linear || s.normalized))
+    object.fail("memory", "linear memory is fetched by whole numbers, without a filter");
+  if (s.normalized_read && (!whole || wide))
+    object.fail("read", "integers of 8 and 16 bits alone read as fractions");
+  if (s.linear && whole && !s.normalized_read)
+    object.fail("filter", "a linear filter wants f16, f32 or fractions", "\"read\": \"fraction\"");
+  const bool folds = s.address == TextureAddress::wrap || s.address == TextureAddress::mirror;
+  if (folds && !s.normalized)
+    object.fail("address", "wrap and mirror want normalized coordinates", "\"normalized\": true");
+}
+
+PlanTexture texture_from(JsonFaults& faults, const Json& json, const std::string& where) {
+  JsonObject object(faults, json, where);
+  PlanTexture texture;
+  texture.name = name_from(object);
+  texture.of = object.text("of", true);
+  texture.state = texture_state(object);
+  texture.dims = object.exprs("dims", true, 1, 3);
+  texture.pitch = object.expr("pitch", false);
+  object.done();
+  check_texture(object, texture);
+  return texture;
+}
+
 PlanArgument record_from(JsonObject& object);
 
 PlanArgument argument_from(JsonFaults& faults, const Json& json, const std::string& where) {
@@ -83,8 +149,9 @@ PlanArgument argument_from(JsonFaults& faults, const Json& json, const std::stri
   if (json.is_string()) {
     argument.name = json.get<std::string>();
     if (!is_argument(argument.name)) {
-      faults.fail(where, fmt::format("\"{}\" is no name of a tensor, scalar, buffer or map",
-                                     argument.name));
+      faults.fail(where,
+                  fmt::format("\"{}\" is no name of a tensor, scalar, buffer, map or texture",
+                              argument.name));
     }
     return argument;
   }
@@ -183,10 +250,11 @@ void check_names(JsonObject& plan, const LaunchPlan& read) {
   std::set<std::string> names;
   const auto add = [&](const std::string& name) {
     if (!names.insert(name).second)
-      plan.fail(name, "two buffers or maps have this name", "rename one");
+      plan.fail(name, "two buffers, maps or textures have this name", "rename one");
   };
   for (const PlanBuffer& buffer : read.buffers) add(buffer.name);
   for (const PlanTensorMap& map : read.maps) add(map.name);
+  for (const PlanTexture& texture : read.textures) add(texture.name);
   std::set<std::string> launches;
   for (const PlanLaunch& launch : read.launches) {
     if (!launches.insert(launch.name).second)
@@ -250,6 +318,25 @@ Json map_to(const PlanTensorMap& map) {
   return json;
 }
 
+Json texture_to(const PlanTexture& texture) {
+  const TextureState &s = texture.state, plain;
+  Json json = {{"name", texture.name}, {"of", texture.of}};
+  if (s.surface) json["surface"] = true;
+  if (s.memory != plain.memory)
+    json["memory"] = texture_memory_names[static_cast<std::size_t>(s.memory)];
+  json["type"] = texture_type_names[static_cast<std::size_t>(s.type)];
+  if (s.channels != 1) json["channels"] = s.channels;
+  json["dims"] = exprs_to(texture.dims);
+  if (s.memory == TextureMemory::pitch2d) json["pitch"] = expr_to(texture.pitch);
+  if (s.layered) json["layered"] = true;
+  if (s.address != plain.address)
+    json["address"] = texture_address_names[static_cast<std::size_t>(s.address)];
+  if (s.linear) json["filter"] = "linear";
+  if (s.normalized) json["normalized"] = true;
+  if (s.normalized_read) json["read"] = "fraction";
+  return json;
+}
+
 }  // namespace
 
 bool is_identifier(std::string_view word) {
@@ -274,6 +361,7 @@ LaunchPlan plan_from(JsonFaults& faults, const Json& json, const std::string& wh
   }
   plan.buffers = list_from<PlanBuffer>(object, "buffers", false, buffer_from);
   plan.maps = list_from<PlanTensorMap>(object, "maps", false, map_from);
+  plan.textures = list_from<PlanTexture>(object, "textures", false, texture_from);
   plan.launches = list_from<PlanLaunch>(object, "launches", true, launch_from, launch_limit);
   object.done();
   check_names(object, plan);
@@ -291,6 +379,7 @@ Json plan_to(const LaunchPlan& plan) {
     json["buffers"].push_back(std::move(one));
   }
   for (const PlanTensorMap& map : plan.maps) json["maps"].push_back(map_to(map));
+  for (const PlanTexture& texture : plan.textures) json["textures"].push_back(texture_to(texture));
   json["launches"] = Json::array();
   for (const PlanLaunch& launch : plan.launches) json["launches"].push_back(launch_to(launch));
   return json;

@@ -191,6 +191,11 @@ std::optional<Rejected> hidden_name(const LaunchPlan& plan, const Task& task,
       return reject("plan.name", fmt::format("map {} hides a tensor or scalar", map.name),
                     map.name);
   }
+  for (const PlanTexture& texture : plan.textures) {
+    if (taken(texture.name))
+      return reject("plan.name", fmt::format("texture {} hides a tensor or scalar", texture.name),
+                    texture.name);
+  }
   return std::nullopt;
 }
 

@@ -14,6 +14,12 @@ std::vector<std::string> sentences_of(const ResolvedPlan& plan) {
   if (!steps.empty())
     out.push_back(fmt::format(
         "by cuBLASLt where the device has it, by a plain kernel on a virtual one: {}", steps));
+  bool arrays = false;
+  for (const ResolvedTexture& texture : plan.textures)
+    arrays = arrays || texture.state.memory == TextureMemory::array;
+  if (arrays)
+    out.push_back("arrays of textures and surfaces are copies that each launch makes: within a "
+                  "measured time, not in a modelled one");
   if (names.empty()) return out;
   std::int64_t bytes = 0;
   for (const ResolvedBuffer& buffer : plan.buffers)

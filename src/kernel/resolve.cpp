@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <optional>
 
 #include <cupilot/parts/rejection.hpp>
@@ -12,6 +13,7 @@
 #include "kernel/parameter_check.hpp"
 #include "kernel/plan_arguments.hpp"
 #include "kernel/plan_scope.hpp"
+#include "kernel/texture_limits.hpp"
 
 namespace cupilot {
 namespace {
@@ -29,6 +31,7 @@ class Resolver {
            const DeviceSpec& device, const CompiledKernel* compiled)
       : plan_(source.plan),
         task_(task),
+        workload_(workload),
         device_(device),
         compiled_(compiled),
         scope_(plan_, source.constants, task, workload, device, compiled) {}
@@ -38,6 +41,7 @@ class Resolver {
     if (auto unfit = first_unmet()) return Resolution{NotForThisShape{*unfit}};
     for (const PlanBuffer& buffer : plan_.buffers) add_buffer(buffer);
     for (const PlanTensorMap& map : plan_.maps) add_map(map);
+    for (const PlanTexture& texture : plan_.textures) add_texture(texture);
     for (const PlanLaunch& launch : plan_.launches) add_launch(launch);
     if (refused_) return std::move(*refused_);
     return Resolution{std::move(resolved_)};
@@ -80,6 +84,9 @@ class Resolver {
   void add_buffer(const PlanBuffer& buffer);
   void add_map(const PlanTensorMap& map);
   void check_map(const ResolvedMap& map, const std::string& where);
+  void add_texture(const PlanTexture& texture);
+  std::int64_t bytes_of(const ResolvedTexture& texture, const std::string& where);
+  void check_surfaces(const ResolvedLaunch& launch, const std::string& where);
   void add_launch(const PlanLaunch& launch);
   void set_block(const PlanLaunch& launch, ResolvedLaunch& out, const std::string& where);
   void set_cluster(const PlanLaunch& launch, ResolvedLaunch& out, const std::string& where);
@@ -95,6 +102,7 @@ class Resolver {
 
   const LaunchPlan& plan_;
   const Task& task_;
+  const Workload& workload_;
   const DeviceSpec& device_;
   const CompiledKernel* compiled_;
   PlanScope scope_;
@@ -200,6 +208,80 @@ void Resolver::check_map(const ResolvedMap& map, const std::string& where) {
   }
 }
 
+void Resolver::add_texture(const PlanTexture& texture) {
+  const std::string where = "textures." + texture.name;
+  ResolvedTexture out;
+  out.state = texture.state;
+  out.index = index_of(task_.tensors, texture.of);
+  if (out.index < 0) {
+    out.index = index_of(plan_.buffers, texture.of);
+    out.of_buffer = true;
+  }
+  if (out.index < 0)
+    return refuse("plan.name",
+                  fmt::format("texture {} is of {}, which is neither tensor nor buffer",
+                              texture.name, texture.of),
+                  where);
+  std::vector<std::int64_t> dims = values(texture.dims, where + ".dims");
+  const std::int64_t pitch = value(texture.pitch, where + ".pitch");
+  if (refused_) return;
+  if (texture.state.layered) {
+    out.layers = dims.back();
+    dims.pop_back();
+  }
+  out.rank = static_cast<int>(dims.size());
+  std::copy(dims.begin(), dims.end(), out.sides.begin());
+  const std::int64_t row = out.sides[0] * texel_bytes(out.state);
+  out.pitch = texture.state.memory == TextureMemory::pitch2d ? pitch : row;
+  if (const std::string wrong = texture_limit(out); !wrong.empty()) return limit(wrong, where);
+  const std::int64_t held = bytes_of(out, where), wanted = texture_bytes(out);
+  if (!refused_ && wanted > held)
+    limit(
+        fmt::format("texture {} spans {} bytes, {} has {}", texture.name, wanted, texture.of, held),
+        where);
+  resolved_.textures.push_back(out);
+}
+
+// Bytes of what a texture is of.
+std::int64_t Resolver::bytes_of(const ResolvedTexture& texture, const std::string& where) {
+  const auto index = static_cast<std::size_t>(texture.index);
+  if (texture.of_buffer) return resolved_.buffers[index].bytes;
+  const Tensor& tensor = task_.tensors[index];
+  const Result<TensorShape> shape = shape_of(task_, tensor, workload_);
+  if (!shape) {
+    refuse("plan.limit", shape.error().message, where);
+    return 0;
+  }
+  return shape->span * size_of(tensor.type);
+}
+
+// An array lies beside the memory that it is copied from and to: a launch that stores through a
+// surface meets that memory no other way.
+void Resolver::check_surfaces(const ResolvedLaunch& launch, const std::string& where) {
+  using Kind = ResolvedArgument::Kind;
+  using Place = std::pair<bool, int>;
+  std::map<Place, int> taken;
+  std::vector<Place> surfaces;
+  each_value(launch.args, [&](const ResolvedArgument& argument) {
+    const auto index = static_cast<std::size_t>(argument.index);
+    if (argument.kind == Kind::tensor) ++taken[{false, argument.index}];
+    if (argument.kind == Kind::buffer) ++taken[{true, argument.index}];
+    if (argument.kind == Kind::map)
+      ++taken[{resolved_.maps[index].of_buffer, resolved_.maps[index].index}];
+    if (argument.kind != Kind::texture) return;
+    const ResolvedTexture& texture = resolved_.textures[index];
+    ++taken[{texture.of_buffer, texture.index}];
+    if (texture.state.surface) surfaces.emplace_back(texture.of_buffer, texture.index);
+  });
+  for (const auto& [of_buffer, index] : surfaces) {
+    if (taken[{of_buffer, index}] < 2) continue;
+    const auto at = static_cast<std::size_t>(index);
+    limit(fmt::format("takes {} as a surface and otherwise too: an array is memory of its own",
+                      of_buffer ? plan_.buffers[at].name : task_.tensors[at].name),
+          where + ".args");
+  }
+}
+
 void Resolver::add_launch(const PlanLaunch& launch) {
   const std::string where = "launches." + launch.name;
   ResolvedLaunch out;
@@ -235,6 +317,7 @@ void Resolver::add_launch(const PlanLaunch& launch) {
   }
   if (bytes > parameter_limit)
     limit(fmt::format("{} bytes of parameters; want at most {}", bytes, parameter_limit), where);
+  if (!refused_) check_surfaces(out, where);
   const bool step = !out.library.empty();
   if (step && !refused_ && (out.library != cublaslt_library || !library_step(out)))
     limit("its arguments are no product's that a library computes", where + ".args");
@@ -403,6 +486,9 @@ ResolvedArgument Resolver::named(const PlanLaunch& launch, const std::string& na
   } else if ((out.index = index_of(plan_.maps, bare)) >= 0) {
     out.kind = ResolvedArgument::Kind::map;
     if (setup) check_of_setup(plan_.maps[static_cast<std::size_t>(out.index)].of, where);
+  } else if ((out.index = index_of(plan_.textures, bare)) >= 0) {
+    out.kind = ResolvedArgument::Kind::texture;
+    if (setup) check_of_setup(plan_.textures[static_cast<std::size_t>(out.index)].of, where);
   } else if ((out.index = index_of(task_.tensors, bare)) >= 0) {
     out.kind = ResolvedArgument::Kind::tensor;
     if (setup) check_of_setup(bare, where);
@@ -413,9 +499,10 @@ ResolvedArgument Resolver::named(const PlanLaunch& launch, const std::string& na
     out.kind = ResolvedArgument::Kind::null_pointer;
     out.index = 0;
   } else {
-    refuse("plan.name",
-           fmt::format("{} is no tensor, scalar, buffer or map of task {}", bare, task_.name),
-           where);
+    refuse(
+        "plan.name",
+        fmt::format("{} is no tensor, scalar, buffer, map or texture of task {}", bare, task_.name),
+        where);
   }
   return out;
 }

@@ -185,7 +185,7 @@ class TunableCheck {
                          [&](const auto& one) { return one.name == word; });
     };
     return called(task_.tensors) || called(task_.scalars) || called(tunable_.plan.buffers) ||
-           called(tunable_.plan.maps);
+           called(tunable_.plan.maps) || called(tunable_.plan.textures);
   }
 
   void plan() {
@@ -196,6 +196,8 @@ class TunableCheck {
       names(plan.buffers[i].bytes, fmt::format("plan.buffers[{}].bytes", i), plan_names_);
     for (std::size_t i = 0; i < plan.maps.size(); ++i)
       map(plan.maps[i], fmt::format("plan.maps[{}]", i));
+    for (std::size_t i = 0; i < plan.textures.size(); ++i)
+      texture(plan.textures[i], fmt::format("plan.textures[{}]", i));
     for (std::size_t i = 0; i < plan.launches.size(); ++i)
       launch(plan.launches[i], fmt::format("plan.launches[{}]", i));
   }
@@ -249,6 +251,14 @@ class TunableCheck {
                    "name what the map reads");
   }
 
+  void texture(const PlanTexture& texture, const std::string& where) {
+    each(texture.dims, where + ".dims", plan_names_);
+    names(texture.pitch, where + ".pitch", plan_names_);
+    if (!is_argument(texture.of))
+      faults_.fail(where + ".of", fmt::format("'{}' is no tensor or buffer", texture.of),
+                   "name what the texture reads");
+  }
+
   void launch(const PlanLaunch& launch, const std::string& where) {
     const std::string kernel = launch.entry.substr(0, launch.entry.find('<'));
     if (kernel.find("::") == std::string::npos && !names_in(tunable_.text).contains(kernel)) {
@@ -270,7 +280,8 @@ class TunableCheck {
     if (argument.kind != PlanArgument::Kind::name) {
       names(argument.value, place, plan_names_);
     } else if (!argument.name.ends_with('?') && !is_argument(argument.name)) {
-      faults_.fail(place, fmt::format("'{}' is no tensor, scalar, buffer or map", argument.name),
+      faults_.fail(place,
+                   fmt::format("'{}' is no tensor, scalar, buffer, map or texture", argument.name),
                    std::count(plan_names_.begin(), plan_names_.end(), argument.name) > 0
                        ? fmt::format("pass a number as {{\"i32\": \"{}\"}}", argument.name)
                        : "name one of the task or the plan");

@@ -99,6 +99,10 @@ std::set<std::string> names_of(const LaunchPlan& plan) {
     add_all(map.pitch);
     add_all(map.box);
   }
+  for (const PlanTexture& texture : plan.textures) {
+    add_all(texture.dims);
+    add(texture.pitch);
+  }
   for (const PlanLaunch& launch : plan.launches) {
     names.merge(names_in(launch.entry));
     add_all(launch.grid);

@@ -384,6 +384,7 @@ class Joiner {
       all.maps.push_back(std::move(map));
     }
     if (plan.launches.empty()) return lacks(part, "its plan has no launch");
+    if (!plan.textures.empty()) return lacks(part, "its plan has textures, which no program joins");
     return {};
   }
 

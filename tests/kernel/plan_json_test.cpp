@@ -99,7 +99,7 @@ TEST_CASE("a wrong launch plan is refused by name", "[kernel]") {
       {R"({"buffers":[{"name":"p","bytes":4,"content":"old"}],"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})",
        "content: 'old' is unknown"},
       {R"({"buffers":[{"name":"p","bytes":4},{"name":"p","bytes":4}],"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})",
-       "p: two buffers or maps have this name"},
+       "p: two buffers, maps or textures have this name"},
       {R"({"maps":[{"name":"a","of":"A","type":"fp7","dims":[8],"box":[8]}],"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})",
        "unknown type \"fp7\""},
       {R"({"maps":[{"name":"a","of":"A","type":"bf16","dims":[8,8],"box":[8,8]}],"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})",
@@ -108,6 +108,30 @@ TEST_CASE("a wrong launch plan is refused by name", "[kernel]") {
        "maps[0].box"},
       {R"({"maps":[{"name":"a","of":"A","type":"bf16","dims":[8],"box":[8],"swizzle":16}],"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})",
        "16 is no swizzle"},
+      {R"({"textures":[{"name":"t","of":"A","dims":[8],"kind":1}],"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})",
+       "textures[0].kind: is an unknown field"},
+      {R"({"textures":[{"name":"t","of":"A","dims":[8],"type":"f64"}],"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})",
+       "type: 'f64' is unknown"},
+      {R"({"textures":[{"name":"t","of":"A","dims":[8],"channels":3}],"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})",
+       "3 is no number of channels"},
+      {R"({"textures":[{"name":"t","of":"A","dims":[8],"layered":true}],"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})",
+       "textures[0].layered"},
+      {R"({"textures":[{"name":"t","of":"A","dims":[8,8],"memory":"linear"}],"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})",
+       "linear memory has 1 dims, got 2"},
+      {R"({"textures":[{"name":"t","of":"A","dims":[8,8],"memory":"pitch2d"}],"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})",
+       "pitch2d memory has a pitch"},
+      {R"({"textures":[{"name":"t","of":"A","dims":[8,8],"pitch":32}],"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})",
+       "no other has"},
+      {R"({"textures":[{"name":"t","of":"A","dims":[8],"memory":"linear","surface":true}],"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})",
+       "textures[0].surface"},
+      {R"({"textures":[{"name":"t","of":"A","dims":[8],"address":"wrap"}],"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})",
+       "want normalized coordinates"},
+      {R"({"textures":[{"name":"t","of":"A","dims":[8],"memory":"linear","filter":"linear"}],"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})",
+       "textures[0].memory"},
+      {R"({"textures":[{"name":"t","of":"A","dims":[8],"type":"u8","filter":"linear"}],"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})",
+       "wants f16, f32 or fractions"},
+      {R"({"textures":[{"name":"t","of":"A","dims":[8],"read":"fraction"}],"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})",
+       "integers of 8 and 16 bits alone"},
   }));
   INFO(row.json);
   const auto plan = launch_plan_from_json(row.json);
@@ -133,6 +157,24 @@ TEST_CASE("typed numbers and records by value are read and written alike", "[ker
   CHECK(args[4].fields[1].value.text == "m + 1");
 }
 
+TEST_CASE("textures and surfaces are read and written alike", "[kernel]") {
+  const std::string json =
+      R"({"launches":[{"args":["t","p","s"],"block":[32],"entry":"k","grid":[1]}],"textures":[{"address":"wrap","channels":4,"dims":["n","m",3],"filter":"linear","layered":true,"name":"t","normalized":true,"of":"A","read":"fraction","type":"u8"},{"dims":["n","m"],"memory":"pitch2d","name":"p","of":"A","pitch":"n * 4","type":"f32"},{"dims":["n"],"name":"s","of":"D","surface":true,"type":"u32"}]})";
+  const auto plan = launch_plan_from_json(json);
+  if (!plan) FAIL(plan.error().message);
+  const auto again = launch_plan_from_json(launch_plan_to_json(*plan));
+  REQUIRE(again);
+  CHECK(launch_plan_to_json(*again) == launch_plan_to_json(*plan));
+  for (const char* kept : {"\"address\":\"wrap\"", "\"channels\":4", "\"filter\":\"linear\"",
+                           "\"layered\":true", "\"normalized\":true", "\"read\":\"fraction\"",
+                           "\"memory\":\"pitch2d\"", "\"surface\":true", "\"type\":\"u32\""})
+    CHECK(launch_plan_to_json(*plan).find(kept) != std::string::npos);
+  REQUIRE(plan->textures.size() == 3);
+  CHECK(plan->textures[0].state.layered);
+  CHECK(plan->textures[1].pitch.text == "n * 4");
+  CHECK(plan->textures[2].state.surface);
+}
+
 TEST_CASE("names of entries are as long as templates make them", "[kernel]") {
   const auto text = [](std::size_t bytes) {
     return R"({"launches":[{"entry":")" + std::string(bytes, 'k') +
@@ -148,7 +190,7 @@ TEST_CASE("an unknown key names the nearest", "[kernel]") {
   const auto plan = launch_plan_from_json(R"({"launchs":[]})");
   REQUIRE_FALSE(plan);
   CHECK(plan.error().message.find("nearest: launches") != std::string::npos);
-  CHECK(plan.error().hint == "fields here: buffers, launches, let, maps, require");
+  CHECK(plan.error().hint == "fields here: buffers, launches, let, maps, require, textures");
 }
 
 TEST_CASE("JSON nested without end is refused", "[kernel]") {

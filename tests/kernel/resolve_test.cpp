@@ -267,6 +267,20 @@ TEST_CASE("a plan past a limit or with a wrong name is rejected", "[kernel]") {
       {R"({"maps":[{"name":"a","of":"A","type":"bf16","dims":[64,64],"pitch":[128],"box":[4,8]}])" +
            with,
        "plan.limit", "multiple of 16"},
+      {R"({"textures":[{"name":"t","of":"Q","dims":[4]}],"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})",
+       "plan.name", "texture t is of Q"},
+      {R"({"textures":[{"name":"A","of":"A","dims":[4]}],"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})",
+       "plan.name", "texture A hides"},
+      {R"({"textures":[{"name":"t","of":"A","dims":[65536,65536]}],"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})",
+       "plan.limit", "texture t spans 17179869184 bytes, A has"},
+      {R"({"textures":[{"name":"t","of":"A","dims":[0]}],"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})",
+       "plan.limit", "a side of 0 texels; want 1 to 131072"},
+      {R"({"textures":[{"name":"t","of":"A","dims":[8,8],"memory":"pitch2d","pitch":48}],"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})",
+       "plan.limit", "a pitch of 48 bytes; want a multiple of 32"},
+      {R"({"textures":[{"name":"t","of":"A","dims":[4,4,4096],"layered":true}],"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})",
+       "plan.limit", "4096 layers; want 1 to 2048"},
+      {R"({"textures":[{"name":"t","of":"D","dims":[1],"surface":true}],"launches":[{"entry":"k","grid":[1],"block":[32],"args":["t","D"]}]})",
+       "plan.limit", "takes D as a surface and otherwise too"},
   };
   for (const Row& row : rows) {
     INFO(row.json);
@@ -277,6 +291,26 @@ TEST_CASE("a plan past a limit or with a wrong name is rejected", "[kernel]") {
     testing::expect_code(attempt.rejected(), row.code);
     CHECK(attempt.rejected().message.find(row.says) != std::string::npos);
   }
+}
+
+TEST_CASE("textures in numbers", "[kernel]") {
+  const ResolvedPlan plan = numbers(
+      from_json(
+          R"({"textures":[{"name":"t","of":"c","dims":["m / 8",2,3],"layered":true,"type":"u8","channels":4},
+                          {"name":"p","of":"b","dims":[6,2],"memory":"pitch2d","pitch":"32"}],
+              "buffers":[{"name":"b","bytes":64},{"name":"c","bytes":192}],
+              "launches":[{"entry":"k","grid":[1],"block":[32],"args":["t",{"bytes":16,"fields":[{"at":8,"value":"p"}]}]}]})"),
+      matmul_task(), {{"m", 64}});
+  REQUIRE(plan.textures.size() == 2);
+  const ResolvedTexture &t = plan.textures[0], &p = plan.textures[1];
+  CHECK((t.rank == 2 && t.sides[0] == 8 && t.sides[1] == 2 && t.layers == 3 && t.pitch == 32));
+  CHECK((p.of_buffer && p.rank == 2 && p.layers == 0 && p.pitch == 32));
+  CHECK(plan.launches[0].args[0].kind == ResolvedArgument::Kind::texture);
+  REQUIRE(plan.launches[0].args[1].fields.size() == 1);
+  CHECK(plan.launches[0].args[1].fields[0].kind == ResolvedArgument::Kind::texture);
+  CHECK(plan.launches[0].args[1].fields[0].index == 1);
+  REQUIRE(sentences_of(plan).size() == 1);
+  CHECK(sentences_of(plan)[0].find("arrays of textures and surfaces are copies") == 0);
 }
 
 TEST_CASE("a setup launch takes what stays for all runs", "[kernel]") {

@@ -36,8 +36,32 @@ struct PlanTensorMap {
   int swizzle = 128;  // bytes: 0, 32, 64, 128
 };
 
-// An argument: a name (tensor, scalar, buffer, map; a trailing '?' makes an absent tensor a null
-// pointer), a typed number, or a record: a struct by value, its bytes zero but for its fields.
+// A texture or surface object over a tensor or buffer, passed by value as its 64-bit handle.
+enum class TextureMemory { linear, pitch2d, array };
+enum class TextureType { u8, s8, u16, s16, u32, s32, f16, f32 };
+enum class TextureAddress { clamp, border, wrap, mirror };
+struct TextureState {
+  bool surface = false;
+  TextureMemory memory = TextureMemory::array;
+  TextureType type = TextureType::f32;  // of a channel
+  int channels = 1;                     // 1, 2, 4
+  bool layered = false;                 // the last of dims counts layers
+  TextureAddress address = TextureAddress::clamp;
+  bool linear = false;           // filter: linear, not the nearest point
+  bool normalized = false;       // coordinates
+  bool normalized_read = false;  // 8- and 16-bit integers read as fractions
+};
+struct PlanTexture {
+  std::string name{};
+  std::string of{};  // tensor or buffer
+  TextureState state{};
+  std::vector<Expr> dims{};  // texels, innermost first
+  Expr pitch = 0;            // bytes from row to row; pitch2d alone
+};
+
+// An argument: a name (tensor, scalar, buffer, map, texture; a trailing '?' makes an absent tensor
+// a null pointer), a typed number, or a record: a struct by value, its bytes zero but for its
+// fields.
 struct PlanArgument {
   enum class Kind { name, i8, i16, i32, i64, f32, f64, record };
   Kind kind = Kind::name;
@@ -70,6 +94,7 @@ struct LaunchPlan {
   std::vector<std::pair<std::string, Expr>> let{};
   std::vector<PlanBuffer> buffers{};
   std::vector<PlanTensorMap> maps{};
+  std::vector<PlanTexture> textures{};
   std::vector<PlanLaunch> launches{};
 };
 

@@ -19,13 +19,13 @@ CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
 
 struct ResolvedArgument {
-  enum class Kind { tensor, buffer, map, immediate, null_pointer, record };
+  enum class Kind { tensor, buffer, map, immediate, null_pointer, record, texture };
   Kind kind = Kind::immediate;
-  int index = 0;  // tensor: of Task::tensors; buffer, map: of the plan
+  int index = 0;  // tensor: of Task::tensors; buffer, map, texture: of the plan
   // immediate: little-endian value of its exact size; record: its numbers in place, zero elsewhere
   std::vector<std::uint8_t> bytes{};
   int at = 0;                              // field of a record: its first byte there
-  std::vector<ResolvedArgument> fields{};  // record: its tensors, buffers and maps
+  std::vector<ResolvedArgument> fields{};  // record: its tensors, buffers, maps and textures
 };
 
 struct ResolvedBuffer {
@@ -40,6 +40,16 @@ struct ResolvedMap {
   DType type = DType::bf16;
   std::vector<std::int64_t> dims, pitch, box;
   int swizzle = 128;
+};
+
+struct ResolvedTexture {
+  bool of_buffer = false;
+  int index = 0;
+  TextureState state{};
+  std::array<std::int64_t, 3> sides{1, 1, 1};  // texels of a layer
+  int rank = 1;                                // of a layer
+  std::int64_t layers = 0;                     // 0: not layered
+  std::int64_t pitch = 0;                      // bytes from row to row
 };
 
 struct ResolvedLaunch {
@@ -58,6 +68,7 @@ struct ResolvedLaunch {
 struct ResolvedPlan {
   std::vector<ResolvedBuffer> buffers{};
   std::vector<ResolvedMap> maps{};
+  std::vector<ResolvedTexture> textures{};
   std::vector<ResolvedLaunch> launches{};
 };
 

@@ -356,6 +356,9 @@ Result<std::string> text_of(const Capture& capture, const CapturedLaunch& launch
   if (program && takes_maps(**program))
     return cannot("it takes a tensor map, whose bytes are the driver's own",
                   "state it with a launch plan: docs/formats/launch-plan.md");
+  if (program && !texture_use(**program).empty())
+    return cannot("it takes a texture or surface, whose object and array a capture does not hold",
+                  "state it with a launch plan: docs/formats/launch-plan.md");
   return alone;
 }
 

@@ -1,6 +1,10 @@
 #include "backend/captured/launch_text.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include <cupilot/parts/host.hpp>
 
@@ -45,6 +49,21 @@ bool takes_maps(const ptx::Program& program) {
     }
   }
   return false;
+}
+
+std::string texture_use(const ptx::Program& program) {
+  using ptx::Opcode;
+  static constexpr Opcode opcodes[] = {Opcode::op_tex,  Opcode::op_tld4,   Opcode::op_txq,
+                                       Opcode::op_suld, Opcode::op_sust,   Opcode::op_sured,
+                                       Opcode::op_suq,  Opcode::op_istypep};
+  for (const ptx::Function* function : functions_of(program)) {
+    for (const ptx::Instruction& one : function->instructions) {
+      const ptx::Form& form = program.module->form(one);
+      if (std::find(std::begin(opcodes), std::end(opcodes), form.opcode) != std::end(opcodes))
+        return fmt::format("{} at ptx line {}", form.text, one.line);
+    }
+  }
+  return "";
 }
 
 }  // namespace cupilot

@@ -21,5 +21,8 @@ std::vector<const ptx::Function*> functions_of(const ptx::Program& program);
 
 // True if the entry reads a tensor map: the driver's bytes of one mean nothing to others.
 bool takes_maps(const ptx::Program& program);
+// Names the instruction by which the entry reads or writes a texture or surface, whose objects and
+// arrays no capture holds; "": none.
+std::string texture_use(const ptx::Program& program);
 
 }  // namespace cupilot

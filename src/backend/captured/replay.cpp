@@ -319,6 +319,11 @@ Result<LaunchReplay> replay_launch(const Capture& capture, const CapturedLaunch&
   if (takes_maps(**program))
     return not_done("it takes a tensor map, whose bytes are the driver's own",
                     "prove such a kernel with a launch plan: docs/formats/launch-plan.md");
+  if (const std::string use = texture_use(**program); !use.empty())
+    return not_done(fmt::format("it takes a texture or surface ({}), whose object and array a "
+                                "capture does not hold",
+                                use),
+                    "prove such a kernel with a launch plan: docs/formats/launch-plan.md");
   auto memory = LaunchMemory::make(capture, launch);
   if (!memory) {
     if (memory.error().code != ErrorCode::not_done) return std::move(memory.error());

@@ -130,7 +130,7 @@ std::optional<Rejected> admit(CompiledKernel& kernel, const ptx::Module& module,
     const PlanLaunch& launch = plan.launches[i];
     expected.push_back({ptx_name(names[i], module, lowered), names[i], expected_of(plan, launch),
                         known_extents(launch.block, scope), known_extents(launch.cluster, scope),
-                        launch.cooperative});
+                        launch.cooperative, !plan.textures.empty()});
   }
   if (auto refused = ptx::gate(module, expected, {}, whose)) return refused;
   if (!kernel.cubin.empty()) {

@@ -42,6 +42,10 @@ WireArgument wire(const ResolvedArgument& argument, const TaskPlacement& placeme
       out.kind = WireArgument::Kind::map;
       out.map = argument.index;
       break;
+    case ResolvedArgument::Kind::texture:
+      out.kind = WireArgument::Kind::texture;
+      out.map = argument.index;
+      break;
     case ResolvedArgument::Kind::immediate:
       out.bytes = argument.bytes;
       break;
@@ -56,6 +60,27 @@ WireArgument wire(const ResolvedArgument& argument, const TaskPlacement& placeme
       }
       break;
   }
+  return out;
+}
+
+WireTexture wire(const ResolvedTexture& texture, const TaskPlacement& placement,
+                 const std::vector<Region>& buffers) {
+  const TextureState& state = texture.state;
+  const auto index = static_cast<std::size_t>(texture.index);
+  WireTexture out;
+  out.region = texture.of_buffer ? buffers.at(index) : placement.tensors.at(index);
+  out.surface = state.surface;
+  out.linear = state.linear;
+  out.normalized = state.normalized;
+  out.normalized_read = state.normalized_read;
+  out.memory = static_cast<int>(state.memory);
+  out.type = static_cast<int>(state.type);
+  out.channels = state.channels;
+  out.address = static_cast<int>(state.address);
+  out.rank = texture.rank;
+  std::copy(texture.sides.begin(), texture.sides.end(), out.sides);
+  out.layers = texture.layers;
+  out.pitch = texture.pitch;
   return out;
 }
 
@@ -204,6 +229,9 @@ Attempt<PlacedKernel> CudaTrials::place_kernel(const Task& task, const TaskPlace
   }
   placed.run.image = placed.setup.image = placed.image->name;
   placed.setup.maps = placed.run.maps;
+  for (const ResolvedTexture& texture : plan.textures)
+    placed.run.textures.push_back(wire(texture, placement, placed.buffers));
+  placed.setup.textures = placed.run.textures;
   for (const ResolvedLaunch& launch : plan.launches) {
     RunOrder& order = launch.when == When::setup ? placed.setup : placed.run;
     add_launch(order, launch, kernel, placement, placed.buffers);

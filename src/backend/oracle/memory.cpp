@@ -267,6 +267,11 @@ std::vector<std::uint8_t> VirtualMemory::value_of(const ResolvedArgument& argume
   if (argument.kind == Kind::tensor) pointer(tensors_);
   if (argument.kind == Kind::buffer) pointer(buffers_);
   if (argument.kind == Kind::null_pointer) value.assign(8, 0);
+  if (argument.kind == Kind::texture) {
+    const std::uint64_t handle = ptx::handle_of(static_cast<std::size_t>(argument.index));
+    value.resize(8);
+    std::memcpy(value.data(), &handle, 8);
+  }
   if (argument.kind == Kind::map) value = encoded_map(static_cast<std::size_t>(argument.index));
   for (const ResolvedArgument& field : argument.fields) {
     const std::vector<std::uint8_t> inner = value_of(field);
@@ -290,6 +295,31 @@ std::vector<std::uint8_t> VirtualMemory::encoded_map(std::size_t index) const {
   map.swizzle = static_cast<std::uint32_t>(from.swizzle);
   const auto bytes = ptx::encode(map);
   return {bytes.begin(), bytes.end()};
+}
+
+std::vector<ptx::TextureObject> VirtualMemory::textures() const {
+  constexpr ptx::Type channels[] = {ptx::Type::u8,  ptx::Type::s8,  ptx::Type::u16, ptx::Type::s16,
+                                    ptx::Type::u32, ptx::Type::s32, ptx::Type::f16, ptx::Type::f32};
+  std::vector<ptx::TextureObject> out;
+  for (const ResolvedTexture& from : plan_->textures) {
+    const auto index = static_cast<std::size_t>(from.index);
+    ptx::TextureObject& to = out.emplace_back();
+    to.name = from.of_buffer ? plan_->buffers[index].name : task_->tensors[index].name;
+    to.surface = from.state.surface;
+    to.memory = static_cast<ptx::TextureObject::Memory>(from.state.memory);
+    to.channel = channels[static_cast<std::size_t>(from.state.type)];
+    to.channels = static_cast<std::uint32_t>(from.state.channels);
+    to.rank = static_cast<std::uint32_t>(from.rank);
+    to.sides = from.sides;
+    to.layers = from.layers;
+    to.address = address((from.of_buffer ? buffers_ : tensors_)[index]);
+    to.pitch = static_cast<std::uint64_t>(from.pitch);
+    to.mode = static_cast<ptx::TextureObject::Address>(from.state.address);
+    to.linear = from.state.linear;
+    to.normalized = from.state.normalized;
+    to.normalized_read = from.state.normalized_read;
+  }
+  return out;
 }
 
 Result<std::vector<Fault>> VirtualMemory::written_gaps(VirtualInputs& inputs) const {

@@ -48,6 +48,9 @@ class VirtualMemory {
   Result<std::vector<std::uint8_t>> parameters(const ResolvedLaunch& launch,
                                                const ptx::Function& entry) const;
 
+  // The plan's textures and surfaces, in its order; handle_of(index) is the value of one.
+  std::vector<ptx::TextureObject> textures() const;
+
   // A fault run.guard for each output with a changed byte that no element owns: the gaps of padded
   // strides.
   Result<std::vector<Fault>> written_gaps(VirtualInputs& inputs) const;

@@ -315,6 +315,7 @@ Attempt<ptx::Report> run_launch(const VirtualContext& context, const CompiledKer
   order.block = {side(launch.block[0]), side(launch.block[1]), side(launch.block[2])};
   order.dynamic_shared = side(launch.shared);
   order.parameters = std::move(*parameters);
+  order.textures = memory.textures();
   order.cluster = {side(launch.cluster[0]), side(launch.cluster[1]), side(launch.cluster[2])};
   order.cooperative = launch.cooperative;
   order.registers = side(facts->registers);

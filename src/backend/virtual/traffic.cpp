@@ -24,6 +24,10 @@ Result<void> add_bytes(const Task& task, const Workload& workload, const Resolve
     const ResolvedMap& map = plan.maps[static_cast<std::size_t>(index)];
     of_tensor = !map.of_buffer;
     index = map.index;
+  } else if (argument.kind == ResolvedArgument::Kind::texture) {
+    const ResolvedTexture& texture = plan.textures[static_cast<std::size_t>(index)];
+    of_tensor = !texture.of_buffer;
+    index = texture.index;
   } else if (!of_tensor && argument.kind != ResolvedArgument::Kind::buffer) {
     return {};
   }

@@ -127,6 +127,13 @@ constexpr auto walk_map = [](auto& io, auto& m) {
   io.value(m.region), io.value(m.type), io.value(m.swizzle), io.plain(m.dims), io.plain(m.pitch),
       io.plain(m.box);
 };
+constexpr auto walk_texture = [](auto& io, auto& t) {
+  io.value(t.region), io.value(t.surface), io.value(t.linear), io.value(t.normalized),
+      io.value(t.normalized_read);
+  io.value(t.memory), io.value(t.type), io.value(t.channels), io.value(t.address), io.value(t.rank);
+  for (int d = 0; d < 3; ++d) io.value(t.sides[d]);
+  io.value(t.layers), io.value(t.pitch);
+};
 constexpr auto walk_launch = [](auto& io, auto& l) {
   io.value(l.name), io.value(l.entry), io.value(l.shared), io.value(l.cooperative);
   for (int d = 0; d < 3; ++d) io.value(l.grid[d]), io.value(l.block[d]), io.value(l.cluster[d]);
@@ -134,8 +141,9 @@ constexpr auto walk_launch = [](auto& io, auto& l) {
   io.value(l.product);
 };
 constexpr auto walk_run = [](auto& io, auto& o) {
-  io.value(o.image), io.list(o.maps, walk_map), io.list(o.launches, walk_launch),
-      io.plain(o.products), io.plain(o.zeroed), io.plain(o.poison);
+  io.value(o.image), io.list(o.maps, walk_map), io.list(o.textures, walk_texture),
+      io.list(o.launches, walk_launch), io.plain(o.products), io.plain(o.zeroed),
+      io.plain(o.poison);
   io.value(o.timing);
 };
 constexpr auto walk_run_answer = [](auto& io, auto& a) {

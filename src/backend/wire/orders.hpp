@@ -210,13 +210,13 @@ struct CheckAnswer {
 std::string pack(const CheckAnswer& answer);
 std::optional<CheckAnswer> unpack_check_answer(std::string_view body);
 
-// One launch with its arguments: a region's address, a tensor map, or bytes in which fields, which
-// have none themselves, stand at their places.
+// One launch with its arguments: a region's address, a tensor map, the handle of a texture, or
+// bytes in which fields, which have none themselves, stand at their places.
 struct WireArgument {
-  enum class Kind : std::uint8_t { region, map, bytes };
+  enum class Kind : std::uint8_t { region, map, bytes, texture };
   Kind kind = Kind::bytes;
   Region region;
-  int map = 0;
+  int map = 0;  // or texture, of the order
   std::vector<std::uint8_t> bytes;
   int at = 0;  // of a field
   std::vector<WireArgument> fields;
@@ -225,6 +225,14 @@ struct WireMap {
   Region region;
   int type = 0, swizzle = 0;  // type: DType
   std::vector<std::int64_t> dims, pitch, box;
+};
+// As ResolvedTexture; the numbers of its enums.
+struct WireTexture {
+  Region region;
+  bool surface = false, linear = false, normalized = false, normalized_read = false;
+  int memory = 0, type = 0, channels = 1, address = 0, rank = 1;
+  std::int64_t sides[3] = {1, 1, 1};
+  std::int64_t layers = 0, pitch = 0;
 };
 struct WireLaunch {
   std::string name, entry;
@@ -270,6 +278,7 @@ struct LibraryOrder {
 struct RunOrder {
   std::string image;
   std::vector<WireMap> maps;
+  std::vector<WireTexture> textures;
   std::vector<WireLaunch> launches;
   std::vector<LibraryOrder> products;  // of the launches that are steps of a library
   std::vector<Region> zeroed;          // inside the timed region

@@ -25,7 +25,9 @@ namespace cupilot {
 // clang-format on
 // What older drivers lack.
 #define CUPILOT_DRIVER_OPTIONAL_CALLS(X) \
-  X(cuFuncGetParamInfo) X(cuTensorMapEncodeTiled) X(cuCtxSetLimit) X(cuCtxResetPersistingL2Cache)
+  X(cuFuncGetParamInfo) X(cuTensorMapEncodeTiled) X(cuCtxSetLimit) X(cuCtxResetPersistingL2Cache) \
+  X(cuArray3DCreate) X(cuArrayDestroy) X(cuMemcpy3DAsync) X(cuTexObjectCreate) X(cuTexObjectDestroy) X(cuSurfObjectCreate) \
+  X(cuSurfObjectDestroy)
 
 struct CudaDriver {
 #define CUPILOT_MEMBER(name) decltype(&::name) name = nullptr;

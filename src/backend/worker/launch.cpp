@@ -99,9 +99,15 @@ void set_attributes(PreparedLaunch& prepared, const WireLaunch& launch) {
   }
 }
 
-// Bytes of an argument that is no map, its fields in place.
-std::vector<std::uint8_t> value_of(CudaSession& session, const WireArgument& argument,
-                                   const std::vector<CUtensorMap>& maps) {
+// What the arguments of an order's launches name.
+struct Bound {
+  std::vector<CUtensorMap> maps;
+  std::vector<std::shared_ptr<BoundTexture>> textures;
+};
+
+// Bytes of an argument that is no map, its fields in place. The launch keeps the textures it takes.
+std::vector<std::uint8_t> value_of(CudaSession& session, PreparedLaunch& prepared,
+                                   const WireArgument& argument, const Bound& bound) {
   std::vector<std::uint8_t> bytes = argument.bytes;
   const auto put = [&](std::size_t at, const void* from, std::size_t size) {
     bytes.resize(std::max(bytes.size(), at + size));
@@ -111,12 +117,20 @@ std::vector<std::uint8_t> value_of(CudaSession& session, const WireArgument& arg
     const CUdeviceptr address = session.address(argument.region);
     put(0, &address, sizeof address);
   }
+  if (argument.kind == WireArgument::Kind::texture) {
+    const auto& texture = bound.textures.at(static_cast<std::size_t>(argument.map));
+    const std::uint64_t handle = texture->handle();
+    put(0, &handle, sizeof handle);
+    if (std::find(prepared.textures.begin(), prepared.textures.end(), texture) ==
+        prepared.textures.end())
+      prepared.textures.push_back(texture);
+  }
   for (const WireArgument& field : argument.fields) {
     const auto at = static_cast<std::size_t>(field.at);
     if (field.kind == WireArgument::Kind::map) {
-      put(at, &maps.at(static_cast<std::size_t>(field.map)), sizeof(CUtensorMap));
+      put(at, &bound.maps.at(static_cast<std::size_t>(field.map)), sizeof(CUtensorMap));
     } else {
-      const std::vector<std::uint8_t> inner = value_of(session, field, maps);
+      const std::vector<std::uint8_t> inner = value_of(session, prepared, field, bound);
       put(at, inner.data(), inner.size());
     }
   }
@@ -124,28 +138,27 @@ std::vector<std::uint8_t> value_of(CudaSession& session, const WireArgument& arg
 }
 
 void set_arguments(CudaSession& session, PreparedLaunch& prepared, const WireLaunch& launch,
-                   const std::vector<CUtensorMap>& maps) {
+                   const Bound& bound) {
   prepared.maps.reserve(launch.args.size());
   prepared.values.reserve(launch.args.size());
   for (const WireArgument& argument : launch.args) {
     if (argument.kind == WireArgument::Kind::map) {
-      prepared.maps.push_back(maps.at(static_cast<std::size_t>(argument.map)));
+      prepared.maps.push_back(bound.maps.at(static_cast<std::size_t>(argument.map)));
       prepared.pointers.push_back(&prepared.maps.back());
       continue;
     }
-    prepared.values.push_back(value_of(session, argument, maps));
+    prepared.values.push_back(value_of(session, prepared, argument, bound));
     prepared.pointers.push_back(prepared.values.back().data());
   }
 }
 
 std::unique_ptr<PreparedLaunch> prepare(CudaSession& session, const RunOrder& order,
-                                        const WireLaunch& launch,
-                                        const std::vector<CUtensorMap>& maps) {
+                                        const WireLaunch& launch, const Bound& bound) {
   auto prepared = std::make_unique<PreparedLaunch>();
   prepared->name = launch.name;
   prepared->function = session.function(order.image, launch.entry);
   set_attributes(*prepared, launch);
-  set_arguments(session, *prepared, launch, maps);
+  set_arguments(session, *prepared, launch, bound);
   CUlaunchConfig& config = prepared->config;
   config.gridDimX = static_cast<unsigned>(launch.grid[0]);
   config.gridDimY = static_cast<unsigned>(launch.grid[1]);
@@ -165,12 +178,14 @@ std::unique_ptr<PreparedLaunch> prepare(CudaSession& session, const RunOrder& or
 std::vector<std::unique_ptr<PreparedLaunch>> prepare_launches(CudaSession& session,
                                                               LibraryMatmul& library,
                                                               const RunOrder& order) {
-  std::vector<CUtensorMap> maps;
-  for (const WireMap& map : order.maps) maps.push_back(encode(session, map));
+  Bound bound;
+  for (const WireMap& map : order.maps) bound.maps.push_back(encode(session, map));
+  for (const WireTexture& texture : order.textures)
+    bound.textures.push_back(std::make_shared<BoundTexture>(session, texture));
   std::vector<std::unique_ptr<PreparedLaunch>> launches;
   for (const WireLaunch& launch : order.launches) {
     if (launch.product < 0) {
-      launches.push_back(prepare(session, order, launch, maps));
+      launches.push_back(prepare(session, order, launch, bound));
       continue;
     }
     launches.push_back(std::make_unique<PreparedLaunch>());
@@ -183,9 +198,11 @@ std::vector<std::unique_ptr<PreparedLaunch>> prepare_launches(CudaSession& sessi
 
 void launch_one(PreparedLaunch& prepared) {
   if (prepared.call) return prepared.call();
+  for (const auto& texture : prepared.textures) texture->fill();
   const CUresult code = driver().cuLaunchKernelEx(&prepared.config, prepared.function,
                                                   prepared.pointers.data(), nullptr);
   if (code != CUDA_SUCCESS) throw CudaFailure{code, "launching " + prepared.name};
+  for (const auto& texture : prepared.textures) texture->write_back();
 }
 
 void clear(CudaSession& session, const std::vector<Region>& regions) {

@@ -9,6 +9,7 @@
 #include "backend/wire/frame.hpp"
 #include "backend/worker/cublaslt.hpp"
 #include "backend/worker/session.hpp"
+#include "backend/worker/texture.hpp"
 
 namespace cupilot {
 
@@ -20,6 +21,7 @@ struct PreparedLaunch {
   std::vector<std::vector<std::uint8_t>> values;
   std::vector<CUtensorMap> maps;
   std::vector<void*> pointers;
+  std::vector<std::shared_ptr<BoundTexture>> textures;  // copied before it, surfaces after it
   std::string name;
   std::function<void()> call;  // a step of the library; empty: the function is launched
 };

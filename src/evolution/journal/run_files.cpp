@@ -93,7 +93,8 @@ Result<void> write_best(Host& host, const std::string& run_dir, const Task& task
       {"launch.json", launch_plan_to_json(best.candidate.source.plan) + "\n"},
       {"strategy.json", program_strategy_to_json(parts_of(best.candidate.strategy)) + "\n"},
       {"evidence.json", evidence_json(best, task, backend.identity())}};
-  if (launches) {
+  // A launcher binds no textures.
+  if (launches && best.candidate.source.plan.textures.empty()) {
     auto text = launcher_text(task, backend.device(), kernel);
     if (!text) return text.error();
     auto whole = task_to_json(task);

@@ -290,6 +290,9 @@ Result<std::string> launcher_text(const Task& task, const DeviceSpec& device,
                  "this is a fault of cupilot"};
   }
   const auto& plan = std::get<ResolvedPlan>(*resolution);
+  if (!plan.textures.empty())
+    return Error{ErrorCode::usage, "a launcher binds no textures: the best kernel's plan has some",
+                 ""};
   std::string text(prologue);
   if (has_library_step(kernel.source.plan))
     text.insert(text.find("#include <cuda.h>"), "#include <cublasLt.h>\n");

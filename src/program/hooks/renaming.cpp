@@ -42,6 +42,7 @@ void Renaming::keep_apart(const Tunable& tunable) {
   for (const auto& [name, value] : tunable.plan.let) apart(name);
   for (const PlanBuffer& buffer : tunable.plan.buffers) apart(buffer.name);
   for (const PlanTensorMap& map : tunable.plan.maps) apart(map.name);
+  for (const PlanTexture& texture : tunable.plan.textures) apart(texture.name);
   if (!tunable.model) return;
   for (const auto& [name, value] : tunable.model->let) apart(name);
 }
@@ -82,6 +83,12 @@ void Renaming::apply(LaunchPlan& plan) const {
     map.name = name(map.name);
     map.of = source(map.of);
     for (auto* all : {&map.dims, &map.pitch, &map.box}) apply(*all);
+  }
+  for (PlanTexture& texture : plan.textures) {
+    texture.name = name(texture.name);
+    texture.of = source(texture.of);
+    apply(texture.dims);
+    texture.pitch = expr(texture.pitch);
   }
   for (PlanLaunch& launch : plan.launches) {
     each_value(std::span(launch.args), [&](PlanArgument& one) {

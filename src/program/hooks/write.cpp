@@ -357,10 +357,11 @@ std::optional<Tunable> over_rows(const Tunable& tunable, const Task& task) {
 void keep_operands(const Tunable& tunable, PlanLaunch& launch) {
   std::erase_if(launch.args, [&](const PlanArgument& one) {
     const auto named = [&](const auto& other) { return other.name == one.name; };
-    const auto& [require, let, buffers, maps, launches] = tunable.plan;
+    const auto& [require, let, buffers, maps, textures, launches] = tunable.plan;
     return one.kind == PlanArgument::Kind::name && one.name != "A" && one.name != "B" &&
            std::none_of(buffers.begin(), buffers.end(), named) &&
-           std::none_of(maps.begin(), maps.end(), named);
+           std::none_of(maps.begin(), maps.end(), named) &&
+           std::none_of(textures.begin(), textures.end(), named);
   });
 }
 

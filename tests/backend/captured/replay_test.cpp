@@ -166,6 +166,26 @@ TEST_CASE("PTX is found in fat binaries, and machine code alone is said", "[capt
   CHECK(has(ran.reason, "machine code and no PTX"));
 }
 
+TEST_CASE("a launch that takes a texture is not replayed, and says so", "[captured]") {
+  CaptureFolder folder;
+  folder.module("ptx", R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry twice(.param .u64 t, .param .u64 y, .param .u32 n)
+{
+  .reg .f32 %f<5>; .reg .b32 %r<2>; .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [t];
+  mov.u32 %r1, %tid.x;
+  tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];
+  ret;
+}
+)");
+  folder.launch(twice());
+  const LaunchReplay ran = replayed(folder);
+  CHECK(ran.outcome == ReplayOutcome::not_done);
+  CHECK(has(ran.reason, "it takes a texture or surface (tex.1d.v4.f32.s32 at ptx line 9)"));
+}
+
 TEST_CASE("a cubin's PTX is taken from a compiler's cache", "[captured]") {
   const std::string cubin =
       "\x7f"
