@@ -96,7 +96,7 @@ TextureState texture_state(JsonObject& object) {
   return state;
 }
 
-// What no driver makes an object of.
+// Refuses what no driver makes an object of.
 void check_texture(JsonObject& object, const PlanTexture& texture) {
   const TextureState& s = texture.state;
   const std::size_t rank = texture.dims.size() - (s.layered && !texture.dims.empty() ? 1 : 0);

@@ -18,8 +18,9 @@ std::vector<std::string> sentences_of(const ResolvedPlan& plan) {
   for (const ResolvedTexture& texture : plan.textures)
     arrays = arrays || texture.state.memory == TextureMemory::array;
   if (arrays)
-    out.push_back("arrays of textures and surfaces are copies that each launch makes: within a "
-                  "measured time, not in a modelled one");
+    out.push_back(
+        "arrays of textures and surfaces are copies that each launch makes: within a "
+        "measured time, not in a modelled one");
   if (names.empty()) return out;
   std::int64_t bytes = 0;
   for (const ResolvedBuffer& buffer : plan.buffers)

@@ -1,4 +1,4 @@
-// What a device makes a texture or surface object of. Internal.
+// Tells what a device makes a texture or surface object of. Internal.
 #pragma once
 
 #include <cstdint>

@@ -311,7 +311,8 @@ Result<std::string> plan_function(const Task& task, const WisdomKernel& kernel) 
     return Error{ErrorCode::usage, "a dispatcher calls no library: the kernel has a library's step",
                  "use the launcher in best/"};
   if (!plan.textures.empty())
-    return Error{ErrorCode::usage, "a dispatcher binds no textures: the kernel's plan has some", ""};
+    return Error{ErrorCode::usage, "a dispatcher binds no textures: the kernel's plan has some",
+                 ""};
   Exporter exporter(task, &kernel);
   std::string fits;
   for (const Expr& require : plan.require)

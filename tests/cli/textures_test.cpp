@@ -11,7 +11,7 @@ using support::Scratch;
 namespace {
 
 std::string file(const std::string& name) {
-  return std::string(CUPILOT_SOURCE_DIR) + "/tests/data/textures/" + name;
+  return std::string(CUPILOT_SOURCE_DIR) + "/tests/data/" + name;
 }
 
 std::string text_of(const std::string& name) {
@@ -25,6 +25,12 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text.replace(at, from.size(), to);
 }
 
+// A kernel file of the copy task, which a scratch folder cannot name by a relative path.
+std::string of_copy(const std::string& name) {
+  const std::string task = "tests/hostile/tasks/copy.json";
+  return replaced(text_of(name), task, std::string(CUPILOT_SOURCE_DIR) + "/" + task);
+}
+
 void expect(const Ran& ran, int exit, const std::string& words) {
   INFO(ran.out << ran.err);
   CHECK(ran.exit == exit);
@@ -35,15 +41,33 @@ void expect(const Ran& ran, int exit, const std::string& words) {
 
 TEST_CASE("a product through textures and a surface is proved", "[cli]") {
   const Scratch scratch;
-  expect(run("verify " + file("gemm.cu") + " --device virtual:h200", scratch), 0, "PROVED");
+  expect(run("verify " + file("textures/gemm.cu") + " --device virtual:h200", scratch), 0,
+         "PROVED");
 }
 
 TEST_CASE("filters, addressing and formats are what a kernel works out", "[cli]") {
   const Scratch scratch;
-  const std::string task = std::string(CUPILOT_SOURCE_DIR) + "/tests/hostile/tasks/copy.json";
-  scratch.file("filters.cu",
-               replaced(text_of("filters.cu"), "tests/hostile/tasks/copy.json", task));
+  scratch.file("filters.cu", of_copy("textures/filters.cu"));
   expect(run("verify filters.cu --device virtual:h200", scratch), 0, "PROVED");
+}
+
+TEST_CASE("a kernel that edits tensor maps is proved, and refused without its fences", "[cli]") {
+  const Scratch scratch;
+  const std::string text = of_copy("maps/edited.cu");
+  scratch.file("edited.cu", text);
+  expect(run("verify edited.cu --device virtual:h200", scratch), 0, "PROVED");
+  scratch.file("open.cu", replaced(text, "fence.proxy.tensormap::generic.acquire.gpu [%0], 128;",
+                                   "prefetch.tensormap [%0];"));
+  expect(run("verify open.cu --device virtual:h200", scratch), 8,
+         "fence.proxy.tensormap::generic.acquire");
+  scratch.file("long.cu", replaced(text, "min(32, n - first)", "32"));
+  expect(run("verify long.cu --device virtual:h200", scratch), 8, "run.out_of_bounds");
+}
+
+TEST_CASE("groups of several warps are proved", "[cli]") {
+  const Scratch scratch;
+  scratch.file("groups.cu", of_copy("maps/groups.cu"));
+  expect(run("verify groups.cu --device virtual:h200", scratch), 0, "PROVED");
 }
 
 TEST_CASE("wrong twins of kernels with textures are refused by name", "[cli]") {
@@ -62,7 +86,7 @@ TEST_CASE("wrong twins of kernels with textures are refused by name", "[cli]") {
   for (const Row& row : rows) {
     INFO(row.to);
     const Scratch scratch;
-    scratch.file("wrong.cu", replaced(text_of("gemm.cu"), row.from, row.to));
+    scratch.file("wrong.cu", replaced(text_of("textures/gemm.cu"), row.from, row.to));
     expect(run("verify wrong.cu --device virtual:h200", scratch), 8, row.says);
   }
 }

@@ -22,12 +22,12 @@ namespace cupilot {
   X(cuMemAddressFree) X(cuMemCreate) X(cuMemRelease) X(cuMemMap) X(cuMemUnmap) X(cuMemSetAccess) \
   X(cuMemGetAllocationGranularity) X(cuMemExportToShareableHandle) X(cuMemImportFromShareableHandle) \
   X(cuIpcGetMemHandle) X(cuIpcOpenMemHandle) X(cuIpcCloseMemHandle)
-// clang-format on
-// What older drivers lack.
+// Lists what older drivers lack.
 #define CUPILOT_DRIVER_OPTIONAL_CALLS(X) \
   X(cuFuncGetParamInfo) X(cuTensorMapEncodeTiled) X(cuCtxSetLimit) X(cuCtxResetPersistingL2Cache) \
   X(cuArray3DCreate) X(cuArrayDestroy) X(cuMemcpy3DAsync) X(cuTexObjectCreate) X(cuTexObjectDestroy) X(cuSurfObjectCreate) \
   X(cuSurfObjectDestroy)
+// clang-format on
 
 struct CudaDriver {
 #define CUPILOT_MEMBER(name) decltype(&::name) name = nullptr;

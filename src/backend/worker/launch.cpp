@@ -99,7 +99,7 @@ void set_attributes(PreparedLaunch& prepared, const WireLaunch& launch) {
   }
 }
 
-// What the arguments of an order's launches name.
+// Holds what the arguments of an order's launches name.
 struct Bound {
   std::vector<CUtensorMap> maps;
   std::vector<std::shared_ptr<BoundTexture>> textures;

@@ -151,7 +151,7 @@ void BoundTexture::make_surface() {
   handle_ = made;
 }
 
-// Of the whole array, its side left open.
+// Describes a copy of the whole array, whose side is left open.
 CUDA_MEMCPY3D BoundTexture::copy() const {
   CUDA_MEMCPY3D out{};
   const std::int64_t slices = what_.layers > 0 ? what_.layers : what_.sides[2];

@@ -9,7 +9,7 @@ bool one_of(const Form& form, std::initializer_list<Opcode> opcodes) {
   return std::find(opcodes.begin(), opcodes.end(), form.opcode) != opcodes.end();
 }
 
-// What stays of textures and surfaces.
+// Covers what is left out of textures and surfaces.
 bool of_textures(const Form& f) {
   if (!one_of(f, {Opcode::op_tex, Opcode::op_tld4, Opcode::op_txq, Opcode::op_istypep,
                   Opcode::op_suld, Opcode::op_sust, Opcode::op_sured, Opcode::op_suq}))

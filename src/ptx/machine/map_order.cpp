@@ -45,7 +45,7 @@ bool map_aligned(Warp& w, const Step& s, u32 lane, u64 address) {
   return false;
 }
 
-// What a write to a map in global memory leaves: no release covers it, or that of a content.
+// Notes a write to a map in global memory: no release (0) or one of a content covers it.
 void note_edit(Warp& w, u64 address, u64 released) {
   LaunchContext& launch = *w.block->launch;
   const std::lock_guard<std::mutex> hold(launch.lock);

@@ -15,7 +15,7 @@ using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 using s32 = std::int32_t;
 
-// Where the lanes' texels lie. `inside`: lanes that touch memory; others read zeros or drop.
+// Holds where the lanes' texels lie. `inside`: lanes that touch memory; others read zeros or drop.
 struct Spots {
   LaneAddresses at{};
   u32 inside = 0;

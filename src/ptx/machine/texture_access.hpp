@@ -6,7 +6,7 @@
 
 namespace cupilot::ptx {
 
-// What lies outside of a surface. trap: an access there is a fault.
+// Names what an access outside of a surface does. trap: it is a fault.
 enum class Outside : std::uint32_t { trap, clamp, zero };
 
 enum class TextureQuery : std::uint32_t {
