@@ -124,6 +124,43 @@ CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, std::size_t bytes) {
   return std::memcpy(to, reinterpret_cast<const void*>(from), bytes), in_context("cuMemcpyDtoH");
 }
 
+CUresult cuMemcpyDtoDAsync(CUdeviceptr, CUdeviceptr, std::size_t bytes, CUstream stream) {
+  return launched += "copy:" + std::to_string(bytes) + " ", on_stream("cuMemcpyDtoDAsync", stream);
+}
+
+CUresult cuArray3DCreate(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR* shape) {
+  launched += "array:" + std::to_string(shape->Width) + "x" + std::to_string(shape->Height) + "x" +
+              std::to_string(shape->Depth) + ":" + std::to_string(shape->Flags) + " ";
+  memory.insert(++next_handle);
+  return *array = handle_of<CUarray>(next_handle), in_context("cuArray3DCreate");
+}
+CUresult cuArrayDestroy(CUarray array) {
+  if (memory.erase(reinterpret_cast<std::uintptr_t>(array)) == 0) wrong += "an array freed twice\n";
+  return in_context("cuArrayDestroy");
+}
+CUresult cuMemcpy3DAsync(const CUDA_MEMCPY3D* order, CUstream stream) {
+  const bool in = order->dstMemoryType == CU_MEMORYTYPE_ARRAY;
+  launched += (in ? "in:" : "out:") + std::to_string(order->WidthInBytes) + "x" +
+              std::to_string(order->Height) + "x" + std::to_string(order->Depth) + " ";
+  return on_stream("cuMemcpy3DAsync", stream);
+}
+CUresult object(CUtexObject* made, const CUDA_RESOURCE_DESC* of) {
+  launched += "object:" + std::to_string(static_cast<int>(of->resType)) + " ";
+  memory.insert(++next_handle);
+  return *made = next_handle, in_context("an object");
+}
+CUresult cuTexObjectCreate(CUtexObject* made, const CUDA_RESOURCE_DESC* of,
+                           const CUDA_TEXTURE_DESC* how, const CUDA_RESOURCE_VIEW_DESC*) {
+  launched += "flags:" + std::to_string(how->flags) + ":" + std::to_string(how->filterMode) + ":" +
+              std::to_string(how->addressMode[2]) + " ";
+  return object(made, of);
+}
+CUresult cuSurfObjectCreate(CUsurfObject* made, const CUDA_RESOURCE_DESC* of) {
+  return object(made, of);
+}
+CUresult cuTexObjectDestroy(CUtexObject made) { return memory.erase(made), state; }
+CUresult cuSurfObjectDestroy(CUsurfObject made) { return memory.erase(made), state; }
+
 CUresult cuModuleLoadDataEx(CUmodule* module, const void*, unsigned, CUjit_option*, void**) {
   modules.insert(++next_handle);
   return *module = handle_of<CUmodule>(next_handle), in_context("cuModuleLoadDataEx");
@@ -176,6 +213,13 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
     CUdeviceptr value = 0;
     std::memcpy(&value, parameters[1], sizeof value);
     std::memcpy(reinterpret_cast<void*>(value), &probe_answer, sizeof probe_answer);
+  }
+  if (name == "handles") {
+    for (int i = 0; i < 3; ++i) {
+      std::uint64_t handle = 0;
+      std::memcpy(&handle, parameters[i], sizeof handle);
+      if (memory.count(handle) == 0) wrong += "a handle of nothing\n";
+    }
   }
   if (name == "fault") pending = CUDA_ERROR_ILLEGAL_ADDRESS;
   return on_stream("cuLaunchKernelEx", config->hStream);

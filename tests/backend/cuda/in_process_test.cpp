@@ -7,6 +7,7 @@
 #include <thread>
 
 #include <cupilot/in_process.hpp>
+#include <cupilot/parts/resolved_plan.hpp>
 
 #include "support/reached.hpp"
 
@@ -144,6 +145,48 @@ TEST_CASE("launches are replayed as a graph, and one after another where none is
        at = launched.find(" k ", at + 1))
     ++count;
   CHECK(count == row.launches);
+}
+
+TEST_CASE("textures and surfaces are made for a run, copied around its launches and freed") {
+  const FakeDriver driver;
+  {
+    const auto device = open_trusted();
+    const auto region = device->lease(4096, true, Fence::start);
+    REQUIRE(region);
+    RunOrder order = order_of("handles");
+    WireTexture plane, line, surface;
+    plane.region = line.region = surface.region = *region;
+    plane.memory = line.memory = 0;
+    plane.memory = static_cast<int>(TextureMemory::array);
+    plane.type = static_cast<int>(TextureType::u8);
+    plane.channels = 4, plane.rank = 2, plane.normalized_read = plane.linear = true;
+    plane.sides[0] = 8, plane.sides[1] = 4, plane.layers = 3, plane.pitch = 32;
+    plane.normalized = true, plane.address = static_cast<int>(TextureAddress::mirror);
+    line.region.offset += 4;
+    line.region.bytes -= 4;
+    line.type = static_cast<int>(TextureType::s32);
+    line.sides[0] = 100, line.pitch = 400;
+    surface.surface = true, surface.memory = static_cast<int>(TextureMemory::array);
+    surface.type = static_cast<int>(TextureType::f32);
+    surface.rank = 2, surface.sides[0] = 16, surface.sides[1] = 2, surface.pitch = 64;
+    order.textures = {plane, line, surface};
+    for (int i = 0; i < 3; ++i)
+      order.launches[0].args.push_back({WireArgument::Kind::texture, {}, i, {}});
+    const std::string before = driver.launched();
+    CHECK(outcome(*device, order) == "0 times");
+    const std::string said = driver.launched().substr(before.size());
+    INFO(said);
+    // Layered: flag 1. A surface's: 2. Normalized coordinates 2, mirrored 2; read as integers 1.
+    CHECK(said.find("array:8x4x3:1 flags:2:1:2 object:0 flags:1:0:1 object:2 array:16x2x0:2 "
+                    "object:0 ") != std::string::npos);
+    CHECK(said.find("in:32x4x3 copy:400 in:64x2x1 handles out:64x2x1 ") != std::string::npos);
+    order.textures[1].sides[0] = 1024;
+    CHECK(outcome(*device, order) != "0 times");
+    order.textures[1].sides[0] = 100, order.textures[1].type = 9;
+    CHECK(outcome(*device, order) != "0 times");
+  }
+  CHECK(driver.held() == 0);
+  CHECK(driver.wrong() == "");
 }
 
 TEST_CASE("memory is leased once, and had again after its release") {

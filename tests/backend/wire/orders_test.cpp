@@ -32,6 +32,9 @@ TEST_CASE("orders and answers survive the channel and nothing else does") {
   RunOrder run;
   run.image = "image";
   run.maps.push_back({{3, 256, 4096}, 2, 128, {64, 32}, {128}, {64, 8}});
+  run.textures.resize(1);
+  run.textures[0].sides[1] = 77;
+  run.textures[0].normalized = true;
   WireLaunch launch;
   launch.name = "main";
   launch.entry = "gemm";
@@ -57,6 +60,7 @@ TEST_CASE("orders and answers survive the channel and nothing else does") {
   CHECK(back->launches[0].grid[1] == 7);
   CHECK(back->launches[0].args[2].bytes == std::vector<std::uint8_t>{1, 2, 3, 4});
   CHECK(back->maps[0].dims == std::vector<std::int64_t>{64, 32});
+  CHECK((back->textures.at(0).sides[1] == 77 && back->textures[0].normalized));
   CHECK(back->timing.replays == 4);
   CHECK(back->launches[0].product == 0);
   REQUIRE(back->products.size() == 1);
