@@ -111,6 +111,12 @@ TEST_CASE("an edited map without its fences is a race by name", "[tensormap]") {
       "#define RELEASE ((volatile u32*)w)[t] = ((volatile u32*)&m)[t]; __syncwarp()\n" + text);
   CHECK(plain.find("run.race") == 0);
   CHECK(plain.find("without a tensormap::generic.release") != std::string::npos);
+  // Edited again after it was acquired.
+  const std::string again = grouped(
+      "#define ACQUIRE if (i == 0) asm volatile(\"fence.proxy.tensormap::generic.acquire."
+      "gpu [%0], 128;\" ::\"l\"(w) : \"memory\")\n" +
+      text);
+  CHECK(again.find("without fence.proxy.tensormap::generic.acquire") != std::string::npos);
   // Acquired by a lane that is not the one that copies, nothing ordering them.
   CHECK(grouped("#define ACQUIRE if (t == 5) asm volatile(\"fence.proxy.tensormap::generic.acquire."
                 "gpu [%0], 128;\" ::\"l\"(w) : \"memory\")\n" +

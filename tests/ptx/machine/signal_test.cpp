@@ -34,6 +34,10 @@ K for_a_later_write_unfenced(const float* a, float* o) { START float v = 0; if (
 K in_two_steps(const float* a, float* o) {
   START if (t < 32) { s[t] = a[t]; __syncwarp(); FENCE TELL } else if (t < 64) { while (*f == 0) { } FENCE if (t == 32) *g = 1; } else { while (*g == 0) { } FENCE o[t] = s[t - 64]; } }
 #define BUMP(I) const bool first = t % 32 == 0; s[t] = a[t]; __syncwarp(); int k = 0; I k = __shfl_sync(~0u, k, 0); if (k == blockDim.x / 32 - 1) o[t] = s[t ^ 32] + s[t ^ 1];
+K told_by_own_lane(const float* a, float* o) {
+  START int v = 0; if (t == 0) atomicOr(flag, 1);
+  while (v == 0) asm volatile("ld.acquire.cta.s32 %0, [%1];" : "=r"(v) : "l"(flag) : "memory");
+  o[t] = v; }
 K last_warp(const float* a, float* o) { START BUMP(if (first) { FENCE k = atomicAdd(flag, 1); FENCE } __syncwarp();) }
 K last_warp_unfenced(const float* a, float* o) { START BUMP(if (first) k = atomicAdd(flag, 1); __syncwarp();) }
 K last_warp_acq_rel(const float* a, float* o) { START BUMP(if (first) asm volatile("atom.acq_rel.cta.add.u32 %0, [%1], 1;" : "=r"(k) : "l"(flag) : "memory"); __syncwarp();) }
@@ -80,6 +84,7 @@ const Pattern pattern_rows[] = {
     {"locked_by_acquire", 128, ""},
     {"acquired", 64, ""},
     {"relaxed", 64, "run.race"},
+    {"told_by_own_lane", 64, ""},
 };
 
 }  // namespace
