@@ -1,12 +1,9 @@
 #include "backend/worker/texture.hpp"
 
-#include <algorithm>
-
 #include <fmt/core.h>
 #include <cupilot/parts/resolved_plan.hpp>
 
 #include "backend/worker/serve.hpp"
-#include "kernel/texture_limits.hpp"
 
 namespace cupilot {
 namespace {
@@ -29,27 +26,32 @@ CUaddress_mode mode_of(int address) {
 
 std::size_t size(std::int64_t value) { return static_cast<std::size_t>(value); }
 
-// The order as a plan's texture, once its numbers may be told as such.
-ResolvedTexture checked(const WireTexture& what) {
+std::int64_t texel_bytes(const WireTexture& what) {
+  constexpr std::int64_t bytes[] = {1, 1, 2, 2, 4, 4, 2, 4};
+  return bytes[what.type] * what.channels;
+}
+
+// From the first to past the last byte of what the object reads. Throws OrderRefused where the
+// order's numbers are none of a texture within its region.
+std::int64_t checked_bytes(const WireTexture& what) {
+  constexpr std::int64_t most = 1 << 27;  // of a side, a pitch and all rows
   const bool known = what.memory >= 0 && what.memory <= 2 && what.type >= 0 && what.type <= 7 &&
                      what.address >= 0 && what.address <= 3 && what.rank >= 1 && what.rank <= 3 &&
                      (what.channels == 1 || what.channels == 2 || what.channels == 4);
   if (!known) throw OrderRefused{0, "a texture of no known kind"};
-  ResolvedTexture out;
-  out.state.surface = what.surface;
-  out.state.memory = static_cast<TextureMemory>(what.memory);
-  out.state.type = static_cast<TextureType>(what.type);
-  out.state.channels = what.channels;
-  out.state.layered = what.layers > 0;
-  out.rank = what.rank;
-  std::copy(std::begin(what.sides), std::end(what.sides), out.sides.begin());
-  out.layers = what.layers;
-  out.pitch = what.pitch;
-  const std::string wrong = texture_limit(out);
-  if (!wrong.empty()) throw OrderRefused{0, "a texture has " + wrong};
-  if (texture_bytes(out) > what.region.bytes)
+  std::int64_t rows = what.layers > 0 ? what.layers : 1;
+  bool sound = what.layers >= 0 && what.layers <= most && what.sides[0] >= 1 &&
+               what.sides[0] <= most && what.pitch <= 16 * most &&
+               what.pitch >= what.sides[0] * texel_bytes(what);
+  for (int d = 1; d < 3; ++d) {
+    sound = sound && what.sides[d] >= 1 && what.sides[d] <= most / rows;
+    if (sound) rows *= what.sides[d];
+  }
+  const std::int64_t bytes =
+      sound ? (rows - 1) * what.pitch + what.sides[0] * texel_bytes(what) : 0;
+  if (!sound || bytes > what.region.bytes)
     throw OrderRefused{0, "a texture that leaves its memory"};
-  return out;
+  return bytes;
 }
 
 void accept(CUresult code, const char* doing) {
@@ -64,7 +66,7 @@ BoundTexture::BoundTexture(CudaSession& session, const WireTexture& texture)
     : session_(session), what_(texture) {
   if (driver().cuTexObjectCreate == nullptr || driver().cuMemcpy3DAsync == nullptr)
     throw OrderRefused{0, "this driver has no texture objects"};
-  bytes_ = texture_bytes(checked(what_));
+  bytes_ = checked_bytes(what_);
   memory_ = session_.address(what_.region);
   try {
     if (what_.memory == static_cast<int>(TextureMemory::array)) {
