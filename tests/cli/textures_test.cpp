@@ -58,8 +58,7 @@ TEST_CASE("a kernel that edits tensor maps is proved, and refused without its fe
   expect(run("verify edited.cu --device virtual:h200", scratch), 0, "PROVED");
   scratch.file("open.cu", replaced(text, "fence.proxy.tensormap::generic.acquire.gpu [%0], 128;",
                                    "prefetch.tensormap [%0];"));
-  expect(run("verify open.cu --device virtual:h200", scratch), 8,
-         "fence.proxy.tensormap::generic.acquire");
+  expect(run("verify open.cu --device virtual:h200", scratch), 8, "release the edited map");
   scratch.file("long.cu", replaced(text, "min(32, n - first)", "32"));
   expect(run("verify long.cu --device virtual:h200", scratch), 8, "run.out_of_bounds");
 }
@@ -81,6 +80,9 @@ TEST_CASE("wrong twins of kernels with textures are refused by name", "[cli]") {
       {"4 * x, y)", "4 * x + 4, y)", "of surface D, which has"},
       {"4 * x, y)", "x, y)", "no multiple of 4"},
       {"\"args\": [\"a\",", "\"args\": [\"A\",", "is the handle of no texture"},
+      {"4 * x, y)", "4 * x + 4, y)", "keep coordinates within the surface"},
+      {"\"args\": [\"a\",", "\"args\": [\"A\",", "bind it by the plan's textures"},
+      {"\"of\": \"A\",", "\"of\": \"A\", \"type\": \"s32\",", "give the plan's texture the type"},
       {"k; ++i)", "k; ++i) if (i != 3)", "verify.bound"},
   };
   for (const Row& row : rows) {
