@@ -17,6 +17,9 @@ const std::string text = async_text + R"(
 #ifndef ACQUIRE
 #define ACQUIRE asm volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" ::"l"(w) : "memory")
 #endif
+#ifndef MEET
+#define MEET __syncwarp()
+#endif
 #ifndef RELEASE
 #define RELEASE asm volatile("tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%0], [%1], 128;" ::"l"(w), "r"(sm(&m)) : "memory")
 #endif
@@ -35,7 +38,7 @@ K grouped(const __grid_constant__ Map first, Map* work, const float* a, const fl
       SIDE("global_dim", "b32", "1", "r", 3);
       SIDE("global_stride", "b64", "0", "l", i == 0 ? 32ull : 64ull);
     }
-    __syncwarp();
+    MEET;
     RELEASE;
     ACQUIRE;
     if (t == 0) { expect(&bar, 128); tile2(s, w, 0, 0, &bar); }
@@ -111,6 +114,8 @@ TEST_CASE("an edited map without its fences is a race by name", "[tensormap]") {
       "#define RELEASE ((volatile u32*)w)[t] = ((volatile u32*)&m)[t]; __syncwarp()\n" + text);
   CHECK(plain.find("run.race") == 0);
   CHECK(plain.find("without a tensormap::generic.release") != std::string::npos);
+  // Copied by lanes that the editing one is not ordered before.
+  CHECK(grouped("#define MEET\n" + text).find("run.race: reads m") == 0);
   // Edited again after it was acquired.
   const std::string again = grouped(
       "#define ACQUIRE if (i == 0) asm volatile(\"fence.proxy.tensormap::generic.acquire."
