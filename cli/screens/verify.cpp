@@ -119,6 +119,7 @@ std::string proved_screen(const OwnKernel& kernel, const Candidate& candidate,
   put(screen, "time", time_text_of(accepted), 2);
   for (const std::string& condition : accepted.measurement.conditions) {
     if (condition.starts_with("not timed")) put(screen, "setup", condition, 2);
+    if (condition.starts_with("arrays of textures")) put(screen, "copies", condition, 2);
     if (condition.find(" as one captured graph") != std::string::npos ||
         condition.starts_with("timed as"))
       put(screen, "launches", condition, 2);

@@ -41,8 +41,9 @@ void expect(const Ran& ran, int exit, const std::string& words) {
 
 TEST_CASE("a product through textures and a surface is proved", "[cli]") {
   const Scratch scratch;
-  expect(run("verify " + file("textures/gemm.cu") + " --device virtual:h200", scratch), 0,
-         "PROVED");
+  const Ran ran = run("verify " + file("textures/gemm.cu") + " --device virtual:h200", scratch);
+  expect(ran, 0, "PROVED");
+  expect(ran, 0, "arrays of textures and surfaces are copies");
 }
 
 TEST_CASE("filters, addressing and formats are what a kernel works out", "[cli]") {
