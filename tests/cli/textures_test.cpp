@@ -48,8 +48,11 @@ TEST_CASE("a product through textures and a surface is proved", "[cli]") {
 
 TEST_CASE("filters, addressing and formats are what a kernel works out", "[cli]") {
   const Scratch scratch;
-  scratch.file("filters.cu", of_copy("textures/filters.cu"));
-  expect(run("verify filters.cu --device virtual:h200", scratch), 0, "PROVED");
+  for (const char* name : {"filters.cu", "fractions.cu"}) {
+    INFO(name);
+    scratch.file(name, of_copy(std::string("textures/") + name));
+    expect(run(std::string("verify ") + name + " --device virtual:h200", scratch), 0, "PROVED");
+  }
 }
 
 TEST_CASE("a kernel that edits tensor maps is proved, and refused without its fences", "[cli]") {

@@ -57,3 +57,8 @@ TEST_CASE("filters, addressing and formats of textures are what the virtual devi
                  {{Workload{{{"n", 4096}}, 1.0}, {5, ContentKind::ordinary}},
                   {Workload{{{"n", 100}}, 1.0}, {6, ContentKind::ordinary}}});
 }
+
+TEST_CASE("a linear filter takes the nearest 256th of a texel, as the virtual device has it") {
+  prove_and_time(copy_task(), kernel_of("fractions.cu"),
+                 {{Workload{{{"n", 4096}}, 1.0}, {5, ContentKind::ordinary}}});
+}
