@@ -146,6 +146,22 @@ std::string tensor_members(const Tensor& tensor, ReferenceBuild build) {
                    name, type);
 }
 
+// Which stages are members of the inputs: of those that find every stage in memory all of them, of
+// the others those of values that may be computed from inputs alone.
+std::vector<bool> members_of(const Task& task, bool stored) {
+  if (stored) return std::vector<bool>(task.reference.stages.size(), true);
+  return directly_read(task.reference.stages);
+}
+
+// True if the output's values may be computed from inputs alone.
+bool is_direct(const Task& task, const Tensor& tensor) {
+  const auto direct = members_of(task, false);
+  for (std::size_t i = direct.size(); i-- > 0;) {
+    if (task.reference.stages[i].name == tensor.name) return direct[i];
+  }
+  return true;
+}
+
 const char* inputs_name(bool stored) { return stored ? "StoredInputs" : "Inputs"; }
 
 std::string inputs_struct(const Task& task, ReferenceBuild build, bool stored) {
@@ -154,8 +170,10 @@ std::string inputs_struct(const Task& task, ReferenceBuild build, bool stored) {
   for (const Scalar& scalar : task.scalars) out += fmt::format("  real {};\n", scalar.name);
   for (const Tensor& tensor : task.tensors) out += tensor_members(tensor, build);
   out += expr_functions;
-  for (std::size_t i = 0; i < task.reference.stages.size(); ++i)
-    out += stage_members(task, i, stored);
+  const auto members = members_of(task, stored);
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (members[i]) out += stage_members(task, i, stored);
+  }
   return out + "};\n\n";
 }
 
@@ -206,8 +224,10 @@ std::string begin_text(const Task& task, bool stored) {
   for (const Tensor& input : task.tensors) {
     if (is_read(input)) out += fmt::format("  in.cupilot_{0} = p_{0};\n", input.name);
   }
-  for (const ReferenceStage& stage : task.reference.stages) {
-    if (is_storable(stage))
+  const auto members = members_of(task, stored);
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const ReferenceStage& stage = task.reference.stages[i];
+    if (members[i] && is_storable(stage))
       out += fmt::format("  in.cupilot_stored_{0} = p_stage_{0};\n", stage.name);
   }
   return out;
@@ -298,7 +318,7 @@ std::vector<std::string> entry_names(const ReferenceProgram& program) {
   std::vector<std::string> names;
   for (const StageEntry& stage : program.stages) names.push_back(stage.entry);
   for (const ReferenceEntry& entry : program.entries) {
-    names.push_back(entry.entry);
+    if (!entry.entry.empty()) names.push_back(entry.entry);
     if (!entry.stored.empty()) names.push_back(entry.stored);
   }
   return names;
@@ -342,8 +362,11 @@ Result<ReferenceProgram> reference_program(const Task& task, ReferenceBuild buil
   }
   for (const Tensor& tensor : task.tensors) {
     if (!has_output(tensor)) continue;
-    ReferenceEntry entry{fmt::format("cupilot_{}_{}", name, tensor.name), tensor.name};
-    program.text += entry_text(task, tensor, build, entry.entry, false);
+    ReferenceEntry entry{"", tensor.name};
+    if (!stores || is_direct(task, tensor)) {
+      entry.entry = fmt::format("cupilot_{}_{}", name, tensor.name);
+      program.text += entry_text(task, tensor, build, entry.entry, false);
+    }
     if (stores) {
       entry.stored = fmt::format("cupilot_stored_{}_{}", name, tensor.name);
       program.text += entry_text(task, tensor, build, entry.stored, true);

@@ -18,7 +18,7 @@ namespace cupilot {
 enum class ReferenceBuild { oracle, plain, tracked, in_turn, by_eights };
 
 struct ReferenceEntry {
-  std::string entry;     // extern "C" kernel
+  std::string entry;     // extern "C" kernel that needs no stage stored; "" in a deep graph
   std::string tensor;    // the output it computes
   std::string stored{};  // the same, of stages that all lie in memory; "" where no stage can
 };

@@ -15,6 +15,24 @@ namespace {
 constexpr std::array<const char*, 6> combiners = {"CombineSum", "CombineProd", "CombineMax",
                                                   "CombineMin", "CombineMaxn", "CombineMinn"};
 
+// A value that is computed from inputs alone holds at most so many texts of stages: each is a
+// function that the compiler inlines wherever it is read.
+constexpr double most_inlined = 100;
+
+// How often a stage computes what it reads, within its term and its finish. A place that the read
+// states is asked for once in each.
+int times_computed(const ReferenceStage& stage, const StageRead& read) {
+  if (!read.at.empty()) return uses(stage.term, read.name) + uses(stage.finish, read.name);
+  int times = 0;
+  for (const std::string* text : {&stage.term, &stage.finish}) {
+    renamed(*text, [&](const std::string& word) -> std::optional<std::string> {
+      times += word == read.name ? 1 : 0;
+      return std::nullopt;
+    });
+  }
+  return times;
+}
+
 // Coordinates that a stage's values are numbered by.
 std::vector<StageAxis> coordinates(const ReferenceStage& stage) {
   std::vector<StageAxis> all = stage.free;
@@ -58,10 +76,10 @@ class StageText {
   std::string members() {
     std::string out;
     if (stage_.kind == StageKind::map) {
-      out = map_value() + at_index();
+      out = map_value() + at_index() + own();
     } else {
       out = fmt::format("  const cupilot_number* cupilot_stored_{};\n", stage_.name) + loop(false) +
-            finish() + value() + at_index();
+            finish() + value() + at_index() + own();
       if (stage_.kind == StageKind::scan) out += loop(true);
     }
     return fmt::format("  // stage {}\n", stage_.name) + extents_ + out;
@@ -313,37 +331,56 @@ class StageText {
         inside(text, false), text);
   }
 
-  // An output is computed by its own entry, unless another output or itself is better off stored.
-  bool is_always_stored() const {
-    return !stage_.repeat.empty() || (stored_ && find_tensor(task_, stage_.name) == nullptr);
+  // True if readers find every value in memory.
+  bool is_always_stored() const { return !stage_.repeat.empty() || stored_; }
+
+  std::string stored_text() {
+    const auto all = coordinates(stage_);
+    return fmt::format("cupilot::restored(cupilot_stored_{}[{}])", stage_.name,
+                       index_text(coordinate_names(all), extents_of(all)));
+  }
+
+  // The value computed here, from what the stage reads.
+  std::string computed_text() {
+    const std::string count =
+        stage_.kind == StageKind::scan ? stage_.over[0].name + " + 1" : product(stage_.over);
+    return fmt::format("cupilot_finish_{}({})", stage_.name,
+                       and_then(arguments(coordinates(stage_)),
+                                fmt::format("cupilot_fold_{}({})", stage_.name,
+                                            and_then(arguments(stage_.free), "0, " + count))));
+  }
+
+  std::string stored_or_computed(const std::string& name) {
+    return fmt::format(
+        "  __device__ real {}({}) const {{\n    if (cupilot_stored_{} != nullptr)\n"
+        "      return {};\n    return {};\n  }}\n",
+        name, parameters(coordinates(stage_)), stage_.name, stored_text(), computed_text());
   }
 
   std::string value() {
-    const auto all = coordinates(stage_);
-    if (is_always_stored()) {
-      return fmt::format(
-          "  __device__ real cupilot_value_{0}({1}) const {{\n"
-          "    return cupilot::restored(cupilot_stored_{0}[{2}]);\n  }}\n",
-          stage_.name, parameters(all), index_text(coordinate_names(all), extents_of(all)));
-    }
-    const std::string count =
-        stage_.kind == StageKind::scan ? stage_.over[0].name + " + 1" : product(stage_.over);
-    return fmt::format(
-        "  __device__ real cupilot_value_{0}({1}) const {{\n"
-        "    if (cupilot_stored_{0} != nullptr)\n"
-        "      return cupilot::restored(cupilot_stored_{0}[{2}]);\n"
-        "    return cupilot_finish_{0}({3});\n  }}\n",
-        stage_.name, parameters(all), index_text(coordinate_names(all), extents_of(all)),
-        and_then(arguments(all), fmt::format("cupilot_fold_{}({})", stage_.name,
-                                             and_then(arguments(stage_.free), "0, " + count))));
+    const std::string name = "cupilot_value_" + stage_.name;
+    if (!is_always_stored()) return stored_or_computed(name);
+    return fmt::format("  __device__ real {}({}) const {{\n    return {};\n  }}\n", name,
+                       parameters(coordinates(stage_)), stored_text());
   }
 
-  std::string at_index() {
+  std::string at_index() { return indexed("cupilot_at_" + stage_.name, "cupilot_value_"); }
+
+  std::string indexed(const std::string& name, const char* value) {
     const auto all = coordinates(stage_);
     return fmt::format(
-        "  __device__ real cupilot_at_{0}(long long cupilot_index) const {{\n{1}"
-        "    return cupilot_value_{0}({2});\n  }}\n",
-        stage_.name, decomposed(all, "cupilot_index", "    "), arguments(all));
+        "  __device__ real {}(long long cupilot_index) const {{\n{}    return {}{}({});\n  }}\n",
+        name, decomposed(all, "cupilot_index", "    "), value, stage_.name, arguments(all));
+  }
+
+  // An output's value for its own entry, which computes it unless it is better off stored.
+  std::string own() {
+    const Tensor* tensor = find_tensor(task_, stage_.name);
+    if (tensor == nullptr || tensor->role == Role::in) return "";
+    const std::string name = "cupilot_own_at_" + stage_.name;
+    const bool as_read = stage_.kind == StageKind::map || !stored_ || !stage_.repeat.empty();
+    if (as_read) return indexed(name, "cupilot_value_");
+    return stored_or_computed("cupilot_own_" + stage_.name) + indexed(name, "cupilot_own_");
   }
 
   // A stage of a repeat computes one step, which takes the place of `from_parts`.
@@ -426,6 +463,23 @@ int source_stage(const std::vector<ReferenceStage>& stages, std::size_t reader,
 
 bool is_storable(const ReferenceStage& stage) { return stage.kind != StageKind::map; }
 
+std::vector<bool> directly_read(const std::vector<ReferenceStage>& stages) {
+  std::vector<double> inlined;  // texts of stages that one value takes, itself included
+  std::vector<bool> direct;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    double texts = 1;
+    for (const StageRead& read : stages[i].reads) {
+      const int source = source_stage(stages, i, read);
+      const bool stepped = !stages[i].repeat.empty() && is_storable(stages[i]);
+      if (source >= 0 && static_cast<std::size_t>(source) < i && !stepped)
+        texts += inlined[static_cast<std::size_t>(source)] * times_computed(stages[i], read);
+    }
+    inlined.push_back(texts);
+    direct.push_back(texts <= most_inlined);
+  }
+  return direct;
+}
+
 std::string stage_members(const Task& task, std::size_t number, bool stored) {
   return StageText(task, number, stored).members();
 }
@@ -434,7 +488,7 @@ std::string stage_as_output(const ReferenceStage& stage) {
   return fmt::format(
       "template <class In>\n"
       "__device__ real reference_{0}(const In& in, long long index) {{\n"
-      "  return in.cupilot_at_{0}(index);\n}}\n",
+      "  return in.cupilot_own_at_{0}(index);\n}}\n",
       stage.name);
 }
 

@@ -17,6 +17,11 @@ int source_stage(const std::vector<ReferenceStage>& stages, std::size_t reader,
 // A stage that may be computed into memory: folds and scans.
 bool is_storable(const ReferenceStage& stage);
 
+// Which stages have values that may be computed from inputs alone, by a text of some size: one of a
+// deep graph holds a text of each stage as often as it is read along the way, which grows
+// exponentially with depth. What such a stage reads is one too.
+std::vector<bool> directly_read(const std::vector<ReferenceStage>& stages);
+
 // Members of Inputs for one stage: `number` is its index in the reference. `stored`: those of
 // StoredInputs, where every stage that is read lies in memory, so that no kernel holds registers
 // for computing it.

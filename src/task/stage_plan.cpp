@@ -1,6 +1,7 @@
 #include "task/stage_plan.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "task/identifiers.hpp"
@@ -89,6 +90,12 @@ class Planner {
   // Terms of one value, where storable stages that it reads are stored or not. A loop remembers
   // the last value of a fold that it reads, so one that does not follow the loop is computed once.
   double terms(int stage, bool stored) const {
+    const auto known = terms_.find({stage, stored});
+    if (known != terms_.end()) return known->second;
+    return terms_[{stage, stored}] = computed_terms(stage, stored);
+  }
+
+  double computed_terms(int stage, bool stored) const {
     const ReferenceStage& what = task_.reference.stages[static_cast<std::size_t>(stage)];
     if (!stored && is_stepped(what)) return endless;
     double of_maps = 1, of_folds = 0;
@@ -169,6 +176,7 @@ class Planner {
   const Task& task_;
   ExprScope scope_;
   std::vector<Size> sizes_;
+  mutable std::map<std::pair<int, bool>, double> terms_;  // known ones
 };
 
 // Launches that store one stage in a new buffer: of a scan one; of a fold one, or one for its
@@ -245,7 +253,7 @@ Result<StagePlan> stage_plan(const Task& task, const ReferenceProgram& program,
     return Error{ErrorCode::usage, "no stage of the reference gives output " + output, ""};
   const auto count = static_cast<double>(elements);
   const bool spread = planner.is_spread(last, elements);
-  const double direct = count * planner.terms(last, false);
+  const double direct = own->entry.empty() ? endless : count * planner.terms(last, false);
   const double stored = planner.stored_terms(last, count, spread);
   const double worth = planner.reads_few_and_long(last) ? 2 * direct : direct;
   const bool stores = store && (spread || stored < worth);

@@ -129,6 +129,28 @@ TEST_CASE("the text of a graph of many tensors grows with their number") {
   CHECK(::support::compile_ptx(few).find("cupilot_stored_tracked_y_24") != std::string::npos);
 }
 
+TEST_CASE("text and PTX of a deep graph's reference grow with its layers") {
+  for (const bool exposed : {false, true}) {
+    INFO((exposed ? "each layer is an output" : "the last layer is the output"));
+    std::vector<double> texts, images;
+    for (const int layers : {6, 9, 12}) {
+      const auto task = support::deep_task(layers, 3, 64, exposed);
+      REQUIRE(task);
+      const auto program = reference_program(*task, ReferenceBuild::tracked);
+      REQUIRE(program);
+      CHECK(program->entries.back().entry.empty());
+      CHECK(program->entries.back().stored == "cupilot_stored_tracked_y");
+      texts.push_back(static_cast<double>(program->text.size()));
+      images.push_back(static_cast<double>(::support::compile_ptx(program->text).size()));
+    }
+    for (const auto& sizes : {texts, images}) {
+      INFO(sizes[0] << " " << sizes[1] << " " << sizes[2]);
+      CHECK(sizes[2] - sizes[1] < 1.5 * (sizes[1] - sizes[0]));
+    }
+    CHECK(images.back() < 4e6);
+  }
+}
+
 TEST_CASE("a task without reference or output has no program") {
   Task task = user_task();
   task.reference.text.clear();

@@ -31,7 +31,7 @@ constexpr std::int64_t worth_a_thread = 4 << 20;        // bytes of inputs
 constexpr std::uint64_t most_instructions = 4'000'000;  // warp instructions a run
 // Warp instructions of all runs together, where the terms of a run can be told beforehand, and the
 // fewest that a term takes.
-constexpr double most_of_all = 8e6, least_of_a_term = 25;
+constexpr double most_of_all = 8e6, least_of_a_term = 25, warp_lanes = 32;
 
 std::uint64_t drawn_secret() {
   std::random_device device;
@@ -54,8 +54,8 @@ struct Bench {
 };
 
 // An input of which only what is read is made, where its layout allows.
-Result<std::uint64_t> add_read_part(Bench& bench, const TaskRef& task, std::size_t tensor,
-                                    const Case& what, VirtualInputs& inputs) {
+Result<std::uint64_t> add_read_part(ptx::DeviceMemory& memory, const TaskRef& task,
+                                    std::size_t tensor, const Case& what, VirtualInputs& inputs) {
   const std::string& name = task->tensors[tensor].name;
   auto params = fill_params(task, tensor, what.workload, what.content);
   if (!params) return params.error();
@@ -63,16 +63,16 @@ Result<std::uint64_t> add_read_part(Bench& bench, const TaskRef& task, std::size
   if (params->elements == 0 || !pieces) {
     auto bytes = inputs.get(task, tensor, what.workload, what.content);
     if (!bytes) return bytes.error();
-    return add_input(bench.memory, name, **bytes);
+    return add_input(memory, name, **bytes);
   }
   const std::int64_t size = size_of(task->tensors[tensor].type);
   const auto make = [pieces = std::move(*pieces), size](std::uint64_t offset,
                                                         std::span<std::uint8_t> chunk) {
     pieces.make(static_cast<std::int64_t>(offset) / size, std::as_writable_bytes(chunk));
   };
-  auto added = bench.memory.add_later(name, static_cast<std::uint64_t>(params->span * size), make);
+  auto added = memory.add_later(name, static_cast<std::uint64_t>(params->span * size), make);
   if (!added) return added.error();
-  return bench.memory.address(*added);
+  return memory.address(*added);
 }
 
 // `stages`: that the entry may be given, and is not: it looks at few elements.
@@ -83,7 +83,7 @@ Result<void> set_up(Bench& bench, const TaskRef& task, const Case& what, Virtual
     if (!is_input(task->tensors[i])) continue;
     auto address = left != nullptr && left->tensor == i
                        ? add_input(bench.memory, task->tensors[i].name, left->bytes)
-                       : add_read_part(bench, task, i, what, inputs);
+                       : add_read_part(bench.memory, task, i, what, inputs);
     if (!address) return address.error();
     add_word(bench.parameters, *address);
   }
@@ -127,6 +127,19 @@ std::vector<std::int64_t> affordable(const std::vector<std::int64_t>& runs, doub
   std::vector<std::int64_t> chosen;
   for (std::size_t i = 0; i < count; ++i) chosen.push_back(runs[i * runs.size() / count]);
   return chosen;
+}
+
+// Elements of all runs; the last run ends with the output.
+std::int64_t elements_of(std::span<const std::int64_t> runs, std::int64_t elements) {
+  return run_length * static_cast<std::int64_t>(runs.size()) -
+         std::max<std::int64_t>(runs.back() + run_length - elements, 0);
+}
+
+std::vector<std::int64_t> indices_of(std::span<const std::int64_t> runs, std::int64_t count) {
+  std::vector<std::int64_t> indices;
+  for (std::int64_t at = 0; at < count; ++at)
+    indices.push_back(runs[static_cast<std::size_t>(at / run_length)] + at % run_length);
+  return indices;
 }
 
 }  // namespace
@@ -201,8 +214,9 @@ Result<SpotValues> SpotCheck::evaluate(const TaskRef& task, std::size_t tensor, 
   const auto plan = stage_plan(*task, (*reference)->program, ReferenceBuild::tracked, what.workload,
                                entry->tensor, 1, false);
   if (!plan) return plan.error();
-  runs = affordable(runs, plan->terms);
-  if (runs.empty()) return SpotValues{};
+  const auto direct = affordable(runs, plan->terms);
+  if (direct.empty()) return evaluate_stored(task, tensor, what, runs, elements);
+  runs = direct;
   // Runs share nothing; one takes some milliseconds where the sums are long.
   const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
   const std::size_t threads =
@@ -238,15 +252,41 @@ Result<SpotValues> SpotCheck::evaluate(const TaskRef& task, std::size_t tensor, 
   return whole ? all : SpotValues{};
 }
 
+Result<SpotValues> SpotCheck::evaluate_stored(const TaskRef& task, std::size_t tensor,
+                                              const Case& what,
+                                              const std::vector<std::int64_t>& runs,
+                                              std::int64_t elements) {
+  const std::int64_t count = elements_of(runs, elements);
+  auto reference = oracle_.reference(task, ReferenceBuild::tracked);
+  if (!reference) return reference.error();
+  const auto plan = stage_plan(task, (*reference)->program, ReferenceBuild::tracked, what.workload,
+                               task->tensors[tensor].name, count);
+  if (!plan) return plan.error();
+  if (plan->terms * least_of_a_term > most_of_all * warp_lanes) return SpotValues{};
+  ptx::DeviceMemory memory(virtual_memory_cap);
+  std::vector<std::uint64_t> addresses(task->tensors.size());
+  for (std::size_t i = 0; i < task->tensors.size(); ++i) {
+    if (!is_input(task->tensors[i])) continue;
+    auto address = add_read_part(memory, task, i, what, inputs_);
+    if (!address) return address.error();
+    addresses[i] = *address;
+  }
+  auto numbers = oracle_.at(task, tensor, what.workload, memory, addresses,
+                            {runs, run_length, count}, most_instructions);
+  if (!numbers) return numbers.error();
+  if (!*numbers) return SpotValues{};
+  SpotValues found{indices_of(runs, count), std::move((*numbers)->values),
+                   std::move((*numbers)->sums)};
+  return found;
+}
+
 Result<SpotValues> SpotCheck::evaluate_runs(const ReferenceModule& reference,
                                             const std::string& entry, const TaskRef& task,
                                             const Case& what, std::span<const std::int64_t> runs,
                                             std::int64_t elements, const LeftTensor* left) {
   auto program = ptx::make_program(reference.module, entry);
   if (!program) return SpotValues{};  // an instruction that the interpreter lacks
-  // The last run ends with the output.
-  const std::int64_t count = run_length * static_cast<std::int64_t>(runs.size()) -
-                             std::max<std::int64_t>(runs.back() + run_length - elements, 0);
+  const std::int64_t count = elements_of(runs, elements);
   Bench bench;
   if (auto ready =
           set_up(bench, task, what, inputs_, reference.program.stages.size(), runs, count, left);
@@ -264,9 +304,8 @@ Result<SpotValues> SpotCheck::evaluate_runs(const ReferenceModule& reference,
   if (report.is_error()) return report.error();
   if (report.is_rejected() || !report->faults.empty())
     return SpotValues{};  // dearer than it is worth here
-  SpotValues found;
+  SpotValues found{.indices = indices_of(runs, count), .values = {}, .sums = {}};
   for (std::int64_t at = 0; at < count; ++at) {
-    found.indices.push_back(runs[static_cast<std::size_t>(at / run_length)] + at % run_length);
     for (const auto& [buffer, into] :
          {std::pair(bench.values, &found.values), std::pair(bench.sums, &found.sums)}) {
       double value = 0;

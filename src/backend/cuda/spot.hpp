@@ -53,6 +53,9 @@ class SpotCheck {
  private:
   Result<SpotValues> evaluate(const TaskRef& task, std::size_t tensor, const Case& what,
                               std::vector<std::int64_t> runs, std::int64_t elements);
+  // Values of the runs, of stages that are all stored first.
+  Result<SpotValues> evaluate_stored(const TaskRef& task, std::size_t tensor, const Case& what,
+                                     const std::vector<std::int64_t>& runs, std::int64_t elements);
   // Values of some of the runs, of elements that begin there.
   Result<SpotValues> evaluate_runs(const ReferenceModule& reference, const std::string& entry,
                                    const TaskRef& task, const Case& what,

@@ -85,6 +85,41 @@ TEST_CASE("elements of long folds are few, and none where one is too dear", "[vi
   }
 }
 
+TEST_CASE("elements of a deep graph are computed of stored stages, unless these are too dear",
+          "[virtual][threads]") {
+  BackendOptions options = testing::kept_images();
+  options.compile_jobs = 1;
+  auto pool = CompilePool::open(options);
+  REQUIRE(pool);
+  VirtualInputs inputs(64 << 20);
+  VirtualOracle oracle(**pool, "sm_90a", inputs, 64 << 20);
+  SpotCheck spot(**pool, "sm_90a");
+  for (const std::int64_t rows : {24, 4096}) {
+    const auto task = support::deep_task(5, rows, 64);
+    REQUIRE(task);
+    const TaskRef shared(*task);
+    const std::size_t output = task->tensors.size() - 1;
+    REQUIRE(task->tensors[output].name == "y");
+    Case what;
+    what.workload = task->time_shapes.front();
+    what.content = {.seed = 11, .kind = ContentKind::ordinary};
+    auto few = spot.values(shared, output, what, {5, 700}, 200);
+    REQUIRE(few);
+    if (rows > 24) {
+      CHECK((*few)->indices.empty());
+      continue;
+    }
+    auto all = oracle.values(shared, output, what.workload, what.content, 0);
+    REQUIRE(all);
+    REQUIRE((*few)->indices.size() >= 64);
+    for (std::size_t i = 0; i < (*few)->indices.size(); ++i) {
+      const auto at = static_cast<std::size_t>((*few)->indices[i]);
+      CHECK((*few)->values[i] == (*all)->values.at(at));
+      CHECK((*few)->sums[i] == (*all)->sums.at(at));
+    }
+  }
+}
+
 TEST_CASE("indices that a kernel left are judged on the host as by the whole reference",
           "[virtual][threads]") {
   using support::input;
