@@ -165,20 +165,23 @@ Attempt<CompiledKernel> compile_and_check(CompilePool& pool, const KernelSource&
   kernel.arch = arch;
   std::map<std::string, std::string> lowered;
   std::vector<std::string> includes;
+  const CompileCaps caps = candidate_caps(names->size());
   if (source.language == Language::ptx) {
-    if (source.text.size() > ptx_cap)
+    if (source.text.size() > caps.ptx)
       return reject("gate.source_size",
-                    fmt::format("PTX of {} bytes; at most {}", source.text.size(), ptx_cap));
+                    fmt::format("PTX of {} bytes; at most {}", source.text.size(), caps.ptx));
     kernel.ptx = source.text;
     kernel.compiler = "none";
   } else {
-    if (auto refused = check_source(source.text, allowed_includes(), SourceCaps{}, &includes))
+    if (auto refused =
+            check_source(source.text, allowed_includes(), {.bytes = caps.source}, &includes))
       return std::move(*refused);
     CompileRequest request;
     request.text = source.text;
     request.arch = arch;
     request.ptx_only = mode.ptx_only;
     request.anew = mode.anew;
+    request.caps = caps;
     for (const std::string& name : *names) {
       if (needs_expression(name)) request.name_expressions.push_back(name);
     }

@@ -120,8 +120,12 @@ bool lacked_memory(const std::string& log) {
   return false;
 }
 
-Attempt<CompileOutput> conclude(CompileAnswer answer, double deadline) {
+Attempt<CompileOutput> conclude(CompileAnswer answer, const CompileCaps& caps, double deadline) {
   using Kind = CompileAnswer::Kind;
+  if (answer.kind == Kind::done && is_too_large(answer.output, caps)) {
+    answer.kind = Kind::too_large;
+    answer.message = sizes_text(answer.output, caps);
+  }
   switch (answer.kind) {
     case Kind::done:
       answer.output.confinement = describe(answer.sandbox);
@@ -157,6 +161,14 @@ struct Tried {
 };
 
 }  // namespace
+
+CompileCaps candidate_caps(std::size_t kernels) {
+  const CompileCaps one;
+  kernels = std::max<std::size_t>(kernels, 1);
+  return {std::min(kernels * one.source, own_caps.source),
+          std::min(kernels * one.ptx, own_caps.ptx), std::min(kernels * one.cubin, own_caps.cubin),
+          static_cast<int>(std::min<std::size_t>(1 + kernels / 4, own_caps.deadlines))};
+}
 
 std::vector<std::string> standard_compile_options(const CompileRequest& request) {
   std::string arch = request.arch;
@@ -216,7 +228,7 @@ struct CompilePool::State {
   }
 
   // One order to a server; nullopt when the server must not be used again.
-  std::optional<CompileAnswer> ask(Server& server, const CompileOrder& order,
+  std::optional<CompileAnswer> ask(Server& server, const CompileOrder& order, double seconds,
                                    FrameFailure& failure) {
     Frame frame{static_cast<std::uint32_t>(CompileMessage::request), 0, pack(order), {}};
     {
@@ -246,6 +258,8 @@ struct CompilePool::State {
     return answer;
   }
 
+  double seconds_of(const CompileCaps& caps) const { return seconds * caps.deadlines; }
+
   void keep(const CompileOrder& order, const CompileAnswer& answer) {
     const std::lock_guard lock(keeping);
     cache.keep(order, answer);
@@ -257,13 +271,15 @@ struct CompilePool::State {
     auto server = acquire(fresh);
     if (!server) return {server.error()};
     FrameFailure failure;
-    auto answer = ask(*server, order, failure);
+    const CompileCaps& caps = order.request.caps;
+    const double seconds = seconds_of(caps);
+    auto answer = ask(*server, order, seconds, failure);
     if (answer) {
       keep(order, *answer);
       const bool again = answer->kind == Kind::crashed || answer->kind == Kind::not_begun;
       if (again) server->process.kill();
       release(again ? std::nullopt : std::optional(std::move(*server)));
-      return {conclude(std::move(*answer), seconds), again};
+      return {conclude(std::move(*answer), caps, seconds), again};
     }
     const Ending ending = server->process.kill();
     release(std::nullopt);
@@ -310,19 +326,21 @@ Result<std::unique_ptr<CompilePool>> CompilePool::open(const BackendOptions& opt
 }
 
 Attempt<CompileOutput> CompilePool::compile(CompileRequest request) {
-  if (request.text.size() > source_cap) {
+  const CompileCaps caps = request.caps;
+  const double seconds = state_->seconds_of(caps);
+  if (request.text.size() > caps.source) {
     return reject("gate.source_size",
                   fmt::format("the source has {} bytes, at most {} are compiled",
-                              request.text.size(), source_cap));
+                              request.text.size(), caps.source));
   }
   if (state_->sandbox.landlock == 0 && has_include(request.text)) {
     return reject("gate.include",
                   "this machine has no Landlock, so a source that says include is not compiled");
   }
-  CompileOrder order{std::move(request), {}, processor_seconds(state_->seconds)};
+  CompileOrder order{std::move(request), {}, processor_seconds(seconds)};
   order.options = standard_compile_options(order.request);
   if (!order.request.anew) {
-    if (auto kept = state_->cache.find(order)) return conclude(std::move(*kept), state_->seconds);
+    if (auto kept = state_->cache.find(order)) return conclude(std::move(*kept), caps, seconds);
   }
   Tried tried = state_->attempt(order, false);
   if (tried.again) {

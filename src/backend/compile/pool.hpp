@@ -18,6 +18,17 @@
 
 namespace cupilot {
 
+// Caps on what goes in and comes out, by who wrote the text and how many kernels it has.
+struct CompileCaps {
+  std::size_t source = 256u << 10, ptx = 4u << 20, cubin = 8u << 20;
+  int deadlines = 1;  // of BackendOptions::compile_seconds
+};
+// Of what the project writes itself, references and measuring kernels; none is larger.
+inline constexpr CompileCaps own_caps = {4u << 20, 24u << 20, 32u << 20, 4};
+// Of a candidate whose plan launches `kernels` different kernels: those of one for each, up to
+// own_caps.
+CompileCaps candidate_caps(std::size_t kernels);
+
 struct CompileRequest {
   std::string text;
   std::string arch;                  // "sm_90a"
@@ -25,6 +36,7 @@ struct CompileRequest {
   std::vector<std::string> name_expressions;  // "stencil7<32,8>"
   bool ptx_only = false;                      // no assembling: arch becomes its compute_ form
   bool anew = false;                          // not from BackendOptions::compile_cache
+  CompileCaps caps{};
 };
 
 // The parts of the machine's sandbox, as a compile server found them.
@@ -53,9 +65,7 @@ struct CompileOutput {
   std::string confinement;  // confinement of this very compile: "landlock 4, seccomp, rlimits"
 };
 
-// Caps on what goes in and comes out.
-inline constexpr std::size_t source_cap = 256u << 10, ptx_cap = 4u << 20, cubin_cap = 8u << 20,
-                             log_cap = 64u << 10;
+inline constexpr std::size_t log_cap = 64u << 10;
 
 // Returns the options of every compile, besides request.options.
 std::vector<std::string> standard_compile_options(const CompileRequest& request);

@@ -52,6 +52,15 @@ std::optional<SandboxState> unpack_hello(std::string_view body) {
   return state;
 }
 
+bool is_too_large(const CompileOutput& output, const CompileCaps& caps) {
+  return output.ptx.size() > caps.ptx || output.cubin.size() > caps.cubin;
+}
+
+std::string sizes_text(const CompileOutput& output, const CompileCaps& caps) {
+  return fmt::format("PTX {} bytes of {}, cubin {} bytes of {}", output.ptx.size(), caps.ptx,
+                     output.cubin.size(), caps.cubin);
+}
+
 std::string pack(const CompileOrder& order) {
   BodyWriter out(order.request.text.size() + 4096);
   out.put(order.request.text)

@@ -42,6 +42,10 @@ std::optional<SandboxState> unpack_hello(std::string_view body);
 std::optional<CompileOrder> unpack_order(std::string_view body);
 std::optional<CompileAnswer> unpack_answer(std::string_view body);
 
+bool is_too_large(const CompileOutput& output, const CompileCaps& caps);
+// "PTX 5 bytes of 4, cubin 0 bytes of 8"
+std::string sizes_text(const CompileOutput& output, const CompileCaps& caps);
+
 // Well-formed UTF-8 of at most the cap: control characters other than newline and tab, and letters
 // that turn the reading direction, removed; of a longer text the middle is left out.
 std::string clean_log(std::string_view log);

@@ -54,11 +54,9 @@ CompileAnswer compile_confined(const Nvrtc& nvrtc, const CompileOrder& order) {
     if (run.code != 0) {
       answer.kind =
           run.code == 1 ? CompileAnswer::Kind::out_of_memory : CompileAnswer::Kind::refused;
-    } else if (answer.output.ptx.size() > ptx_cap || answer.output.cubin.size() > cubin_cap) {
+    } else if (is_too_large(answer.output, own_caps)) {  // the request's are the pool's
       answer.kind = CompileAnswer::Kind::too_large;
-      answer.message =
-          fmt::format("PTX {} bytes of {}, cubin {} bytes of {}", answer.output.ptx.size(), ptx_cap,
-                      answer.output.cubin.size(), cubin_cap);
+      answer.message = sizes_text(answer.output, own_caps);
     }
   } catch (const std::bad_alloc&) {
     answer.kind = CompileAnswer::Kind::out_of_memory;

@@ -15,6 +15,7 @@ Result<CompileOutput> compile(CompilePool& pool, const std::string& text, const 
   CompileRequest request;
   request.text = text;
   request.arch = arch;
+  request.caps = own_caps;
   request.anew = true;  // the judge's code is never taken from a folder
   auto output = pool.compile(request);
   if (output) return std::move(*output);

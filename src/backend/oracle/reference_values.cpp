@@ -180,6 +180,7 @@ Result<std::shared_ptr<const ReferenceModule>> VirtualOracle::reference(const Ta
     request.text = program->text;
     request.arch = arch_;
     request.ptx_only = true;
+    request.caps = own_caps;
     Attempt<CompileOutput> compiled = pool_.compile(request);
     if (compiled.is_error()) return compiled.error();
     if (compiled.is_rejected())

@@ -133,6 +133,7 @@ Result<CompiledKernel> VirtualMeasurer::compile_plain(const TaskRef& task,
   CompileRequest request;
   request.text = program.text;
   request.arch = context_.device.arch;
+  request.caps = own_caps;
   Attempt<CompileOutput> compiled = pool_.compile(request);
   if (compiled.is_error()) return compiled.error();
   if (compiled.is_rejected()) {

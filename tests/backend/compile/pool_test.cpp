@@ -207,7 +207,7 @@ TEST_CASE("a template bomb ends at the deadline and the pool goes on") {
 }
 
 TEST_CASE("caps hold") {
-  const auto large = compile(std::string(source_cap + 1, ' '));
+  const auto large = compile(std::string(CompileCaps{}.source + 1, ' '));
   REQUIRE(large.is_rejected());
   testing::expect_code(large.rejected(), "gate.source_size");
   std::string noisy = saxpy;
@@ -217,6 +217,22 @@ TEST_CASE("caps hold") {
   REQUIRE(output);
   CHECK(output->log.size() <= log_cap);
   CHECK(output->log.find('\x01') == std::string::npos);
+}
+
+TEST_CASE("caps are those of the author and of the number of kernels") {
+  CompileRequest request;
+  request.arch = "sm_90a";
+  request.ptx_only = true;
+  request.text = std::string(CompileCaps{}.source, ' ') + saxpy;
+  testing::expect_code(pool().compile(request), "gate.source_size");
+  for (const CompileCaps& caps : {candidate_caps(2), own_caps}) {
+    request.caps = caps;
+    CHECK(pool().compile(request));
+  }
+  request.caps.ptx = 100;
+  testing::expect_code(pool().compile(request), "compile.output_size");
+  CHECK(candidate_caps(1).source == CompileCaps{}.source);
+  CHECK(candidate_caps(1000).ptx == own_caps.ptx);
 }
 
 TEST_CASE("PTX over its cap is refused by size") {
