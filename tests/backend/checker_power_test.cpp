@@ -162,6 +162,16 @@ TEST_CASE("What the bound of a graph does not tell of last bits is a remark") {
   CHECK(refusal(*nothing).find("accepts zeros") != std::string::npos);
 }
 
+TEST_CASE("Zeros within the bound of a deep graph are a remark, as honest executions tell them") {
+  const auto task = support::deep_task(6, 32, 64);
+  REQUIRE(task);
+  const auto report = check_power(TaskRef(*task), virtual_h200());
+  INFO((report ? "" : report.error().message));
+  REQUIRE(report);
+  CHECK(has(report->exempt, "zeros: the bound of the graph does not tell; errors of honest"));
+  CHECK(has(report->shown, "errors of honest executions, not the bound of the graph"));
+}
+
 // The mean behind a convolution, as a part of KernelBench level 2, task 23.
 TEST_CASE("Means of whole volumes are fit though they average roundings out") {
   using support::input, support::output;
