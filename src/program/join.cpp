@@ -67,6 +67,7 @@ class Joiner {
     if (auto found = find_bodies(); !found) return found.error();
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       prepared_.push_back(is_prepared(i));
+      texts_.push_back(text_like(i));
       note_lifetimes(i);
     }
     buffers_ = share_buffers(std::move(lifetimes_));
@@ -325,6 +326,23 @@ class Joiner {
     return std::any_of(plan.maps.begin(), plan.maps.end(), called) ? own : "";
   }
 
+  // The first part whose text and numbers are those of `part`: one text serves both.
+  std::size_t text_like(std::size_t part) const {
+    const KernelSource& own = parts_[part].source;
+    std::size_t first = 0;
+    while (first < part && (parts_[first].source.text != own.text ||
+                            parts_[first].source.constants != own.constants ||
+                            entries_of(parts_[first].source) != entries_of(own)))
+      ++first;
+    return first;
+  }
+
+  static std::set<std::string> entries_of(const KernelSource& source) {
+    std::set<std::string> entries;
+    for (const PlanLaunch& launch : source.plan.launches) entries.insert(launch.entry);
+    return entries;
+  }
+
   // Entries of `extern "C"` get the part's prefix in text and plan, others its namespace.
   static bool is_plain(const std::string& entry) {
     return std::all_of(entry.begin(), entry.end(), is_identifier_character);
@@ -333,7 +351,7 @@ class Joiner {
   std::string entry_here(std::size_t part, const std::string& entry) const {
     const std::string& text = parts_[part].source.text;
     if (is_plain(entry) && text.find("extern \"C\"") != std::string::npos)
-      return part_prefix(part) + entry;
+      return part_prefix(texts_[part]) + entry;
     std::string filled;
     for (std::size_t at = 0; at < entry.size(); ++at) {
       const std::size_t close = entry[at] == '{' ? entry.find('}', at) : std::string::npos;
@@ -344,7 +362,7 @@ class Joiner {
       filled += "{" + here(part, Expr(entry.substr(at + 1, close - at - 1))).text + "}";
       at = close;
     }
-    return part_namespace(part) + "::" + filled;
+    return part_namespace(texts_[part]) + "::" + filled;
   }
 
   Result<void> add_plan(std::size_t part) {
@@ -473,8 +491,10 @@ class Joiner {
       text += fmt::format("//  repeat {}: parts {} to {}, {} times\n", body.repeat, body.first + 1,
                           body.last + 1, body.values.count());
     for (std::size_t i = 0; i < parts_.size(); ++i) {
-      text += fmt::format("//  {}: {}{}\n", i + 1, parts_[i].form.name,
-                          prepared_[i] ? ", once before, of constants alone" : "");
+      text += fmt::format(
+          "//  {}: {}{}{}\n", i + 1, parts_[i].form.name,
+          prepared_[i] ? ", once before, of constants alone" : "",
+          texts_[i] == i ? "" : fmt::format(", by the kernels of part {}", texts_[i] + 1));
       if (has_library_step(parts_[i].source.plan))
         text += fmt::format("//     by {}; its kernel stands in elsewhere\n", cublaslt_library);
     }
@@ -490,9 +510,11 @@ class Joiner {
 
   std::string joined_text() const {
     std::vector<std::string> texts;
-    for (std::size_t i = 0; i < parts_.size(); ++i) texts.push_back(part_text(i));
+    for (std::size_t i = 0; i < parts_.size(); ++i)
+      texts.push_back(texts_[i] == i ? part_text(i) : "");
     std::string out = heading() + "\n" + hoist_headers(texts);
     for (std::size_t i = 0; i < parts_.size(); ++i) {
+      if (texts_[i] != i) continue;
       out += fmt::format("\n// Part {}: {}\nnamespace part_{} {{\n{}", i + 1, parts_[i].form.name,
                          i + 1, texts[i]);
       if (!out.ends_with('\n')) out += '\n';
@@ -511,9 +533,10 @@ class Joiner {
   std::vector<Lifetime> lifetimes_;
   std::vector<std::pair<std::string, Expr>> sizes_;
   SharedBuffers buffers_;
-  std::vector<bool> prepared_;    // a part: its launches are setup
-  std::set<std::string> tables_;  // edges that prepared parts write
-  std::vector<PlanBuffer> kept_;  // of these edges
+  std::vector<bool> prepared_;      // a part: its launches are setup
+  std::vector<std::size_t> texts_;  // a part: the first one whose text serves it
+  std::set<std::string> tables_;    // edges that prepared parts write
+  std::vector<PlanBuffer> kept_;    // of these edges
   KernelSource out_;
 };
 

@@ -43,8 +43,8 @@ SharedBuffers share_buffers(std::vector<Lifetime> lifetimes);
 // Parts in the order of their launches; `program`: the task of all. An edge of it is a buffer of
 // the plan, what is a tensor of it stays one, so that the exposed task (exposed_task) gets each
 // edge as an output. A part that reads constant tensors alone becomes setup launches, its edges and
-// scratch tables. Each part's text stands in a namespace, device headers that need no constant
-// stand once before them. Error usage names the part and what it lacks.
+// scratch tables. Each text stands in a namespace, once for all parts that have it; device headers
+// that need no constant stand once before them. Error usage names the part and what it lacks.
 Result<KernelSource> join_parts(const Task& program, const std::vector<PartKernel>& parts);
 
 }  // namespace cupilot

@@ -4,7 +4,9 @@
 #include <cupilot/rng.hpp>
 
 #include "catch.hpp"
+#include "program/equal_parts.hpp"
 #include "program/join.hpp"
+#include "support/graph.hpp"
 
 namespace cupilot {
 namespace {
@@ -267,6 +269,55 @@ TEST_CASE("names of parts stay apart in text and plan") {
   const auto exposed = join_parts(*all, parts);
   REQUIRE(exposed);
   CHECK(exposed->plan.launches[0].args[1].name == "z");
+}
+
+TEST_CASE("parts of one text share it, and their launches and buffers stay apart") {
+  const Task task = chain_task();
+  auto parts = two_parts(task);
+  parts[1].source.constants = parts[0].source.constants;
+  const auto joined = join_parts(task, parts);
+  if (!joined) FAIL(joined.error().message);
+  const LaunchPlan& plan = joined->plan;
+  REQUIRE(plan.launches.size() == 2);
+  CHECK(plan.launches[0].entry == "p1_main_kernel");
+  CHECK(plan.launches[1].entry == "p1_main_kernel");
+  CHECK(plan.launches[1].name == "p2_main");
+  CHECK(plan.launches[1].args[1].name == "edge_h");
+  CHECK_THAT(joined->text, Catch::Contains("void p1_main_kernel(") &&
+                               !Catch::Contains("namespace part_2 {") &&
+                               Catch::Contains("by the kernels of part 1"));
+}
+
+TEST_CASE("parts of one kind are told apart from others by what they compute") {
+  const auto task = support::deep_task(3, 4, 64);
+  REQUIRE(task);
+  const auto part = [](const Task& of, std::vector<int> operations) {
+    auto made = graph_part(of, operations);
+    if (!made) FAIL(made.error().message);
+    return *made;
+  };
+  const auto first = part(*task, {0, 1}), second = part(*task, {2, 3}), last = part(*task, {4, 5});
+  CHECK(kind_of(first) == kind_of(second));
+  CHECK(kind_of(first) == kind_of(last));
+  CHECK(kind_of(first) != kind_of(part(*task, {0})));
+  const PartTask told = told_as(second, first);
+  CHECK(told.name == second.name);
+  CHECK(task_id(told.task) == task_id(first.task));
+  CHECK(told.tensors.at("x") == "z0");
+  CHECK(told.tensors.at("w0") == "w1");
+  CHECK(told.tensors.at("z0") == "z1");
+
+  Task other = *task;
+  other.operations[3].attributes["eps"] = 1e-3;
+  CHECK(kind_of(part(other, {2, 3})) != kind_of(first));
+  other = *task;
+  other.tensors[2].fill.high = 0.5;  // w1
+  CHECK(kind_of(part(other, {2, 3})) != kind_of(first));
+  const EdgeFills fills = {{"z0", {.high = 0.9}}};
+  const auto measured = graph_part(*task, {2, 3}, fills);
+  REQUIRE(measured);
+  CHECK(kind_of(*measured) != kind_of(first));
+  CHECK(kind_of(*measured, &*task) == kind_of(first, &*task));
 }
 
 TEST_CASE("a part of constants alone becomes setup launches with tables of its own") {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include <cupilot/parts/rejection.hpp>
@@ -165,7 +166,7 @@ Attempt<CompiledKernel> compile_and_check(CompilePool& pool, const KernelSource&
   kernel.arch = arch;
   std::map<std::string, std::string> lowered;
   std::vector<std::string> includes;
-  const CompileCaps caps = candidate_caps(names->size());
+  const CompileCaps caps = candidate_caps(std::set(names->begin(), names->end()).size());
   if (source.language == Language::ptx) {
     if (source.text.size() > caps.ptx)
       return reject("gate.source_size",

@@ -82,6 +82,9 @@ std::string part_line(const ProgramRecord& record, const std::vector<PartStandin
                       std::size_t part) {
   const PartStanding& one = all[part];
   const std::string name = names_of(record.parts[part]);
+  if (record.parts[part].like)
+    return fmt::format("part {}: computes what part {} does, whose search serves both", name,
+                       names_of(record.parts[*record.parts[part].like]));
   if (one.slots == 0)
     return fmt::format("part {}: not searched, at least {:.4g} us", name, one.floor_us);
   const std::string step = step_text(one);
@@ -102,6 +105,23 @@ std::string part_line(const ProgramRecord& record, const std::vector<PartStandin
 }
 
 }  // namespace
+
+// Takes up what a slot came to, number `at` of all.
+static void add_slot(PartStanding& part, const ProgramSlotRecord& slot, std::size_t at) {
+  ++part.slots;
+  part.evaluations = slot.evaluations;
+  const double before = part.time_us;
+  const bool better = slot.time_us > 0 && (before <= 0 || slot.time_us < before);
+  if (slot.library_us > 0) part.library_us = slot.library_us;
+  if (slot.step_us > 0) part.step_us = slot.step_us;
+  if (!slot.step_refused.empty()) part.step_refused = slot.step_refused;
+  part.last_gain = better && before > 0 ? before / slot.time_us - 1 : 0;
+  if (better) {
+    part.time_us = slot.time_us;
+    part.best_slot = at;
+  }
+  part.refused = part.best_us() <= 0 && part.slots >= slots_without_kernel;
+}
 
 std::string step_text(const PartStanding& part) {
   if (part.step_us > 0)
@@ -130,23 +150,16 @@ std::vector<PartStanding> standings(const ProgramRecord& record) {
     all[i].times = record.parts[i].times;
   }
   for (std::size_t i = 0; i < record.slots.size(); ++i) {
-    const ProgramSlotRecord& slot = record.slots[i];
-    PartStanding& part = all[slot.part];
-    ++part.slots;
-    part.evaluations = slot.evaluations;
-    const double before = part.time_us;
-    const bool better = slot.time_us > 0 && (before <= 0 || slot.time_us < before);
-    if (slot.library_us > 0) part.library_us = slot.library_us;
-    if (slot.step_us > 0) part.step_us = slot.step_us;
-    if (!slot.step_refused.empty()) part.step_refused = slot.step_refused;
-    part.last_gain = better && before > 0 ? before / slot.time_us - 1 : 0;
-    if (better) {
-      part.time_us = slot.time_us;
-      part.best_slot = i;
+    for (std::size_t part = 0; part < all.size(); ++part) {
+      if (searched_as(record, part) == record.slots[i].part)
+        add_slot(all[part], record.slots[i], i);
     }
-    part.refused = part.best_us() <= 0 && part.slots >= slots_without_kernel;
   }
   return all;
+}
+
+std::size_t searched_as(const ProgramRecord& record, std::size_t part) {
+  return record.parts[part].like.value_or(part);
 }
 
 double expected_us(const std::vector<std::size_t>& partition,
@@ -165,6 +178,7 @@ std::string to_json(const ProgramRecord& record) {
     if (part.prepared) part_list.back()["prepared"] = true;
     if (part.times != 1) part_list.back()["times"] = part.times;
     if (part.forecast_us > 0) part_list.back()["forecast_us"] = part.forecast_us;
+    if (part.like) part_list.back()["like"] = *part.like;
   }
   for (const ProgramSlotRecord& slot : record.slots) slot_list.push_back(json_of(slot));
   const Json json = {{"cupilot_program", format},
@@ -195,6 +209,7 @@ Result<ProgramRecord> program_record_from(std::string_view text, const std::stri
           {part.at("on").get<std::vector<std::string>>(), part.at("task_id").get<std::string>(),
            part.at("floor_us").get<double>(), part.value("prepared", false),
            part.value("times", std::int64_t{1}), part.value("forecast_us", 0.0)});
+      if (part.contains("like")) record.parts.back().like = part.at("like").get<std::size_t>();
     }
     json.at("partitions").get_to(record.partitions);
     for (const Json& slot : json.at("slots")) record.slots.push_back(slot_of(slot));
@@ -209,6 +224,11 @@ Result<ProgramRecord> program_record_from(std::string_view text, const std::stri
   if (std::any_of(record.slots.begin(), record.slots.end(),
                   [&](const ProgramSlotRecord& slot) { return unknown(slot.part); }))
     return malformed("a slot has a part that is not listed");
+  for (std::size_t part = 0; part < record.parts.size(); ++part) {
+    const auto& like = record.parts[part].like;
+    if (like && (*like >= part || record.parts[*like].like))
+      return malformed("a part is like one that is not listed before it");
+  }
   return record;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,8 @@ struct ProgramPartRecord {
   bool prepared = false;   // of constant tensors alone: the program runs it once, untimed
   std::int64_t times = 1;  // that a program runs it: the steps of its repeat
   double forecast_us = 0;  // of its templates' models; 0: none
+  // The earlier part that computes the same and whose search serves this one too.
+  std::optional<std::size_t> like{};
 };
 
 // A slot: one part's search went on until it had this many evaluations.
@@ -72,6 +75,8 @@ struct PartStanding {
 // "; as a step of cublaslt 59.4 us", or the reason why it is none; "": it was not tried.
 std::string step_text(const PartStanding& part);
 std::vector<PartStanding> standings(const ProgramRecord& record);
+// The part whose slots are those of `part`: itself, or the one that it is like.
+std::size_t searched_as(const ProgramRecord& record, std::size_t part);
 // Sum of the parts' expected times; infinite where a part is refused.
 double expected_us(const std::vector<std::size_t>& partition,
                    const std::vector<PartStanding>& parts);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 #include <tuple>
 
 namespace cupilot {
@@ -20,11 +22,14 @@ double expected_gain(const PartStanding& part) {
   return std::max(std::max(first_gain, shown) * std::pow(0.5, part.slots - 1), part.last_gain / 2);
 }
 
-std::size_t unsearched_of(const std::vector<std::size_t>& partition,
+// Searches that a partition still needs: parts of one kind share one.
+std::size_t unsearched_of(const ProgramRecord& record, const std::vector<std::size_t>& partition,
                           const std::vector<PartStanding>& parts) {
-  return static_cast<std::size_t>(
-      std::count_if(partition.begin(), partition.end(),
-                    [&](std::size_t part) { return parts[part].best_us() <= 0; }));
+  std::set<std::size_t> searches;
+  for (const std::size_t part : partition) {
+    if (parts[part].best_us() <= 0) searches.insert(searched_as(record, part));
+  }
+  return searches.size();
 }
 
 // The partition that may be fastest. Until one is ready, parts without a kernel count with their
@@ -41,7 +46,7 @@ const std::vector<std::size_t>* partition_to_search(const ProgramRecord& record,
     for (const std::size_t part : partition)
       sum += ready ? parts[part].expected_us() : parts[part].likely_us();
     if (!std::isfinite(sum)) continue;
-    const std::size_t unsearched = unsearched_of(partition, parts);
+    const std::size_t unsearched = unsearched_of(record, partition, parts);
     const bool begun = !ready && unsearched < partition.size();
     const Rank rank = {!begun, begun ? unsearched : 0, sum};
     if (best != nullptr && rank >= least) continue;
@@ -57,9 +62,11 @@ std::int64_t parts_to_a_program(const ProgramRecord& record, std::size_t part, b
   const std::vector<PartStanding> parts = standings(record);
   std::optional<std::size_t> least;
   for (const auto& partition : record.partitions) {
-    const bool here = std::find(partition.begin(), partition.end(), part) != partition.end();
+    const bool here = std::any_of(partition.begin(), partition.end(), [&](std::size_t one) {
+      return searched_as(record, one) == part;
+    });
     if (here != holds || !std::isfinite(expected_us(partition, parts))) continue;
-    const std::size_t unsearched = unsearched_of(partition, parts);
+    const std::size_t unsearched = unsearched_of(record, partition, parts);
     least = std::min(least.value_or(unsearched), unsearched);
   }
   if (!least) return holds ? 1 : 0;
@@ -74,16 +81,20 @@ std::optional<std::size_t> next_part(const ProgramRecord& record) {
   if (fastest == nullptr) return std::nullopt;
   std::optional<std::size_t> unsearched, promising;
   double best = -1;
+  std::map<std::size_t, double> times;  // of all parts that a search serves
+  for (const std::size_t part : *fastest)
+    times[searched_as(record, part)] += parts[part].expected_us();
   for (const std::size_t part : *fastest) {
     const PartStanding& one = parts[part];
     if (one.best_us() <= 0) {
-      if (!unsearched || one.floor_us > parts[*unsearched].floor_us) unsearched = part;
+      if (!unsearched || one.floor_us > parts[*unsearched].floor_us)
+        unsearched = searched_as(record, part);
       continue;
     }
-    const double worth = expected_gain(one) * one.expected_us();
+    const double worth = expected_gain(one) * times.at(searched_as(record, part));
     if (worth <= best) continue;
     best = worth;
-    promising = part;
+    promising = searched_as(record, part);
   }
   return unsearched ? unsearched : promising;
 }

@@ -9,7 +9,8 @@ namespace cupilot {
 
 // The partition that is fastest by the parts' kernels, or by their floors where they have none yet:
 // there the part without a slot that takes longest, else the one with the largest expected gain
-// times its share of the time. nullopt: no partition is left.
+// times its share of the time. Of parts of one kind the first, which is searched for all. nullopt:
+// no partition is left.
 std::optional<std::size_t> next_part(const ProgramRecord& record);
 
 // Partitions whose parts all have kernels, fastest first.

@@ -20,6 +20,7 @@
 #include "evolution/run/kept_families.hpp"
 #include "evolution/run/kernel_run.hpp"
 #include "program/composites.hpp"
+#include "program/equal_parts.hpp"
 #include "program/library_part.hpp"
 #include "program/step_values.hpp"
 #include "task/prepared.hpp"
@@ -287,9 +288,14 @@ class ProgramSearch {
                              .task_id = task_id(form.task),
                              .floor_us = floor_of(part),
                              .prepared = is_prepared(part),
-                             .times = times_of(part),
-                             .forecast_us = least_forecast_us(form.task, backend_.device(),
-                                                              families_, options_.search.seed)};
+                             .times = times_of(part)};
+    if (const std::string kind = kind_of(form, &task_); !kind.empty()) {
+      const auto [known, fresh] = kinds_.emplace(kind, record_.parts.size());
+      if (!fresh) record.like = known->second;
+    }
+    record.forecast_us = record.like ? record_.parts[*record.like].forecast_us
+                                     : least_forecast_us(form.task, backend_.device(), families_,
+                                                         options_.search.seed);
     record_.parts.push_back(std::move(record));
     forms_in_order_.push_back(&form);
     parts_.push_back(part);
@@ -339,7 +345,9 @@ class ProgramSearch {
     if (options_.max_seconds > 0 && seconds_left() <= 0) return false;
     if (record_.max_evaluations == 0) return true;
     std::int64_t spent = 0;
-    for (const PartStanding& one : standings(record_)) spent += one.evaluations;
+    const auto parts = standings(record_);
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      spent += record_.parts[i].like ? 0 : parts[i].evaluations;
     const bool first = ready_partitions(record_).empty();
     return first || spent + record_.slot_evaluations <= record_.max_evaluations;
   }
@@ -414,7 +422,11 @@ class ProgramSearch {
   void tell(std::size_t part) const {
     if (options_.observer == nullptr) return;
     const PartStanding one = standings(record_)[part];
-    const std::string& name = forms_in_order_[part]->name;
+    std::string name = forms_in_order_[part]->name;
+    const auto equal = std::count_if(
+        record_.parts.begin(), record_.parts.end(),
+        [&](const ProgramPartRecord& other) { return other.like == std::optional(part); });
+    if (equal > 0) name += fmt::format(" (and {} equal ones)", equal);
     options_.observer->on_notice(
         one.time_us > 0
             ? fmt::format("part {}: {:.4g} us {} after {} evaluations{}", name, one.time_us,
@@ -441,6 +453,7 @@ class ProgramSearch {
   std::vector<const PartTask*> forms_in_order_;  // as record_.parts
   std::vector<Part> parts_;                      // likewise
   std::set<Part> steps_alone_;                   // that no template serves
+  std::map<std::string, std::size_t> kinds_;     // kind_of a part -> the first of it
   ProgramRecord record_;
 };
 

@@ -8,6 +8,7 @@
 #include <cupilot/parts/program.hpp>
 #include <cupilot/parts/rejection.hpp>
 
+#include "program/equal_parts.hpp"
 #include "program/library_part.hpp"
 
 namespace cupilot {
@@ -85,7 +86,9 @@ Result<ProgramWriter::KnownPart*> ProgramWriter::known_part(const Part& part) {
   } else {
     return form.error();
   }
-  return &known_.emplace(part, KnownPart{TaskRef(form->task), *form, std::move(writer)})
+  return &known_
+              .emplace(part,
+                       KnownPart{TaskRef(form->task), *form, kind_of(*form), std::move(writer)})
               .first->second;
 }
 
@@ -99,6 +102,7 @@ Attempt<std::vector<PartKernel>> ProgramWriter::write_parts(const Strategy& stra
   auto partition = partition_of(strategy, strategies);
   if (!partition) return partition.error();
   std::vector<PartKernel> kernels;
+  std::vector<std::pair<const KnownPart*, const Strategy*>> written;
   for (const Part& part : *partition) {
     auto known = known_part(part);
     if (!known) return known.error();
@@ -106,6 +110,16 @@ Attempt<std::vector<PartKernel>> ProgramWriter::write_parts(const Strategy& stra
     brief.task = (*known)->task;
     brief.strategy = &strategies.at(part);
     brief.device = device;
+    const auto like = std::find_if(written.begin(), written.end(), [&](const auto& one) {
+      return !(*known)->kind.empty() && one.first->kind == (*known)->kind &&
+             one.second->uses == brief.strategy->uses;
+    });
+    const auto number = static_cast<std::size_t>(like - written.begin());
+    written.emplace_back(*known, brief.strategy);
+    if (number < kernels.size() && !is_library_step(*brief.strategy)) {
+      kernels.push_back({told_as((*known)->form, kernels[number].form), kernels[number].source});
+      continue;
+    }
     auto source = is_library_step(*brief.strategy) ? library_part((*known)->form.task, families_)
                   : (*known)->writer != nullptr
                       ? (*known)->writer->write(brief)

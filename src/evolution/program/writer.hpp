@@ -28,13 +28,15 @@ class ProgramWriter final : public KernelWriter, public PartProver {
   Result<std::optional<Rejected>> prove_parts(const Pipe& pipe, const Strategy& strategy,
                                               ProofLevel level, std::uint64_t seed) override;
 
-  // The kernels of the parts in the order of their launches. Error usage: no legal partition.
+  // The kernels of the parts in the order of their launches; parts of one kind and strategy have
+  // the kernel of the first. Error usage: no legal partition.
   Attempt<std::vector<PartKernel>> write_parts(const Strategy& strategy, const DeviceSpec* device);
 
  private:
   struct KnownPart {
     TaskRef task;
     PartTask form;
+    std::string kind;  // kind_of(form)
     std::unique_ptr<KernelWriter> writer;
   };
   Result<Partition> partition_of(const Strategy& strategy,

@@ -172,6 +172,31 @@ TEST_CASE("a part that is prepared costs its partition nothing and is searched o
   CHECK(ready_partitions(record) == std::vector<std::vector<std::size_t>>{{2}});
 }
 
+TEST_CASE("parts that compute the same share one search") {
+  ProgramRecord record = record_of({});
+  record.parts = {{{"a"}, "ida", 4}, {{"b"}, "idb", 6}, {{"c"}, "idc", 6}, {{"d"}, "idd", 20}};
+  record.parts[2].like = 1;
+  record.partitions = {{0, 1, 2}, {3, 1, 2}};
+  CHECK(next_part(record) == std::optional<std::size_t>(1));
+  CHECK(time_shares(record, 1, false) == 4);  // b and c, a, and the program's own two
+  record.slots = {found(1, 10, 9)};
+  const auto parts = standings(record);
+  CHECK(parts[2].time_us == 9);
+  CHECK(parts[2].evaluations == 10);
+  CHECK(parts[2].best_slot == 0);
+  CHECK(next_part(record) == std::optional<std::size_t>(0));
+  record.slots.push_back(found(0, 10, 10));
+  // b alone takes less than a, b and c take more.
+  CHECK(next_part(record) == std::optional<std::size_t>(1));
+  const auto read = program_record_from(to_json(record), "program.json");
+  REQUIRE(read);
+  CHECK(read->parts[2].like == record.parts[2].like);
+  CHECK_FALSE(read->parts[1].like);
+  CHECK(program_lines(record)[3] == "part c: computes what part b does, whose search serves both");
+  record.parts[1].like = 0;
+  CHECK_FALSE(program_record_from(to_json(record), "program.json"));
+}
+
 TEST_CASE("partitions are ready when all parts have kernels, the fastest first") {
   const auto record = record_of({found(1, 10, 9), found(2, 10, 16), found(0, 10, 4)});
   const auto ready = ready_partitions(record);

@@ -1,12 +1,14 @@
 // A graph that no template serves, from the cut to best/, on the virtual device; and the same run
 // interrupted between two parts.
 #include <atomic>
+#include <set>
 
 #include <cupilot/parts/program_strategy.hpp>
 
 #include "catch.hpp"
 #include "evolution/journal/program_record.hpp"
 #include "evolution/program/support.hpp"
+#include "support/graph.hpp"
 #include "support/virtual_clock.hpp"
 
 namespace cupilot::testing {
@@ -96,6 +98,28 @@ TEST_CASE("a graph that no template serves is evolved as a program", "[search][l
   REQUIRE(resumed->best);
   CHECK(text_of(dir / "cut/program.json") == text_of(dir / "whole/program.json"));
   CHECK(resumed->best->candidate.kernel_id == best.kernel_id);
+}
+
+TEST_CASE("equal layers are searched once and have one text", "[search][long][threads]") {
+  const auto task = support::deep_task(3, 16, 32);
+  REQUIRE_OK(task);
+  const TempDir dir;
+  const auto report = evolve(*task, device(), options_in(dir / "run", 8));
+  REQUIRE_OK(report);
+  REQUIRE(report->best);
+  const auto record = program_record_from(text_of(dir / "run/program.json"), "program.json");
+  REQUIRE_OK(record);
+  std::size_t searches = 0;
+  for (const ProgramPartRecord& part : record->parts) searches += part.like ? 0 : 1;
+  CHECK(searches < record->parts.size());
+  for (const ProgramSlotRecord& slot : record->slots) CHECK_FALSE(record->parts[slot.part].like);
+  const Candidate& best = report->best->candidate;
+  const std::size_t parts = parts_of(best.strategy).parts.size();
+  REQUIRE(parts >= 3);
+  std::set<std::string> entries;
+  for (const PlanLaunch& launch : best.source.plan.launches) entries.insert(launch.entry);
+  CHECK(entries.size() <= parts / 3 + 1);
+  CHECK(best.source.text.find("by the kernels of part 1") != std::string::npos);
 }
 
 // linear(x, transpose(w)) where w is a constant or an input.
