@@ -172,6 +172,15 @@ TEST_CASE("Zeros within the bound of a deep graph are a remark, as honest execut
   CHECK(has(report->shown, "errors of honest executions, not the bound of the graph"));
 }
 
+TEST_CASE("Inputs of a deep graph are moved as long as it is cheap") {
+  const auto task = support::deep_task(10, 32, 0, false, 256);
+  REQUIRE(task);
+  const auto report = check_power(TaskRef(*task), virtual_h200());
+  INFO((report ? "" : report.error().message));
+  REQUIRE(report);
+  CHECK(has(report->exempt, "the first: what they move is too dear to try"));
+}
+
 // The mean behind a convolution, as a part of KernelBench level 2, task 23.
 TEST_CASE("Means of whole volumes are fit though they average roundings out") {
   using support::input, support::output;

@@ -32,21 +32,23 @@ inline Result<Task> graph_task(std::vector<Tensor> tensors, std::vector<Operatio
 }
 
 // `layers` of linear and layer_norm over rows, one after another, from x to y. `exposed`: what is
-// between two layers is an output too.
+// between two layers is an output too. `width`: of each layer, a number that is no axis or "cols".
 inline Result<Task> deep_task(int layers, std::int64_t rows, std::int64_t cols,
-                              bool exposed = false) {
-  std::vector<Tensor> tensors = {input("x", {"rows", "cols"})};
+                              bool exposed = false, const Expr& width = "cols") {
+  std::vector<Tensor> tensors = {input("x", {"rows", width})};
   std::vector<Operation> operations;
   std::string from = "x";
   for (int i = 0; i < layers; ++i) {
     const std::string at = std::to_string(i), to = i + 1 < layers ? "z" + at : "y";
-    tensors.push_back(input("w" + at, {"cols", "cols"}));
-    if (exposed || i + 1 == layers) tensors.push_back(output(to, {"rows", "cols"}));
+    tensors.push_back(input("w" + at, {width, width}));
+    if (exposed || i + 1 == layers) tensors.push_back(output(to, {"rows", width}));
     operations.push_back({"linear_" + at, "linear", {from, "w" + at}, {"a" + at}});
     operations.push_back({"norm_" + at, "layer_norm", {"a" + at}, {to}});
     from = to;
   }
-  return graph_task(tensors, operations, {{"rows", rows}, {"cols", cols}});
+  Sizes sizes = {{"rows", rows}};
+  if (width == Expr("cols")) sizes["cols"] = cols;
+  return graph_task(tensors, operations, std::move(sizes));
 }
 
 // Operators over the last dimension of rows, which scans stand among.
