@@ -7,10 +7,10 @@
 
 namespace cupilot {
 
-// What a part computes, without the names that the program gives to tensors and operations: equal
-// for parts of equal operators, shapes, types, attributes and fills. "": the part is of a loop and
-// equals no other. `edges`: of which program edges the fills are that were measured and tell
-// nothing apart; null: all fills count.
+// Says what a part computes, without the names that the program gives to tensors and operations:
+// equal for parts of equal operators, shapes, types, attributes and fills. "": the part is of a
+// loop and equals no other. `edges`: of which program edges the fills are that were measured and
+// tell nothing apart; null: all fills count.
 std::string kind_of(const PartTask& part, const Task* edges = nullptr);
 
 // `own` as the task of `other`, a part of the same kind: the kernel of one serves both.

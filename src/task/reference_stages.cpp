@@ -19,8 +19,8 @@ constexpr std::array<const char*, 6> combiners = {"CombineSum", "CombineProd", "
 // function that the compiler inlines wherever it is read.
 constexpr double most_inlined = 100;
 
-// How often a stage computes what it reads, within its term and its finish. A place that the read
-// states is asked for once in each.
+// Counts how often a stage computes what it reads, within its term and its finish. A place that the
+// read states is asked for once in each.
 int times_computed(const ReferenceStage& stage, const StageRead& read) {
   if (!read.at.empty()) return uses(stage.term, read.name) + uses(stage.finish, read.name);
   int times = 0;

@@ -215,7 +215,7 @@ class Power {
         // honest executions hold both.
         report_.exempt.push_back(fmt::format("{}: {}: {}", what.name, fake.name, not_told()));
       } else if (apart && is_told_by_honest(*task_, what)) {
-        // Of a deep graph's bound the last operation's share may pass the values themselves.
+        // A deep graph's bound may be larger than the values themselves.
         report_.exempt.push_back(fmt::format(
             "{}: {}: the bound of the graph does not tell; errors of honest executions do",
             what.name, fake.name));

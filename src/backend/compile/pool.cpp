@@ -180,13 +180,15 @@ std::vector<std::string> standard_compile_options(const CompileRequest& request)
   return options;
 }
 
-Error reference_not_compiled(const std::string& reference, const Rejected& why) {
+Error reference_not_compiled(const std::string& reference, const Rejected& why, bool of_graph) {
   const bool unread = why.code == "compile.crash" || why.code == "compile.timeout";
   return {
       unread ? ErrorCode::failure : ErrorCode::usage,
       fmt::format("{}: {}{}{}", reference, why.message, why.where.empty() ? "" : " at ", why.where),
-      unread ? "try again when the machine is less busy; if it stays, simplify the reference text"
-             : "correct the reference text"};
+      (unread ? "try again when the machine is less busy; if it stays, " : "") +
+          std::string(of_graph ? "state the graph as several smaller tasks"
+                      : unread ? "simplify the reference text"
+                               : "correct the reference text")};
 }
 
 struct CompilePool::State {

@@ -23,10 +23,10 @@ struct CompileCaps {
   std::size_t source = 256u << 10, ptx = 4u << 20, cubin = 8u << 20;
   int deadlines = 1;  // of BackendOptions::compile_seconds
 };
-// Of what the project writes itself, references and measuring kernels; none is larger.
+// Holds for what the project writes itself, references and measuring kernels; none is larger.
 inline constexpr CompileCaps own_caps = {4u << 20, 24u << 20, 32u << 20, 4};
-// Of a candidate whose plan launches `kernels` different kernels: those of one for each, up to
-// own_caps.
+// Returns the caps of a candidate whose plan launches `kernels` different kernels: those of one for
+// each, up to own_caps.
 CompileCaps candidate_caps(std::size_t kernels);
 
 struct CompileRequest {
@@ -71,8 +71,9 @@ inline constexpr std::size_t log_cap = 64u << 10;
 std::vector<std::string> standard_compile_options(const CompileRequest& request);
 
 // The error for a reference that `why` kept from being compiled: its author is blamed for what the
-// text says, not for a compiler that died or was late.
-Error reference_not_compiled(const std::string& reference, const Rejected& why);
+// text says, not for a compiler that died or was late. `of_graph`: operators compose it.
+Error reference_not_compiled(const std::string& reference, const Rejected& why,
+                             bool of_graph = false);
 
 class CompilePool {
  public:

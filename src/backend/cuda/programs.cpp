@@ -11,7 +11,7 @@ std::span<const EmbeddedFile> judge_files();  // kernels/trusted/judge.cu, compi
 namespace {
 
 Result<CompileOutput> compile(CompilePool& pool, const std::string& text, const std::string& arch,
-                              const std::string& what) {
+                              const std::string& what, bool of_graph = false) {
   CompileRequest request;
   request.text = text;
   request.arch = arch;
@@ -20,7 +20,7 @@ Result<CompileOutput> compile(CompilePool& pool, const std::string& text, const 
   auto output = pool.compile(request);
   if (output) return std::move(*output);
   if (output.is_error()) return output.error();
-  return reference_not_compiled(what, output.rejected());
+  return reference_not_compiled(what, output.rejected(), of_graph);
 }
 
 }  // namespace
@@ -30,7 +30,8 @@ Result<const ReferenceImage*> CudaPrograms::reference(const TaskRef& task, Refer
   if (const auto found = images_.find(key); found != images_.end()) return &found->second;
   auto program = reference_program(task, build);
   if (!program) return program.error();
-  auto output = compile(pool_, program->text, arch_, "the reference of task " + task->name);
+  auto output = compile(pool_, program->text, arch_, "the reference of task " + task->name,
+                        !task->operations.empty());
   if (!output) return output.error();
   ReferenceImage& made = images_[key];
   made.image.name = sha256_hex(program->text);

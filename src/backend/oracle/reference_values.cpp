@@ -184,7 +184,8 @@ Result<std::shared_ptr<const ReferenceModule>> VirtualOracle::reference(const Ta
     Attempt<CompileOutput> compiled = pool_.compile(request);
     if (compiled.is_error()) return compiled.error();
     if (compiled.is_rejected())
-      return reference_not_compiled("reference of task " + task->name, compiled.rejected());
+      return reference_not_compiled("reference of task " + task->name, compiled.rejected(),
+                                    !task->operations.empty());
     Attempt<ptx::Module> module = ptx::parse(compiled->ptx);
     if (!module)
       return reference_error(

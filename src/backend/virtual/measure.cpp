@@ -138,7 +138,8 @@ Result<CompiledKernel> VirtualMeasurer::compile_plain(const TaskRef& task,
   if (compiled.is_error()) return compiled.error();
   if (compiled.is_rejected()) {
     return reference_not_compiled(
-        fmt::format("reference of task {}, as plain baseline", task->name), compiled.rejected());
+        fmt::format("reference of task {}, as plain baseline", task->name), compiled.rejected(),
+        !task->operations.empty());
   }
   CompiledKernel kernel;
   kernel.ptx = std::move(compiled->ptx);

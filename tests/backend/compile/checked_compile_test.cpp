@@ -205,6 +205,20 @@ TEST_CASE("The headers of the allow-list compile and are recorded", "[slow]") {
   }
 }
 
+TEST_CASE("A text may be longer the more kernels its plan launches", "[slow]") {
+  KernelSource source = source_of(K
+                                  "{ y[n] = x[n]; }\n"
+                                  "extern \"C\" __global__ void l(const float* x, float* y, int "
+                                  "n) { y[n] = -x[n]; }\n");
+  source.text += std::string(300u << 10, '\n');
+  PlanLaunch second = source.plan.launches[0];
+  second.name = "again";
+  source.plan.launches.push_back(second);
+  CHECK(code_of(source) == "gate.source_size");
+  source.plan.launches[1].entry = "l";
+  CHECK(code_of(source) == "");
+}
+
 TEST_CASE("The image is asked for its kernels by itself", "[slow]") {
   const auto kernel = compile_and_check(pool(), source_of(K "{ y[n] = x[n]; }"), "sm_90a");
   REQUIRE(kernel);

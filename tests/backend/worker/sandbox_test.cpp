@@ -163,6 +163,8 @@ TEST_CASE("Only a compiler that read the reference blames its text") {
                             {"compile.timeout", ErrorCode::failure, "try again"}}));
   const Error error =
       reference_not_compiled("reference of task t", reject(row.code, "why", "kernel.cu:2"));
+  const Error composed = reference_not_compiled("graph", reject(row.code, "why"), true);
+  CHECK(composed.hint.ends_with("state the graph as several smaller tasks"));
   CHECK(error.code == row.error);
   CHECK(error.hint.rfind(row.hint, 0) == 0);
   CHECK(error.message == "reference of task t: why at kernel.cu:2");
