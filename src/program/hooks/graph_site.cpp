@@ -246,11 +246,11 @@ class Sited {
     });
   }
 
-  // A map of tensors alone: it has a value anywhere. in_row: anywhere in a row, since it may read
-  // the row's scan.
+  // A map of tensors alone: it has a value anywhere, which what a product gave (`acc`) has not.
+  // in_row: anywhere in a row, since it may read the row's scan.
   bool is_pure(std::size_t number, bool in_row = false) const {
     const ReferenceStage& stage = task_.reference.stages[number];
-    return stage.kind == StageKind::map &&
+    return stage.kind == StageKind::map && !uses(stage.term, "acc") &&
            std::all_of(stage.reads.begin(), stage.reads.end(), [&](const StageRead& read) {
              const int from = source(number, read.source);
              return from < 0 || (in_row && from == site_.scan) ||

@@ -2,6 +2,7 @@
 #include "program/hooks/product.hpp"
 
 #include "catch.hpp"
+#include "program/hooks/graph_site.hpp"
 #include "support/graph.hpp"
 
 namespace cupilot {
@@ -74,6 +75,21 @@ TEST_CASE("products are found by their coordinates", "[product]") {
     if (!task) FAIL(task.error().message);
     CHECK(found_in(*task) == row.found);
   }
+}
+
+TEST_CASE("what takes a product's result to another place is served by no product", "[product]") {
+  using Integers = std::vector<std::int64_t>;
+  const auto task = graph_task(
+      {input("x", {"i", "cols"}), input("w", {12, "cols"}), output("y", {"i", 4, 3})},
+      {{"product", "linear", {"x", "w"}, {"h"}},
+       {"heads", "unflatten", {"h"}, {"g"}, {{"dim", std::int64_t{1}}, {"shape", Integers{3, 4}}}},
+       {"turn", "transpose", {"g"}, {"y"}, {{"dim0", std::int64_t{1}}, {"dim1", std::int64_t{2}}}}},
+      {{"i", 3}, {"cols", 6}});
+  INFO((task ? "" : task.error().message));
+  REQUIRE(task);
+  const auto product = graph_product(*task);
+  REQUIRE(product);
+  CHECK_FALSE(graph_site(product->rest));
 }
 
 TEST_CASE("a product's operands may pass through stages that only turn them", "[product]") {
