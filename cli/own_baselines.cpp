@@ -127,6 +127,12 @@ Result<Against> open_against(const EvolveFlags& flags, const Task& task, const D
     const auto capture = capture_path(word);
     auto own = capture ? from_capture(*capture, flags, task) : from_file(word, flags, device);
     if (!own) return own.error();
+    for (const char* taken : {"plain", "cublaslt", "cublaslt fp32"}) {
+      if (own->name == taken)
+        return Error{ErrorCode::usage,
+                     fmt::format("--against {}: '{}' is the name of a baseline", word, own->name),
+                     "say its path: ./" + own->name};
+    }
     if (names.insert(own->name).second) out.own.push_back(std::move(*own));
   }
   return out;

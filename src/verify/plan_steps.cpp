@@ -77,11 +77,23 @@ class Reader {
     Uses left, right;
     collect(tree, node.child[0], left);
     collect(tree, node.child[1], right);
-    // A quotient by 1 is what it divides; one by axes leaves the others of a product.
-    const bool by_step = right.axes.empty() && number(tree, node.child[1]) != 1;
+    // A quotient by 1 is what it divides; one by axes of a product leaves the others.
+    const bool by_axes =
+        std::includes(left.axes.begin(), left.axes.end(), right.axes.begin(), right.axes.end()) &&
+        is_product(tree, node.child[1]);
+    const bool by_step =
+        right.axes.empty() ? number(tree, node.child[1]) != 1 : right.divides || !by_axes;
     uses.divides |= left.divides || right.divides || (!left.axes.empty() && by_step);
     uses.axes.merge(left.axes);
     uses.axes.merge(right.axes);
+  }
+
+  // True for a product of names alone.
+  static bool is_product(const ExprTree& tree, int index) {
+    const ExprNode& node = tree.nodes[static_cast<std::size_t>(index)];
+    if (node.op == ExprOp::name) return true;
+    return node.op == ExprOp::multiply && is_product(tree, node.child[0]) &&
+           is_product(tree, node.child[1]);
   }
 
   // The value of a subtree at the shape to be timed; nullopt: it has none there.

@@ -150,10 +150,10 @@ void Reach::add_named(std::string_view ptx) {
     if (taken++ == most_named) return;
     for (const Axis& axis : task_.axes) {
       if (axis.kind == AxisKind::fixed || number > largest_size(task_, axis.name)) continue;
-      std::optional<Step> step = step_of(axis.name, number);
-      if (!step || step->cost > left) continue;
-      left -= step->cost;
-      named_.push_back(std::move(*step));
+      const auto shape = shape_of(axis.name, number);
+      if (!shape || cost_of(*shape) > left) continue;
+      left -= cost_of(*shape);
+      named_.push_back({axis.name, *shape, cost_of(*shape)});
     }
   }
 }
@@ -167,7 +167,7 @@ double Reach::cost_of(const Workload& shape) const {
   return std::max(padded_cost(task_, steps_, shape), begun_warp * warps);
 }
 
-// The same of a run that grows along an axis: at least in proportion to what the largest run of
+// Prices a run that grows along an axis: at least in proportion to what the largest run of
 // those with fewer elements executed. Threads that find no element of their own execute, too.
 double Reach::cost_of_step(const std::string& axis, const Workload& shape) const {
   const Ran* nearest = nullptr;

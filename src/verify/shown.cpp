@@ -84,6 +84,13 @@ void say_clock(const CompiledKernel& kernel, Verification& out) {
         "anything at another time: the kernel reads a clock, which counted instructions here");
 }
 
+void say_system_memory(const CompiledKernel& kernel, Verification& out) {
+  if (kernel.ptx.find("%reserved_smem_offset") != std::string::npos)
+    out.unproved.emplace_back(
+        "order within the shared memory that the system reserves, which the kernel names by "
+        "%reserved_smem_offset: races there are not looked for");
+}
+
 void say_determinism(Verification& out) {
   std::int64_t differ = 0;
   for (const CaseReport& done : out.cases) {
@@ -247,6 +254,7 @@ void say_what_was_shown(const Task& task, const CompiledKernel& kernel, const Tr
       out.compared, out.cases.size(), out.worst_ratio));
   say_class(task, kernel, out);
   say_clock(kernel, out);
+  say_system_memory(kernel, out);
   say_determinism(out);
   say_relations(out);
   say_contents(task, out);

@@ -112,6 +112,21 @@ TEST_CASE("sizes that the code compares with for equality are met whatever else 
     CHECK(met_by(none, ProofLevel::finalist).empty());
 }
 
+TEST_CASE("sizes that the text names are met whatever smaller runs executed") {
+  const Task task = gemm_of(4096, 1, 8);
+  const EntryCoverage all = covered(1, 2);
+  CaseReport ran;
+  ran.what.workload = {{{"m", 10}, {"n", 1}, {"k", 8}, {"batch", 1}}, 1};
+  ran.counts[Counter::warp_instructions].value = 1e7;
+  KernelSource source = tiled_gemm();
+  source.plan.launches[0].grid = {"4"};
+  Reach reach(task, source, DeviceSpec{}, ProofLevel::finalist, {},
+              "\tsetp.ne.s32 \t%p1, %r2, 177;\n", true, {&ran, 1});
+  std::set<std::int64_t> sizes;
+  for (const Case& one : run_all(reach, all)) sizes.insert(one.workload.sizes.at("m"));
+  CHECK(sizes.count(177) == 1);
+}
+
 TEST_CASE("axes do not grow beyond the warps that can be begun") {
   Task task = gemm_of(4'000'000, 8, 8);
   KernelSource source = tiled_gemm();

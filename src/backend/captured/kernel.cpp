@@ -111,7 +111,8 @@ class Places {
       if (!after) return after.error();
       const std::size_t both = std::min(before->size(), after->size());
       place.written = std::memcmp(before->data(), after->data(), both) != 0;
-      place.zero = before->find_first_not_of('\0') == std::string::npos;
+      place.zero =
+          before->size() >= place.room && before->find_first_not_of('\0') == std::string::npos;
     }
     return place;
   }

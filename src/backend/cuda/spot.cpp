@@ -454,17 +454,18 @@ Result<void> CudaTrials::compare(const std::string& payload, const SpotValues& k
     others.push_back(index);
     left.push_back(answer->bits[j]);
   }
-  if (!others.empty()) {
-    if (auto stands = look_at_indices(indices, others, left, said); !stands) return stands;
-  }
-  report.recomputed += static_cast<std::int64_t>(count);
+  report.recomputed += static_cast<std::int64_t>(count - others.size());
+  if (others.empty()) return {};
+  const auto looked = look_at_indices(indices, others, left, said);
+  if (!looked) return looked.error();
+  report.recomputed += *looked;
   return {};
 }
 
-Result<void> CudaTrials::look_at_indices(const IndexLook& indices,
-                                         std::span<const std::int64_t> others,
-                                         std::span<const std::uint64_t> left,
-                                         const OutputReport& said) {
+Result<std::int64_t> CudaTrials::look_at_indices(const IndexLook& indices,
+                                                 std::span<const std::int64_t> others,
+                                                 std::span<const std::uint64_t> left,
+                                                 const OutputReport& said) {
   const auto bound = gap_bound(*indices.gaps, indices.what.workload, indices.what.content);
   if (!bound) return bound.error();
   const auto found = spot_.gaps(*indices.gaps, indices.tensor, indices.what, others, left);
@@ -477,7 +478,7 @@ Result<void> CudaTrials::look_at_indices(const IndexLook& indices,
           "extreme, by the controller's reference",
           said.tensor, found->indices[i], found->values[i]));
   }
-  return {};
+  return static_cast<std::int64_t>(found->indices.size());
 }
 
 Result<void> CudaTrials::look(const Trial& trial, CaseReport& report) {

@@ -199,8 +199,11 @@ class CudaTrials {
                        const BoundParams& bound, const std::vector<std::size_t>& drawn,
                        std::size_t output, CaseReport& report, const IndexLook& indices);
   // Looks at indices that are not the reference's.
-  Result<void> look_at_indices(const IndexLook& indices, std::span<const std::int64_t> others,
-                               std::span<const std::uint64_t> left, const OutputReport& said);
+  // Returns how many were recomputed.
+  Result<std::int64_t> look_at_indices(const IndexLook& indices,
+                                       std::span<const std::int64_t> others,
+                                       std::span<const std::uint64_t> left,
+                                       const OutputReport& said);
   // Launches again and compares bits (Case::repeats).
   Result<void> repeat(Trial& trial, double seconds, CaseReport& report);
   double run_seconds(const Task& task, const Workload& workload) const;

@@ -68,12 +68,13 @@ CUtensorMap encode(const CudaSession& session, const WireMap& map) {
   return encoded;
 }
 
-void set_attributes(PreparedLaunch& prepared, const WireLaunch& launch) {
+// `shared`: the most that any launch of the function takes.
+void set_attributes(PreparedLaunch& prepared, const WireLaunch& launch, std::int64_t shared) {
   const CudaDriver& calls = driver();
   if (launch.shared > 0) {
     const CUresult code =
         calls.cuFuncSetAttribute(prepared.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                 static_cast<int>(launch.shared));
+                                 static_cast<int>(shared));
     if (code != CUDA_SUCCESS) {
       throw OrderRefused{701, fmt::format("{} bytes of dynamic shared memory for {}: {}",
                                           launch.shared, launch.name, calls.describe(code))};
@@ -157,7 +158,10 @@ std::unique_ptr<PreparedLaunch> prepare(CudaSession& session, const RunOrder& or
   auto prepared = std::make_unique<PreparedLaunch>();
   prepared->name = launch.name;
   prepared->function = session.function(order.image, launch.entry);
-  set_attributes(*prepared, launch);
+  std::int64_t shared = 0;
+  for (const WireLaunch& other : order.launches)
+    if (other.entry == launch.entry) shared = std::max<std::int64_t>(shared, other.shared);
+  set_attributes(*prepared, launch, shared);
   set_arguments(session, *prepared, launch, bound);
   CUlaunchConfig& config = prepared->config;
   config.gridDimX = static_cast<unsigned>(launch.grid[0]);

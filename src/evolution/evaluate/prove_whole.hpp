@@ -24,6 +24,8 @@ struct WholeProof {
   std::string proved{}, unproved{};  // a sentence each; "" when there is nothing to say
   double worst = 0;                  // the largest error / what is allowed
   int outputs = 0;                   // judged, over all contents
+  Workload workload{};               // the shape that they were judged at
+  std::string loose{};               // an output of which the graph's bound accepts zeros
 };
 
 // Holds a task's outputs on one content, and by how much honest executions miss them.

@@ -139,6 +139,9 @@ bool read_texels(Warp& w, const Step& s, std::vector<Fetch>& fetches) {
 // The value of one channel of a fetch; for integers exact, for there is one texel.
 double value_of(const Fetch& f, u32 channel) {
   const u32 at = channel * bytes_of(f.object->channel);
+  // A sum would lose the sign of a single texel's zero.
+  if (f.footprint.count == 1)
+    return f.footprint.texels[0].inside ? channel_value(*f.object, f.texels[0] + at) : 0;
   double sum = 0;
   for (int i = 0; i < f.footprint.count; ++i) {
     const Footprint::Texel& texel = f.footprint.texels[static_cast<std::size_t>(i)];

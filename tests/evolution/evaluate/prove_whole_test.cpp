@@ -129,6 +129,24 @@ TEST_CASE("a whole is held to honest executions that its caller knows", "[thread
   CHECK(asked == 1);
 }
 
+TEST_CASE("values at other shapes are unproved where the bound accepts zeros", "[threads]") {
+  const TaskRef task(mlp_task());
+  for (const double sum : {1.0, 1e12}) {
+    const HonestSource known = [&](const Case& what) {
+      auto honest = honest_reference(device(), task, what);
+      REQUIRE_OK(honest);
+      for (ReferenceValues& one : honest->want)
+        for (double& condition : one.sums) condition *= sum;
+      return Result(std::make_shared<const HonestReference>(std::move(*honest)));
+    };
+    const auto proof = prove_whole(device(), task, compiled(""), 1, known);
+    REQUIRE_OK(proof);
+    CHECK_FALSE(proof->refused);
+    CHECK_FALSE(proof->proved.empty());
+    CHECK((proof->unproved.find("accepts zeros for y") != std::string::npos) == (sum > 1));
+  }
+}
+
 TEST_CASE("a loop of many steps is proved as a whole at a shape of its own that is cheap") {
   std::ifstream in(CUPILOT_SOURCE_DIR "/examples/graph/lstm.json");
   std::string text{std::istreambuf_iterator<char>(in), {}};

@@ -113,6 +113,12 @@ TEST_CASE("points of a line by every addressing", "[texture]") {
   CHECK(fetched<float>("line", t, a, n, 1) == Floats{10, 10, 20, 40, 40, 40, 40, 10});
 }
 
+TEST_CASE("a point keeps the sign of its texel's zero", "[texture]") {
+  const Floats found = fetched<float>("line", array(0, {2}), Floats{-0.0f, 0.0f}, Floats{0, 1}, 1);
+  CHECK(std::signbit(found[0]));
+  CHECK_FALSE(std::signbit(found[1]));
+}
+
 TEST_CASE("a linear filter takes fractions of 8 bits", "[texture]") {
   const Floats a{0, 256, 512, -256};
   Texture t = array(0, {4});
