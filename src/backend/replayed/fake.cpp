@@ -95,7 +95,7 @@ class FakeBackend : public Backend {
       report.ratio.assign(static_cast<std::size_t>(std::max(1, options.rounds)), us / first_us);
       auto outputs = outputs_of(task, {workload, {}, 0, false}, false);
       if (!outputs) return outputs.error();
-      report.proofs.push_back({{workload, {}, 0, false}, false, std::move(*outputs), {}, {}, 0});
+      report.proofs.push_back({.what = {workload, {}, 0, false}, .outputs = std::move(*outputs)});
     }
     return reports;
   }
