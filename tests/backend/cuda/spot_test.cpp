@@ -15,15 +15,20 @@
 namespace cupilot {
 namespace {
 
-TEST_CASE("values of a few elements over the parts of inputs they read equal those over the whole",
-          "[virtual][threads]") {
+auto one_compiler() {
   BackendOptions options = testing::kept_images();
   options.compile_jobs = 1;
   auto pool = CompilePool::open(options);
   REQUIRE(pool);
+  return std::move(*pool);
+}
+
+TEST_CASE("values of a few elements over the parts of inputs they read equal those over the whole",
+          "[virtual][threads]") {
+  const auto pool = one_compiler();
   VirtualInputs inputs(64 << 20);
-  VirtualOracle oracle(**pool, "sm_90a", inputs, 64 << 20);
-  SpotCheck spot(**pool, "sm_90a");
+  VirtualOracle oracle(*pool, "sm_90a", inputs, 64 << 20);
+  SpotCheck spot(*pool, "sm_90a");
   const GemmSpec rows[] = {
       {.m = 33, .n = 65, .k = 17},
       {.m = 40, .n = 24, .k = 50, .dtype = DType::bf16, .layout = "tt"},
@@ -58,11 +63,8 @@ TEST_CASE("values of a few elements over the parts of inputs they read equal tho
 }
 
 TEST_CASE("elements of long folds are few, and none where one is too dear", "[virtual][threads]") {
-  BackendOptions options = testing::kept_images();
-  options.compile_jobs = 1;
-  auto pool = CompilePool::open(options);
-  REQUIRE(pool);
-  SpotCheck spot(**pool, "sm_90a");
+  const auto pool = one_compiler();
+  SpotCheck spot(*pool, "sm_90a");
   struct Row {
     const char* width;
     std::size_t least, most;  // elements looked at, of runs of eight
@@ -87,13 +89,10 @@ TEST_CASE("elements of long folds are few, and none where one is too dear", "[vi
 
 TEST_CASE("elements of a deep graph are computed of stored stages, unless these are too dear",
           "[virtual][threads]") {
-  BackendOptions options = testing::kept_images();
-  options.compile_jobs = 1;
-  auto pool = CompilePool::open(options);
-  REQUIRE(pool);
+  const auto pool = one_compiler();
   VirtualInputs inputs(64 << 20);
-  VirtualOracle oracle(**pool, "sm_90a", inputs, 64 << 20);
-  SpotCheck spot(**pool, "sm_90a");
+  VirtualOracle oracle(*pool, "sm_90a", inputs, 64 << 20);
+  SpotCheck spot(*pool, "sm_90a");
   for (const std::int64_t rows : {24, 4096}) {
     const auto task = support::deep_task(5, rows, 64);
     REQUIRE(task);
