@@ -111,7 +111,8 @@ void attributes(Lexer& lexer, Variable& variable, std::uint32_t& vector, bool pa
         const std::uint64_t align = lexer.expect_integer("an alignment");
         if (!std::has_single_bit(align) || align > 4096)
           throw SyntaxError{token.line, "an alignment must be a power of two up to 4096"};
-        variable.align = static_cast<std::uint32_t>(align);
+        // Behind .ptr it is the alignment of what the parameter points to.
+        if (!variable.pointer) variable.align = static_cast<std::uint32_t>(align);
       } else if (word == "ptr" && parameter) {
         variable.pointer = true;
       } else if (word == "attribute") {

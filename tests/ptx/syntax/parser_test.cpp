@@ -97,6 +97,7 @@ B: ret;
   const ptx::Function& k = *module->entry("k");
   CHECK(k.parameter(0).pointer);
   CHECK(k.parameter(0).pointee == ptx::Space::global);
+  CHECK(k.parameter(0).align == 8);  // of the pointer; 16 is that of its memory
   CHECK(k.parameter(1).align == 64);
   CHECK(k.directive("maxntid") == std::vector<std::uint64_t>{128, 2, 1});
   REQUIRE(k.instructions.size() == 11);
