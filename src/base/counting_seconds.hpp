@@ -10,7 +10,7 @@ inline double counting_seconds(const PhaseSeconds& phases) {
   double sum = 0;
   for (const auto& [path, seconds] : phases) {
     const bool counting = ("/" + path + "/").find("/counters/") != std::string::npos;
-    if (counting && !path.ends_with(waiting_phase)) sum += seconds;
+    if (counting && !is_waiting(path)) sum += seconds;
   }
   return sum;
 }

@@ -13,7 +13,12 @@
 namespace cupilot {
 
 using PhaseSeconds = std::map<std::string, double>;  // by path
-inline constexpr std::string_view waiting_phase = "wait for the device";
+inline constexpr std::string_view waiting_for_device = "wait for the device";
+inline constexpr std::string_view waiting_for_compiler = "wait for a compiler";
+// True for a phase in which a thread waits its turn.
+inline bool is_waiting(std::string_view path) {
+  return path.ends_with(waiting_for_device) || path.ends_with(waiting_for_compiler);
+}
 
 double thread_cpu_seconds();  // of the calling thread
 

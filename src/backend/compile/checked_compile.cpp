@@ -154,6 +154,25 @@ std::optional<Rejected> admit(CompiledKernel& kernel, const ptx::Module& module,
   return find_serialised(kernel.log);
 }
 
+Attempt<CompileOutput> assembled(CompilePool& pool, const std::string& ptx, const std::string& arch,
+                                 const CompileCaps& caps) {
+  CompileRequest request;
+  request.text = ptx;
+  request.arch = arch;
+  request.is_ptx = true;
+  request.caps = caps;
+  return pool.compile(std::move(request));
+}
+
+// Takes all but the PTX and its names.
+void take(CompileOutput output, CompiledKernel& kernel) {
+  kernel.compiler = std::move(output.compiler);
+  kernel.cubin = std::move(output.cubin);
+  kernel.log = std::move(output.log);
+  kernel.compile_seconds = output.seconds;
+  kernel.confinement = std::move(output.confinement);
+}
+
 }  // namespace
 
 Attempt<CompiledKernel> compile_and_check(CompilePool& pool, const KernelSource& source,
@@ -172,7 +191,7 @@ Attempt<CompiledKernel> compile_and_check(CompilePool& pool, const KernelSource&
       return reject("gate.source_size",
                     fmt::format("PTX of {} bytes; at most {}", source.text.size(), caps.ptx));
     kernel.ptx = source.text;
-    kernel.compiler = "none";
+    kernel.compiler = "none";  // unless it is assembled
   } else {
     if (auto refused =
             check_source(source.text, allowed_includes(), {.bytes = caps.source}, &includes))
@@ -189,19 +208,20 @@ Attempt<CompiledKernel> compile_and_check(CompilePool& pool, const KernelSource&
     kernel.options = fmt::format("{}", fmt::join(standard_compile_options(request), " "));
     Attempt<CompileOutput> compiled = pool.compile(std::move(request));
     if (!compiled) return compiled.failure();
-    kernel.compiler = compiled->compiler;
     kernel.ptx = std::move(compiled->ptx);
-    kernel.cubin = std::move(compiled->cubin);
-    kernel.log = std::move(compiled->log);
-    kernel.compile_seconds = compiled->seconds;
-    kernel.confinement = std::move(compiled->confinement);
     lowered = std::move(compiled->lowered_names);
+    take(std::move(*compiled), kernel);
   }
   const Phase phase("admit");
   Attempt<ptx::Module> module = ptx::parse(kernel.ptx);
   if (!module) return module.failure();
   if (source.language == Language::ptx) {
     if (auto refused = ptx::check_arch(*module, arch)) return std::move(*refused);
+    if (mode.assembles) {
+      Attempt<CompileOutput> image = assembled(pool, source.text, arch, caps);
+      if (!image) return image.failure();
+      take(std::move(*image), kernel);
+    }
   }
   if (mode.leave_others_out) {
     std::vector<std::string> kept;

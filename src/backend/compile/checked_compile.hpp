@@ -19,10 +19,12 @@ struct CompileMode {
   bool anew = false;      // whatever was kept
   ptx::Whose whose = ptx::Whose::candidate;
   bool leave_others_out = false;  // kernels that the plan does not name; the image is left out too
+  bool assembles = false;         // PTX too, for a device that loads images
 };
 
-// Everything that can be refused without a task. A source in PTX is gated as it stands and has no
-// cubin. What needs the task is left to check_contract() and resolve().
+// Everything that can be refused without a task. A source in PTX is gated as it stands and has a
+// cubin where `assembles` asks for it. What needs the task is left to check_contract() and
+// resolve().
 Attempt<CompiledKernel> compile_and_check(CompilePool& pool, const KernelSource& source,
                                           const std::string& arch, CompileMode mode = {});
 

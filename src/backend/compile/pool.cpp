@@ -13,6 +13,7 @@
 #include "backend/compile/cache.hpp"
 #include "backend/compile/protocol.hpp"
 #include "backend/worker/process.hpp"
+#include "base/phases.hpp"
 #include "base/stop.hpp"
 
 namespace cupilot {
@@ -134,15 +135,21 @@ Attempt<CompileOutput> conclude(CompileAnswer answer, const CompileCaps& caps, d
       if (!lacked_memory(answer.output.log)) return compile_error(answer);
       [[fallthrough]];
     case Kind::out_of_memory:
-      return reject("compile.memory", "NVRTC passed its memory limit of 4 GiB: " + answer.message);
+      return reject("compile.memory",
+                    "the compiler passed its memory limit of 4 GiB: " + answer.message);
     case Kind::crashed:
-      return reject("compile.crash", "NVRTC died twice on this source: " + answer.message);
+      return reject("compile.crash", "the compiler died twice on this source: " + answer.message);
     case Kind::out_of_time:
       return reject("compile.timeout",
-                    fmt::format("NVRTC passed its limit of {} s of processor time",
+                    fmt::format("the compiler passed its limit of {} s of processor time",
                                 processor_seconds(deadline)));
     case Kind::too_large:
       return reject("compile.output_size", "the compiled image passes its cap: " + answer.message);
+    case Kind::no_assembler:
+      return Error{ErrorCode::toolchain,
+                   "nvJitLink: " + answer.message + "; without it no PTX runs on a device",
+                   "install the CUDA toolkit's nvJitLink (13 or 12), or set CUDA_HOME to the "
+                   "toolkit's folder"};
     case Kind::not_begun:
       return Error{ErrorCode::failure,
                    "the compile server could start no process: " + answer.message,
@@ -206,10 +213,13 @@ struct CompilePool::State {
   // A slot of the pool: an idle server, or a new one.
   Result<Server> acquire(bool fresh) {
     std::unique_lock lock(mutex);
-    const auto is_free = [&] { return busy < jobs; };
-    do {
-      if (stop_flags().wanted()) return stopped_error();
-    } while (!free.wait_for(lock, std::chrono::milliseconds(look_ms), is_free));
+    {
+      const Phase phase(waiting_for_compiler, PhaseCpu::of_phase_around);
+      const auto is_free = [&] { return busy < jobs; };
+      do {
+        if (stop_flags().wanted()) return stopped_error();
+      } while (!free.wait_for(lock, std::chrono::milliseconds(look_ms), is_free));
+    }
     ++busy;
     if (!fresh && !idle.empty()) {
       Server server = std::move(idle.back());
@@ -263,6 +273,7 @@ struct CompilePool::State {
   double seconds_of(const CompileCaps& caps) const { return seconds * caps.deadlines; }
 
   void keep(const CompileOrder& order, const CompileAnswer& answer) {
+    if (order.request.is_ptx) return;
     const std::lock_guard lock(keeping);
     cache.keep(order, answer);
   }
@@ -330,18 +341,18 @@ Result<std::unique_ptr<CompilePool>> CompilePool::open(const BackendOptions& opt
 Attempt<CompileOutput> CompilePool::compile(CompileRequest request) {
   const CompileCaps caps = request.caps;
   const double seconds = state_->seconds_of(caps);
-  if (request.text.size() > caps.source) {
+  if (!request.is_ptx && request.text.size() > caps.source) {
     return reject("gate.source_size",
                   fmt::format("the source has {} bytes, at most {} are compiled",
                               request.text.size(), caps.source));
   }
-  if (state_->sandbox.landlock == 0 && has_include(request.text)) {
+  if (!request.is_ptx && state_->sandbox.landlock == 0 && has_include(request.text)) {
     return reject("gate.include",
                   "this machine has no Landlock, so a source that says include is not compiled");
   }
   CompileOrder order{std::move(request), {}, processor_seconds(seconds)};
   order.options = standard_compile_options(order.request);
-  if (!order.request.anew) {
+  if (!order.request.anew && !order.request.is_ptx) {
     if (auto kept = state_->cache.find(order)) return conclude(std::move(*kept), caps, seconds);
   }
   Tried tried = state_->attempt(order, false);

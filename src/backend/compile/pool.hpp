@@ -1,5 +1,5 @@
-// Compiling untrusted CUDA text: NVRTC runs only in sandboxed throw-away processes of
-// cupilot-worker.
+// Compiling untrusted CUDA text and assembling PTX: NVRTC and nvJitLink run only in sandboxed
+// throw-away processes of cupilot-worker.
 //
 // Each job slot holds one warmed server that has NVRTC loaded and forks a confined child per
 // compile (limits of memory, time, file size; no new privileges, empty environment, Landlock
@@ -35,6 +35,7 @@ struct CompileRequest {
   std::vector<std::string> options;  // beyond the standard ones; see standard_compile_options
   std::vector<std::string> name_expressions;  // "stencil7<32,8>"
   bool ptx_only = false;                      // no assembling: arch becomes its compute_ form
+  bool is_ptx = false;                        // `text` is PTX, and is assembled alone
   bool anew = false;                          // not from BackendOptions::compile_cache
   CompileCaps caps{};
 };
@@ -82,7 +83,8 @@ class CompilePool {
   static Result<std::unique_ptr<CompilePool>> open(const BackendOptions& options);
   ~CompilePool();
 
-  // Any thread. compile.error carries the first errors, `where` is "kernel.cu:LINE".
+  // Any thread. compile.error carries the first errors, `where` is "kernel.cu:LINE". What is
+  // assembled alone is not kept. Error{toolchain}: nvJitLink cannot be opened.
   Attempt<CompileOutput> compile(CompileRequest request);
   int jobs() const;
   const SandboxState& sandbox() const;

@@ -67,7 +67,10 @@ std::string pack(const CompileOrder& order) {
       .put(order.request.arch)
       .put(order.request.options)
       .put(order.request.name_expressions);
-  out.put(order.request.ptx_only).put(order.options).put(order.cpu_seconds);
+  out.put(order.request.ptx_only)
+      .put(order.request.is_ptx)
+      .put(order.options)
+      .put(order.cpu_seconds);
   return out.take();
 }
 
@@ -79,6 +82,7 @@ std::optional<CompileOrder> unpack_order(std::string_view body) {
   order.request.options = in.texts();
   order.request.name_expressions = in.texts();
   order.request.ptx_only = in.get<bool>();
+  order.request.is_ptx = in.get<bool>();
   order.options = in.texts();
   order.cpu_seconds = in.get<double>();
   if (!in.whole()) return std::nullopt;

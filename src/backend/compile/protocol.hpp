@@ -21,10 +21,11 @@ struct CompileAnswer {
     out_of_memory,
     out_of_time,
     too_large,
-    not_begun
+    not_begun,
+    no_assembler
   };
   Kind kind = Kind::done;
-  std::string message;   // error name, signal, which cap, or why no process began
+  std::string message;   // error name, signal, which cap, or why no process or assembler began
   CompileOutput output;  // refused: the log alone
   SandboxState sandbox;  // confinement of this compile; its compiler fields are empty
 };

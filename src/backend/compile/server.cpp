@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "backend/compile/jit_link.hpp"
 #include "backend/compile/large_pages.hpp"
 #include "backend/compile/nvrtc.hpp"
 #include "backend/compile/protocol.hpp"
@@ -44,18 +45,44 @@ std::vector<std::string> readable_places(const Nvrtc& nvrtc) {
   return places;
 }
 
+// The assembler of this process, opened where PTX is first met.
+const JitLink& jit_link() {
+  static const JitLink opened;
+  return opened;
+}
+
+void compile_text(const Nvrtc& nvrtc, const CompileOrder& order, CompileAnswer& answer) {
+  NvrtcRun run = nvrtc.compile(order.request, order.options);
+  answer.output = std::move(run.output);
+  answer.message = run.code_name;
+  if (run.code != 0)
+    answer.kind = run.code == 1 ? CompileAnswer::Kind::out_of_memory : CompileAnswer::Kind::refused;
+}
+
+void assemble_text(const CompileOrder& order, CompileAnswer& answer) {
+  if (!jit_link().found()) {
+    answer.kind = CompileAnswer::Kind::no_assembler;
+    answer.message = jit_link().path();
+    return;
+  }
+  AssembledPtx assembled = jit_link().assemble(order.request);
+  answer.output = std::move(assembled.output);
+  answer.message = std::move(assembled.error);
+  if (!answer.message.empty()) answer.kind = CompileAnswer::Kind::refused;
+}
+
 CompileAnswer compile_confined(const Nvrtc& nvrtc, const CompileOrder& order) {
   CompileAnswer answer;
   try {
-    NvrtcRun run = nvrtc.compile(order.request, order.options);
-    answer.output = std::move(run.output);
-    answer.message = run.code_name;
+    if (order.request.is_ptx) {
+      assemble_text(order, answer);
+    } else {
+      compile_text(nvrtc, order, answer);
+    }
     answer.output.log = clean_log(answer.output.log);
-    if (run.code != 0) {
+    if (answer.kind == CompileAnswer::Kind::done && is_too_large(answer.output, own_caps)) {
       answer.kind =
-          run.code == 1 ? CompileAnswer::Kind::out_of_memory : CompileAnswer::Kind::refused;
-    } else if (is_too_large(answer.output, own_caps)) {  // the request's are the pool's
-      answer.kind = CompileAnswer::Kind::too_large;
+          CompileAnswer::Kind::too_large;  // by the caps of ours; the request's are the pool's
       answer.message = sizes_text(answer.output, own_caps);
     }
   } catch (const std::bad_alloc&) {
@@ -130,6 +157,7 @@ void await(pid_t pid) {
 void serve_one(const Nvrtc& nvrtc, const Frame& frame) {
   const auto order = unpack_order(frame.body);
   if (!order) _exit(2);
+  if (order->request.is_ptx) jit_link();  // before children, which may read no other place
   const pid_t pid = fork();
   if (pid == 0) child(nvrtc, frame, *order);
   CompileAnswer answer;

@@ -68,7 +68,8 @@ class CudaBackend final : public Backend, public Inspector {
   Inspector& inspector() override { return *this; }
   Attempt<CompiledKernel> compile(const KernelSource& source, Fresh fresh) override {
     expect_counting();
-    return compile_and_check(*pool_, source, traits_.spec.arch, {.anew = fresh == Fresh::yes});
+    return compile_and_check(*pool_, source, traits_.spec.arch,
+                             {.anew = fresh == Fresh::yes, .assembles = true});
   }
 
   Result<TrialReport> run(const TaskRef& task, const CompiledKernel& kernel,
@@ -163,7 +164,7 @@ class CudaBackend final : public Backend, public Inspector {
     if (lock && !counting_expected_.exchange(true)) device_->expect_counting();
   }
   std::unique_lock<std::mutex> hold() {
-    const Phase phase(waiting_phase, PhaseCpu::of_phase_around);
+    const Phase phase(waiting_for_device, PhaseCpu::of_phase_around);
     return std::unique_lock(mutex_);
   }
 

@@ -31,7 +31,7 @@ class DevicePlaces {
   // Waits for a place. Of proofs that wait, the one of the lowest slot goes first: the search
   // proposed in that order. Null: the time is over.
   HeldPlace take(For what, std::int64_t slot = 0) {
-    const Phase phase(waiting_phase, PhaseCpu::of_phase_around);
+    const Phase phase(waiting_for_device, PhaseCpu::of_phase_around);
     std::unique_lock lock(mutex_);
     const auto over = [&] { return what != For::best && is_over_(); };
     const bool first = what != For::proof;

@@ -36,7 +36,7 @@ FirstRefusals refusals_in(const parts::Json& rows) {
 PhaseSeconds with_inner(const PhaseSeconds& phases) {
   PhaseSeconds sums;
   for (const auto& [path, seconds] : phases) {
-    if (path.ends_with(waiting_phase)) continue;
+    if (is_waiting(path)) continue;
     for (std::size_t end = path.find('/'); end != std::string::npos; end = path.find('/', end + 1))
       sums[path.substr(0, end)] += seconds;
     sums[path] += seconds;

@@ -31,7 +31,7 @@ double seconds_in(const PhaseSeconds& phases, const std::string& prefix) {
   double sum = 0;
   for (auto it = phases.lower_bound(prefix); it != phases.end() && it->first.starts_with(prefix);
        ++it) {
-    if (!it->first.ends_with(waiting_phase)) sum += it->second;
+    if (!is_waiting(it->first)) sum += it->second;
   }
   return sum;
 }

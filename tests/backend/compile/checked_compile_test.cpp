@@ -265,6 +265,34 @@ TEST_CASE("PTX sources are gated as they stand") {
   testing::expect_code(code_of(source), "gate.ptx_syntax");
 }
 
+TEST_CASE("PTX is assembled for devices, as compilers other than NVRTC write it") {
+  // The alignment behind .ptr is that of the memory, as in PTX of LLVM.
+  KernelSource source = source_of(
+      ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 .ptr .global "
+      ".align 1 a, .param .u64 .ptr .global .align 16 b, .param .u32 n)\n{\n.reg .b64 %rd<3>;\n"
+      "ld.param.u64 %rd1, [a];\nld.param.u64 %rd2, [b];\nret;\n}\n");
+  source.language = Language::ptx;
+  const auto taken = compile_and_check(pool(), source, "sm_90a");
+  REQUIRE(taken);
+  CHECK(taken->cubin.empty());
+  CHECK(taken->compiler == "none");
+  const auto image = compile_and_check(pool(), source, "sm_90a", {.assembles = true});
+  REQUIRE(image);
+  CHECK(image->cubin.size() > 500);
+  CHECK(image->compiler.rfind("nvjitlink 1", 0) == 0);
+  REQUIRE(image->entries.size() == 1);
+  CHECK(image->entries[0].registers > 0);
+  CHECK(image->entries[0].stack_bytes == 0);
+  // Our parser takes both; the assembler knows its own version's alone.
+  for (const auto& [from, to] : {std::pair{".version 8.0", ".version 99.0"},
+                                 std::pair{"ret;", "mov.b64 %rd1, %rd9;\nret;"}}) {
+    KernelSource wrong = source;
+    wrong.text.replace(wrong.text.find(from), std::string(from).size(), to);
+    const auto refused = compile_and_check(pool(), wrong, "sm_90a", {.assembles = true});
+    CHECK_FALSE(refused);
+  }
+}
+
 TEST_CASE("A kernel of lower class than the task's is refused") {
   CompiledKernel kernel;
   Task task;

@@ -12,6 +12,7 @@
 #include "backend/compile/cache.hpp"
 #include "backend/compile/pool.hpp"
 #include "backend/compile/protocol.hpp"
+#include "base/phases.hpp"
 #include "base/stop.hpp"
 #include "catch.hpp"
 #include "support/reached.hpp"
@@ -324,6 +325,38 @@ TEST_CASE("two threads compile at once", "[threads]") {
   }
   for (std::thread& thread : threads) thread.join();
   CHECK(good == 4);
+}
+
+TEST_CASE("a compile that waits for its turn says so", "[threads]") {
+  std::atomic<int> waited{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 6; ++i) {  // of a pool with two compilers
+    threads.emplace_back([&waited] {
+      const PhaseLog log;
+      {
+        const Phase phase("compile");
+        CHECK(compile(saxpy));
+      }
+      const PhaseSeconds spent = log.seconds();
+      const auto waiting = spent.find("compile/wait for a compiler");
+      if (waiting != spent.end() && waiting->second > 0) ++waited;
+      for (const auto& [path, seconds] : spent) CHECK(is_waiting(path) == (path != "compile"));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(waited >= 4);
+}
+
+TEST_CASE("PTX that does not assemble is told in the assembler's words") {
+  CompileRequest request;
+  request.arch = "sm_90a";
+  request.is_ptx = true;
+  request.text =
+      ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\nfrobnicate;\n}\n";
+  const auto output = pool().compile(request);
+  REQUIRE(output.is_rejected());
+  testing::expect_code(output.rejected(), "compile.error");
+  CHECK(output.rejected().message.find("frobnicate") != std::string::npos);
 }
 
 TEST_CASE("a missing worker is named") {
