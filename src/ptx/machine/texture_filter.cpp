@@ -1,6 +1,7 @@
 // Addressing and filtering as the CUDA C++ Programming Guide says under "Texture Fetching". Where
-// it leaves something open: coordinates are rounded to the nearest 256th of a texel before a linear
-// filter takes their fraction of 8 bits.
+// it leaves something open, an H200 answers (docs/results/textures/weights-h200.json): coordinates
+// are rounded to the nearest 256th of a texel before a linear filter takes their fraction of 8
+// bits, and the weights of two, four or eight texels are whole 256ths whose sum is 1.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -70,26 +71,42 @@ Footprint point_footprint(const TextureObject& t, const std::array<double, 3>& a
   return out;
 }
 
+namespace {
+
+// Weights in 256ths of the corners of a cell, x first; `fraction` in 256ths. A plane's weight is
+// split along x, halves up, and each part along y: halves up beside the second texel of x, halves
+// down beside the first.
+std::array<std::int64_t, 8> corner_weights(const std::array<std::int64_t, 3>& fraction) {
+  const auto [x, y, z] = fraction;
+  std::array<std::int64_t, 8> weights{};
+  for (std::size_t plane = 0; plane < 2; ++plane) {
+    const std::int64_t all = plane == 0 ? 256 - z : z;
+    const std::int64_t second = (all * x + 128) >> 8, first = all - second;
+    const std::int64_t below_second = (second * y + 128) >> 8, below_first = (first * y + 127) >> 8;
+    const std::array<std::int64_t, 4> four{first - below_first, second - below_second, below_first,
+                                           below_second};
+    std::copy(four.begin(), four.end(), weights.begin() + static_cast<std::ptrdiff_t>(4 * plane));
+  }
+  return weights;
+}
+
+}  // namespace
+
 Footprint linear_footprint(const TextureObject& t, const std::array<double, 3>& at) {
-  std::array<std::int64_t, 3> first{};
-  std::array<double, 3> fraction{};
+  std::array<std::int64_t, 3> first{}, fraction{};
   for (std::size_t d = 0; d < t.rank; ++d) {
     const auto fixed =
         static_cast<std::int64_t>(std::floor((in_texels(t, d, at[d]) - 0.5) * 256 + 0.5));
     first[d] = fixed >> 8;
-    fraction[d] = static_cast<double>(fixed & 255) / 256;
+    fraction[d] = fixed & 255;
   }
+  const std::array<std::int64_t, 8> weights = corner_weights(fraction);
   Footprint out;
   out.count = 1 << t.rank;
-  for (int corner = 0; corner < out.count; ++corner) {
+  for (std::size_t corner = 0; corner < static_cast<std::size_t>(out.count); ++corner) {
     std::array<std::int64_t, 3> i = first;
-    double weight = 1;
-    for (std::size_t d = 0; d < t.rank; ++d) {
-      const bool second = ((corner >> d) & 1) != 0;
-      i[d] += second ? 1 : 0;
-      weight *= second ? fraction[d] : 1 - fraction[d];
-    }
-    out.texels[static_cast<std::size_t>(corner)] = texel(t, i, weight);
+    for (std::size_t d = 0; d < t.rank; ++d) i[d] += static_cast<std::int64_t>(corner >> d & 1);
+    out.texels[corner] = texel(t, i, static_cast<double>(weights[corner]) / 256);
   }
   return out;
 }
