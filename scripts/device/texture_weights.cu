@@ -1,7 +1,8 @@
 // Reads the weights of a device's linear texture filters, texel by texel, and holds them to the rule of
 // src/ptx/machine/texture_filter.cpp: nvcc -arch=sm_90 texture_weights.cu -o texture_weights && ./texture_weights
 // Prints one JSON object: points that differ from the rule, of planes at all 256 x 256 fractions and of rooms at 32 x 32 x 32;
-// fractions of a line at steps of 1/4096 that are not the nearest 256th; and weights in 256ths at some points.
+// fractions of a line at steps of 1/4096 that are not the nearest 256th; weights in 256ths at some points; and points in and
+// around a room, by address mode, whose texels weigh otherwise than by the rule.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -12,20 +13,21 @@
     if (error != cudaSuccess) printf("%s: %s\n", #call, cudaGetErrorString(error)), exit(1); \
   } while (0)
 
-cudaTextureObject_t linear(cudaArray_t array) {
+cudaTextureObject_t linear(cudaArray_t array, cudaTextureAddressMode address) {
   cudaResourceDesc resource{};
   resource.resType = cudaResourceTypeArray;
   resource.res.array.array = array;
   cudaTextureDesc how{};
-  for (auto& mode : how.addressMode) mode = cudaAddressModeClamp;
+  for (auto& mode : how.addressMode) mode = address;
   how.filterMode = cudaFilterModeLinear;
+  how.normalizedCoords = address == cudaAddressModeWrap || address == cudaAddressModeMirror;
   cudaTextureObject_t object;
   CHECKED(cudaCreateTextureObject(&object, &resource, &how, nullptr));
   return object;
 }
 
 // The texture has `sides` texels a side, of which `one` is 1 and the others are 0.
-cudaTextureObject_t basis(int rank, int one) {
+cudaTextureObject_t basis(int rank, int one, cudaTextureAddressMode address = cudaAddressModeClamp) {
   const cudaExtent extent = make_cudaExtent(2, rank > 1 ? 2 : 0, rank > 2 ? 2 : 0);
   const cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
   cudaArray_t array;
@@ -38,7 +40,7 @@ cudaTextureObject_t basis(int rank, int one) {
   copy.extent = make_cudaExtent(2, rank > 1 ? 2 : 1, rank > 2 ? 2 : 1);
   copy.kind = cudaMemcpyHostToDevice;
   CHECKED(cudaMemcpy3D(&copy));
-  return linear(array);
+  return linear(array, address);
 }
 
 // Fractions i / n of each side, x first.
@@ -91,6 +93,70 @@ int differing(int rank, int n, int step) {
   return differ;
 }
 
+constexpr int drawn = 1 << 18;
+constexpr const char* mode_names[] = {"wrap", "clamp", "mirror", "border"};
+
+// Points from one and a half sides before a room of two texels a side to as far behind it, in 256ths of a texel.
+__host__ __device__ void point(unsigned i, int* at) {
+  for (int d = 0; d < 3; ++d) {
+    i = i * 1664525u + 1013904223u;
+    at[d] = (int)(i >> 8) % 2048 - 768;
+  }
+}
+
+__global__ void around(cudaTextureObject_t t, float* out, float scale) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  int at[3];
+  point(i, at);
+  out[i] = tex3D<float>(t, at[0] / 256.0f * scale, at[1] / 256.0f * scale, at[2] / 256.0f * scale);
+}
+
+int addressed(int i, int mode) {
+  if (i >= 0 && i < 2) return i;
+  if (mode == cudaAddressModeBorder) return -1;
+  if (mode == cudaAddressModeClamp) return i < 0 ? 0 : 1;
+  const int period = mode == cudaAddressModeWrap ? 2 : 4, at = (i % period + period) % period;
+  return at < 2 ? at : 3 - at;
+}
+
+void beyond(int mode) {
+  float* out;
+  CHECKED(cudaMalloc(&out, drawn * sizeof(float)));
+  std::vector<std::vector<float>> all(8, std::vector<float>(drawn));
+  const bool normalized = mode == cudaAddressModeWrap || mode == cudaAddressModeMirror;
+  for (int one = 0; one < 8; ++one) {
+    around<<<drawn / 256, 256>>>(basis(3, one, (cudaTextureAddressMode)mode), out, normalized ? 0.5f : 1.0f);
+    CHECKED(cudaMemcpy(all[one].data(), out, drawn * sizeof(float), cudaMemcpyDeviceToHost));
+  }
+  int differ = 0;
+  printf(", \"%s\": {\"examples\": [", mode_names[mode]);
+  for (int i = 0; i < drawn; ++i) {
+    int at[3], eight[8], sum[8] = {}, cell[3], fraction[3];
+    point(i, at);
+    for (int d = 0; d < 3; ++d) {
+      int fixed = at[d] - 128;
+      // A clamped coordinate stops at the middle of the outermost texel.
+      if (mode == cudaAddressModeClamp) fixed = fixed < 0 ? 0 : fixed > 256 ? 256 : fixed;
+      cell[d] = fixed >> 8, fraction[d] = fixed & 255;
+    }
+    rule(fraction[0], fraction[1], fraction[2], eight);
+    for (int k = 0; k < 8; ++k) {
+      const int x = addressed(cell[0] + (k & 1), mode), y = addressed(cell[1] + (k >> 1 & 1), mode), z = addressed(cell[2] + (k >> 2), mode);
+      if (x >= 0 && y >= 0 && z >= 0) sum[x + 2 * y + 4 * z] += eight[k];
+    }
+    bool same = true;
+    for (int k = 0; k < 8; ++k) same = same && all[k][i] * 256 == sum[k];
+    if (same || ++differ > 12) continue;
+    printf("%s{\"at\": [%d, %d, %d], \"weights\": [", differ > 1 ? ", " : "", at[0], at[1], at[2]);
+    for (int k = 0; k < 8; ++k) printf("%s%g", k ? ", " : "", all[k][i] * 256);
+    printf("], \"by the rule\": [");
+    for (int k = 0; k < 8; ++k) printf("%s%d", k ? ", " : "", sum[k]);
+    printf("]}");
+  }
+  printf("], \"differ\": %d, \"of\": %d}", differ, drawn);
+  CHECKED(cudaFree(out));
+}
+
 int main() {
   cudaDeviceProp properties;
   CHECKED(cudaGetDeviceProperties(&properties, 0));
@@ -99,5 +165,6 @@ int main() {
   const auto line = weights(1, 4096)[1];
   int other = 0;
   for (int i = 0; i < 4096; ++i) other += line[i] * 256 != (i + 8) / 16 ? 1 : 0;
+  for (int mode = 0; mode < 4; ++mode) beyond(mode);
   printf(", \"planes that differ\": %d, \"of\": 65536, \"rooms that differ\": %d, \"of rooms\": 32768, \"lines that differ\": %d}\n", planes, rooms, other);
 }

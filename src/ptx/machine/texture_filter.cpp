@@ -26,13 +26,17 @@ double in_texels(const TextureObject& t, std::size_t side, double x) {
   return t.normalized ? tamed(x * static_cast<double>(t.sides[side])) : tamed(x);
 }
 
+// Wrap and mirror are for normalized coordinates; others clamp in their place.
+bool clamps(const TextureObject& t) {
+  const bool folds = t.mode == Address::wrap || t.mode == Address::mirror;
+  return t.mode == Address::clamp || (folds && !t.normalized);
+}
+
 // The texel that stands at `i` of a side of n; -1: none does.
 std::int64_t addressed(const TextureObject& t, std::int64_t n, std::int64_t i) {
   if (i >= 0 && i < n) return i;
-  // Wrap and mirror are for normalized coordinates; others clamp in their place.
-  const bool folds = t.mode == Address::wrap || t.mode == Address::mirror;
   if (t.mode == Address::border) return -1;
-  if (!folds || !t.normalized) return std::clamp<std::int64_t>(i, 0, n - 1);
+  if (clamps(t)) return std::clamp<std::int64_t>(i, 0, n - 1);
   const std::int64_t period = t.mode == Address::wrap ? n : 2 * n;
   const std::int64_t at = (i % period + period) % period;
   return at < n ? at : 2 * n - 1 - at;
@@ -95,8 +99,8 @@ std::array<std::int64_t, 8> corner_weights(const std::array<std::int64_t, 3>& fr
 Footprint linear_footprint(const TextureObject& t, const std::array<double, 3>& at) {
   std::array<std::int64_t, 3> first{}, fraction{};
   for (std::size_t d = 0; d < t.rank; ++d) {
-    const auto fixed =
-        static_cast<std::int64_t>(std::floor((in_texels(t, d, at[d]) - 0.5) * 256 + 0.5));
+    auto fixed = static_cast<std::int64_t>(std::floor((in_texels(t, d, at[d]) - 0.5) * 256 + 0.5));
+    if (clamps(t)) fixed = std::clamp<std::int64_t>(fixed, 0, 256 * (t.sides[d] - 1));
     first[d] = fixed >> 8;
     fraction[d] = fixed & 255;
   }

@@ -43,8 +43,8 @@ extern "C" __global__ void copy(const float* x, float* y, int n, const float* t,
   wrong += off(tex2DLayered<float>(layers, px, py, layer), between(t + 32 * layer, 8, 4, 8, px, py, CLAMP));
   // At a slice's middle a room is a plane; halfway to the next two planes of half the weight.
   wrong += off(tex3D<float>(room, px, py, layer + 0.5f), between(t + 32 * layer, 8, 4, 8, px, py, CLAMP));
-  const int next = min(layer + 1, 3);
-  wrong += off(tex3D<float>(room, px, py, layer + 1.0f), between(t + 32 * layer, 8, 4, 8, px, py, CLAMP, 128) + between(t + 32 * next, 8, 4, 8, px, py, CLAMP, 128));
+  const int next = min(layer + 1, 3), weight = layer < 3 ? 128 : 256;  // the last slice's middle is the end
+  wrong += off(tex3D<float>(room, px, py, layer + 1.0f), between(t + 32 * layer, 8, 4, 8, px, py, CLAMP, weight) + between(t + 32 * next, 8, 4, 8, px, py, CLAMP, 256 - weight));
   const uchar4 raw = ((const uchar4*)s)[i % 32];
   const float4 part = tex2D<float4>(bytes, i % 16 + 0.5f, i / 16 % 2 + 0.5f);
   wrong += fabsf(part.x - raw.x / 255.0f) > 1e-6f || fabsf(part.y - raw.y / 255.0f) > 1e-6f || fabsf(part.z - raw.z / 255.0f) > 1e-6f || fabsf(part.w - raw.w / 255.0f) > 1e-6f;
