@@ -14,7 +14,7 @@
 
 #include "base/stop.hpp"
 #include "ptx/machine/device_memory.hpp"
-#include "ptx/machine/texture.hpp"
+#include "ptx/machine/texture_object.hpp"
 #include "ptx/syntax/module.hpp"
 
 namespace cupilot::ptx {
@@ -42,7 +42,7 @@ struct Launch {
   std::uint32_t dynamic_shared = 0;  // bytes
   std::vector<std::uint8_t>
       parameters;  // the entry's parameter block; a tensor map in it as tensor_map.hpp encodes it
-  std::vector<TextureObject> textures{};  // whose handles (texture.hpp) parameters hold
+  std::vector<TextureObject> textures{};  // whose handles (texture_object.hpp) parameters hold
   Dim3 cluster{};                         // blocks that run together; 1 x 1 x 1: none asked for
   bool cooperative = false;               // the whole grid must be resident at once
   std::uint32_t registers = 0;            // a thread has at its start; 0: unknown

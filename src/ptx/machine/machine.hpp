@@ -349,7 +349,7 @@ struct LaunchContext {
   std::shared_ptr<Tellings> tellings;  // block_order.hpp; null: not kept
   std::shared_ptr<OlderValues> older;  // older_value.hpp; null: not kept
   std::vector<Fault> faults;
-  std::unordered_map<std::uint64_t, MapEdit> map_edits;  // of addresses; map_order.hpp
+  std::unordered_map<std::uint64_t, MapEdit> map_edits;  // of addresses; bulk/map_order.hpp
   bool map_released = false;                             // by a proxy fence of any thread
   std::vector<Fault> remarks;                            // the first of each code
   std::atomic<bool> independent{true};
@@ -423,7 +423,7 @@ struct Block {
   std::uint64_t clock = 0;
   std::vector<std::uint32_t>
       far_users;  // clock of the last access by every warp of the cluster from another block
-  std::vector<MapAcquired> maps;     // by proxy fences; map_order.hpp
+  std::vector<MapAcquired> maps;     // by proxy fences; bulk/map_order.hpp
   std::uint32_t registers_free = 0;  // given back by setmaxnreg, for all threads
 };
 

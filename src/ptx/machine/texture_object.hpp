@@ -1,4 +1,4 @@
-// Texture and surface objects as a launch binds them, and which texels a coordinate takes.
+// Texture and surface objects as a launch binds them.
 #pragma once
 
 #include <array>
@@ -32,28 +32,5 @@ struct TextureObject {
 // The value that a kernel gets for an object of a launch.
 inline constexpr std::uint64_t texture_handles = 0x00007c00'00000000ull;
 inline std::uint64_t handle_of(std::size_t object) { return texture_handles + 1 + object; }
-
-std::uint32_t texel_bytes(const TextureObject& t);
-// Address of a texel that lies inside.
-std::uint64_t texel_address(const TextureObject& t, const std::array<std::int64_t, 3>& at,
-                            std::int64_t layer);
-
-// Texels of one fetch and their weights, which sum to one. One outside counts as zeros.
-struct Footprint {
-  struct Texel {
-    bool inside = false;
-    std::array<std::int64_t, 3> at{};
-    double weight = 1;
-  };
-  std::array<Texel, 8> texels;
-  int count = 0;
-};
-Footprint point_footprint(const TextureObject& t, const std::array<double, 3>& at);
-Footprint linear_footprint(const TextureObject& t, const std::array<double, 3>& at);
-// Texels themselves, by integer coordinates.
-Footprint fetch_footprint(const TextureObject& t, const std::array<std::int64_t, 3>& at);
-
-// A channel's bytes as a number: of integers their value, or the fraction of the greatest.
-double channel_value(const TextureObject& t, const std::uint8_t* bytes);
 
 }  // namespace cupilot::ptx

@@ -6,7 +6,7 @@
 
 #include "catch.hpp"
 #include "ptx/machine/runner.hpp"
-#include "ptx/machine/texture.hpp"
+#include "ptx/machine/texture_object.hpp"
 
 using namespace support;
 using P = Device::Pointer;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ptx/machine/memory.hpp"
-#include "ptx/machine/texture.hpp"
+#include "ptx/machine/texture/footprint.hpp"
 
 namespace cupilot::ptx {
 

@@ -2,13 +2,14 @@
 // it leaves something open, an H200 answers (docs/results/textures/weights-h200.json): coordinates
 // are rounded to the nearest 256th of a texel before a linear filter takes their fraction of 8
 // bits, and the weights of two, four or eight texels are whole 256ths whose sum is 1.
+#include "ptx/machine/texture/footprint.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
 
 #include "ptx/machine/atomic.hpp"
-#include "ptx/machine/texture.hpp"
 #include "ptx/syntax/module.hpp"
 
 namespace cupilot::ptx {

@@ -1,4 +1,4 @@
-#include "ptx/machine/map_order.hpp"
+#include "ptx/machine/bulk/map_order.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // wgmma: a product of 64 x K by K x N spread over four warps, each of which computes its 16 rows
 // here. The sums appear when they are issued or (late mode) when their group is waited for;
 // registers and shared memory are in use until then either way.
-#include "ptx/machine/wgmma.hpp"
+#include "ptx/machine/wgmma/wgmma.hpp"
 
 #include <algorithm>
 #include <array>

@@ -7,7 +7,7 @@
 
 #include "ptx/machine/decode.hpp"
 #include "ptx/machine/memory.hpp"
-#include "ptx/machine/wgmma.hpp"
+#include "ptx/machine/wgmma/wgmma.hpp"
 #include "ptx/syntax/dataflow.hpp"
 
 namespace cupilot::ptx {

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "ptx/machine/atomic.hpp"
-#include "ptx/machine/bulk.hpp"
+#include "ptx/machine/bulk/bulk.hpp"
 #include "ptx/machine/transfer.hpp"
 
 namespace cupilot::ptx {

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "ptx/machine/bulk.hpp"
+#include "ptx/machine/bulk/bulk.hpp"
+#include "ptx/machine/bulk/map_order.hpp"
 #include "ptx/machine/cluster.hpp"
-#include "ptx/machine/map_order.hpp"
 
 namespace cupilot::ptx {
 namespace {

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "ptx/machine/atomic.hpp"
-#include "ptx/machine/texture_access.hpp"
+#include "ptx/machine/texture/access.hpp"
 
 namespace cupilot::ptx {
 namespace {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "ptx/machine/memory.hpp"
-#include "ptx/machine/wgmma.hpp"
+#include "ptx/machine/wgmma/wgmma.hpp"
 
 namespace cupilot::ptx {
 namespace {
