@@ -20,7 +20,7 @@
 #include "backend/cuda/programs.hpp"
 #include "backend/cuda/spec.hpp"
 #include "backend/cuda/trials.hpp"
-#include "task/stage_plan.hpp"
+#include "task/reference/stage_plan.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 
 #include "task/axes.hpp"
 #include "task/content.hpp"
-#include "task/stage_plan.hpp"
+#include "task/reference/stage_plan.hpp"
 #include "verify/ratios.hpp"
 #include "verify/shapes.hpp"
 

@@ -19,8 +19,8 @@
 
 #include "task/content.hpp"
 #include "task/extents.hpp"
+#include "task/reference/stage_plan.hpp"
 #include "task/repeats.hpp"
-#include "task/stage_plan.hpp"
 #include "verify/fakes.hpp"
 #include "verify/rms.hpp"
 #include "verify/shown.hpp"

@@ -4,7 +4,7 @@
 
 #include "task/axes.hpp"
 #include "task/extents.hpp"
-#include "task/stage_plan.hpp"
+#include "task/reference/stage_plan.hpp"
 
 namespace cupilot {
 namespace {

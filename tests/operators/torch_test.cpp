@@ -8,7 +8,7 @@
 #include "operators/recorded.hpp"
 #include "support/sample.hpp"
 #include "task/operators.hpp"
-#include "task/staged_values.hpp"
+#include "task/reference/staged_values.hpp"
 
 namespace cupilot {
 namespace {

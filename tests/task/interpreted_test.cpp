@@ -6,7 +6,7 @@
 #include "catch.hpp"
 #include "ptx/machine/runner.hpp"
 #include "task/host_gemm.hpp"
-#include "task/reference_program.hpp"
+#include "task/reference/program.hpp"
 
 namespace cupilot {
 namespace {

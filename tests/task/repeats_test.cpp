@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 #include "task/recurrent.hpp"
-#include "task/staged_values.hpp"
+#include "task/reference/staged_values.hpp"
 
 namespace cupilot {
 namespace {

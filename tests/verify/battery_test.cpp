@@ -6,8 +6,8 @@
 
 #include "catch.hpp"
 #include "support/graph.hpp"
+#include "task/reference/stage_plan.hpp"
 #include "task/rules/apply.hpp"
-#include "task/stage_plan.hpp"
 #include "verify/plan_steps.hpp"
 #include "verify/plans.hpp"
 #include "verify/ratios.hpp"

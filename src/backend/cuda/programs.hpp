@@ -9,7 +9,7 @@
 
 #include "backend/compile/pool.hpp"
 #include "backend/cuda/trial_device.hpp"
-#include "task/reference_program.hpp"
+#include "task/reference/program.hpp"
 
 namespace cupilot {
 

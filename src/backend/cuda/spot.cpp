@@ -20,7 +20,7 @@
 #include "ptx/machine/execute.hpp"
 #include "task/content.hpp"
 #include "task/index_gap.hpp"
-#include "task/stage_plan.hpp"
+#include "task/reference/stage_plan.hpp"
 
 namespace cupilot {
 namespace {

@@ -7,7 +7,7 @@
 #include <cupilot/rng.hpp>
 
 #include "task/content.hpp"
-#include "task/stage_plan.hpp"
+#include "task/reference/stage_plan.hpp"
 
 namespace cupilot {
 namespace {

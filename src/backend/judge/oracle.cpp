@@ -30,7 +30,7 @@ class StageMemory {
 };
 
 // The parameters that all entries of a reference begin with, eight bytes each
-// (src/task/reference_program.hpp).
+// (src/task/reference/program.hpp).
 std::vector<std::uint64_t> parameters(const CudaSession& session, const OracleOrder& order,
                                       const StageMemory& scratch) {
   std::vector<std::uint64_t> words;

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "task/stage_plan.hpp"
+#include "task/reference/stage_plan.hpp"
 
 namespace cupilot {
 namespace {

@@ -6,7 +6,7 @@
 #include <cupilot/result.hpp>
 #include <cupilot/task.hpp>
 
-#include "task/reference_program.hpp"
+#include "task/reference/program.hpp"
 
 namespace cupilot {
 

@@ -15,7 +15,7 @@
 #include "ptx/machine/core_share.hpp"
 #include "ptx/machine/execute.hpp"
 #include "ptx/syntax/parser.hpp"
-#include "task/stage_plan.hpp"
+#include "task/reference/stage_plan.hpp"
 
 namespace cupilot {
 namespace {

@@ -17,7 +17,7 @@
 #include "backend/oracle/inputs.hpp"
 #include "ptx/machine/device_memory.hpp"
 #include "ptx/syntax/module.hpp"
-#include "task/reference_program.hpp"
+#include "task/reference/program.hpp"
 
 namespace cupilot {
 

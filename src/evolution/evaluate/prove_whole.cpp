@@ -14,7 +14,7 @@
 
 #include "backend/observed.hpp"
 #include "task/content.hpp"
-#include "task/stage_plan.hpp"
+#include "task/reference/stage_plan.hpp"
 #include "verify/fakes.hpp"
 #include "verify/rms.hpp"
 

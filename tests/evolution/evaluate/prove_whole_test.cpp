@@ -6,7 +6,7 @@
 
 #include "catch.hpp"
 #include "evolution/program/support.hpp"
-#include "task/stage_plan.hpp"
+#include "task/reference/stage_plan.hpp"
 
 namespace cupilot::testing {
 namespace {

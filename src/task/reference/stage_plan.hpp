@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "task/reference_program.hpp"
+#include "task/reference/program.hpp"
 
 namespace cupilot {
 

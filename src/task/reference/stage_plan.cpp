@@ -1,11 +1,11 @@
-#include "task/stage_plan.hpp"
+#include "task/reference/stage_plan.hpp"
 
 #include <algorithm>
 #include <map>
 #include <numeric>
 
 #include "task/identifiers.hpp"
-#include "task/reference_stages.hpp"
+#include "task/reference/stages.hpp"
 
 namespace cupilot {
 namespace {

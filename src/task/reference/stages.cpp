@@ -1,4 +1,4 @@
-#include "task/reference_stages.hpp"
+#include "task/reference/stages.hpp"
 
 #include <fmt/format.h>
 

@@ -9,11 +9,11 @@
 #include "base/json.hpp"
 #include "catch.hpp"
 #include "task/operators.hpp"
-#include "task/reference_program.hpp"
-#include "task/reference_stages.hpp"
+#include "task/reference/program.hpp"
+#include "task/reference/stage_plan.hpp"
+#include "task/reference/staged_values.hpp"
+#include "task/reference/stages.hpp"
 #include "task/rules/apply.hpp"
-#include "task/stage_plan.hpp"
-#include "task/staged_values.hpp"
 
 namespace cupilot {
 namespace {

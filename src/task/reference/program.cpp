@@ -1,4 +1,4 @@
-#include "task/reference_program.hpp"
+#include "task/reference/program.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <array>
 
 #include "task/content.hpp"
-#include "task/reference_stages.hpp"
+#include "task/reference/stages.hpp"
 
 namespace cupilot {
 namespace {

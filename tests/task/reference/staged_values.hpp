@@ -8,8 +8,8 @@
 
 #include "catch.hpp"
 #include "ptx/machine/runner.hpp"
-#include "task/reference_program.hpp"
-#include "task/stage_plan.hpp"
+#include "task/reference/program.hpp"
+#include "task/reference/stage_plan.hpp"
 
 namespace cupilot::testing {
 

@@ -1,4 +1,4 @@
-#include "task/reference_program.hpp"
+#include "task/reference/program.hpp"
 
 #include "catch.hpp"
 #include "support/gemm.hpp"

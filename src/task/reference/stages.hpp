@@ -31,7 +31,7 @@ std::string stage_members(const Task& task, std::size_t number, bool stored);
 std::string stage_as_output(const ReferenceStage& stage);
 
 // The body of a storable stage's entry, after the declaration of `in`; parameters as
-// reference_program.hpp says.
+// program.hpp says.
 std::string stage_entry_body(const Task& task, std::size_t number);
 
 }  // namespace cupilot
