@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstring>
 
-#include "backend/cuda/counters.hpp"
+#include "backend/counters/counters.hpp"
 #include "backend/worker/driver.hpp"
 #include "ptx/machine/tensor_map.hpp"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "backend/compile/pool.hpp"
-#include "backend/cuda/counters.hpp"
+#include "backend/counters/counters.hpp"
 #include "backend/worker/driver.hpp"
 
 namespace counters {

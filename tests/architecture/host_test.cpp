@@ -16,7 +16,7 @@ namespace {
 // Runs in worker processes only, or is text of programs that the library writes.
 bool is_of_another_program(const std::string& file) {
   static const std::set<std::string> files = {
-      "src/backend/compile/server.cpp", "src/backend/cuda/counter_process.cpp",
+      "src/backend/compile/server.cpp", "src/backend/counters/process.cpp",
       "src/backend/judge/serve.cpp",    "src/backend/worker/confine.cpp",
       "src/backend/worker/library.cpp", "src/backend/worker/main.cpp",
       "src/backend/worker/probe.cpp",   "src/backend/worker/roles.cpp",

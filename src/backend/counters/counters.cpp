@@ -1,10 +1,10 @@
-#include "backend/cuda/counters.hpp"
+#include "backend/counters/counters.hpp"
 
 #include <cmath>
 
 #include <fmt/core.h>
 
-#include "backend/cuda/cupti.hpp"
+#include "backend/counters/cupti.hpp"
 #include "backend/wire/counter_metrics.hpp"
 
 namespace cupilot {

@@ -1,4 +1,4 @@
-#include "backend/cuda/cupti.hpp"
+#include "backend/counters/cupti.hpp"
 
 #ifdef CUPILOT_HAS_CUPTI
 #include <dlfcn.h>

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "backend/cuda/counters.hpp"
+#include "backend/counters/counters.hpp"
 #include "backend/wire/counter_metrics.hpp"
 #include "backend/worker/launch.hpp"
 #include "backend/worker/roles.hpp"
