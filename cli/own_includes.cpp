@@ -6,8 +6,8 @@
 
 #include <fmt/core.h>
 
-#include <cupilot/parts/device_headers.hpp>
 #include <cupilot/parts/host.hpp>
+#include <cupilot/parts/kernel_source.hpp>
 
 namespace cupilot::cli {
 namespace {

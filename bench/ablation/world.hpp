@@ -1,8 +1,8 @@
 // A recorded landscape as searches meet it, and how many evaluations one of them takes.
 #pragma once
 
+#include <cupilot/parts/agents.hpp>
 #include <cupilot/parts/pool.hpp>
-#include <cupilot/parts/prediction.hpp>
 
 #include "ablation/table.hpp"
 

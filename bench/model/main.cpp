@@ -20,7 +20,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cupilot/family.hpp>
-#include <cupilot/parts/prediction.hpp>
+#include <cupilot/parts/agents.hpp>
 
 #include "landscapes.hpp"
 #include "scores.hpp"

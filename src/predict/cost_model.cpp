@@ -1,4 +1,4 @@
-#include <cupilot/parts/prediction.hpp>
+#include <cupilot/parts/agents.hpp>
 
 #include <cmath>
 #include <map>

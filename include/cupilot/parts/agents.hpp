@@ -1,5 +1,5 @@
-// The agents of a search: a strategist proposes strategies, a writer turns one into a kernel. The
-// built-in ones need no model.
+// The agents of a search: a strategist proposes strategies, a cost model predicts their times, a
+// writer turns one into a kernel. The built-in ones need no model.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -177,6 +178,22 @@ std::unique_ptr<KernelWriter> template_writer(std::vector<Tunable> tunables);
 Result<std::unique_ptr<Space>> make_space(const Task& task, const DeviceSpec& device,
                                           const std::vector<Tunable>& tunables,
                                           const std::vector<Technique>& techniques = {});
+
+// One strategy with its known time, for this task or another of its family at another shape.
+struct KnownTime {
+  const Strategy* strategy = nullptr;
+  double time_us = 0;
+  const Task* task = nullptr;  // default: the predicted task
+};
+
+// An analytic model of the templates, and a residual learnt from outcomes on top, which predict the
+// time of a strategy's kernel before it is written or compiled (docs/formats/time-model.md). A
+// prediction ranks candidates; it is never a result. Any thread; deterministic; below 1 ms a call.
+// Returns nullopt for a strategy that no modelled template realises. An empty function: no
+// prediction for this task.
+CostModel make_cost_model(const Task& task, const DeviceSpec& device,
+                          const std::vector<Tunable>& tunables,
+                          std::span<const KnownTime> learnt = {});
 
 }  // namespace cupilot
 CUPILOT_EXPORTS_END

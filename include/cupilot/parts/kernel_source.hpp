@@ -1,4 +1,4 @@
-// One self-contained kernel text with its launch plan.
+// One self-contained kernel text with its launch plan, and the headers that it may include.
 #pragma once
 
 #include <string>
@@ -39,6 +39,11 @@ struct StandaloneKernel {
 };
 Result<StandaloneKernel> read_standalone(const std::string& path);
 std::string standalone_text(const KernelSource& source, const std::vector<std::string>& task_words);
+
+// Text of the device header that any kernel may include as "cupilot/NAME" ("types.cuh"), of those
+// that ship: first those that all kernels share, then those of families. "": there is none. It
+// guards itself against no second include.
+std::string_view device_header(std::string_view name);
 
 }  // namespace cupilot
 CUPILOT_EXPORTS_END

@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include <cupilot/parts/device_headers.hpp>
+#include <cupilot/parts/kernel_source.hpp>
 
 #include "base/embedded.hpp"
 #include "task/identifiers.hpp"

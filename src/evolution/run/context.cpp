@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <cupilot/parts/prediction.hpp>
+#include <cupilot/parts/agents.hpp>
 
 #include "agents/write/values_writer.hpp"
 #include "evolution/search/knowledge.hpp"

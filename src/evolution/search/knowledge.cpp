@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cupilot/parts/prediction.hpp>
+#include <cupilot/parts/agents.hpp>
 #include <map>
 #include <set>
 

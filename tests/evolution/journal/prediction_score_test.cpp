@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include <cupilot/parts/prediction.hpp>
+#include <cupilot/parts/agents.hpp>
 
 #include "catch.hpp"
 #include "support/gemm.hpp"

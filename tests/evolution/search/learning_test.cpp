@@ -4,7 +4,7 @@
 #include <regex>
 #include <span>
 
-#include <cupilot/parts/prediction.hpp>
+#include <cupilot/parts/agents.hpp>
 
 #include "catch.hpp"
 #include "evolution/journal/prediction_score.hpp"
