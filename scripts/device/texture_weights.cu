@@ -1,5 +1,5 @@
 // Reads the weights of a device's linear texture filters, texel by texel, and holds them to the rule of
-// src/ptx/machine/texture_filter.cpp: nvcc -arch=sm_90 texture_weights.cu -o texture_weights && ./texture_weights
+// src/ptx/machine/texture/footprint.cpp: nvcc -arch=sm_90 texture_weights.cu -o texture_weights && ./texture_weights
 // Prints one JSON object: points that differ from the rule, of planes at all 256 x 256 fractions and of rooms at 32 x 32 x 32;
 // fractions of a line at steps of 1/4096 that are not the nearest 256th; weights in 256ths at some points; and points in and
 // around a room, by address mode, whose texels weigh otherwise than by the rule.
