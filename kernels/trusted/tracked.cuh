@@ -254,6 +254,21 @@ CUPILOT_HD tracked copysign_(tracked a, tracked b) {
   return tracked(copysign(a.value, b.value), a.sum, a.exact);
 }
 
+// The first of two values where a condition holds, else the second; either may be an element.
+CUPILOT_HD double select_(bool first, double a, double b) { return first ? a : b; }
+CUPILOT_HD float select_(bool first, float a, float b) { return first ? a : b; }
+CUPILOT_HD tracked select_(bool first, tracked a, tracked b) { return first ? a : b; }
+// The bits of a value as fp32, 0 to 2^32 - 1, those of a NaN 0x7FC00000; and the number that has
+// given ones. A step, as floor_ is.
+CUPILOT_HD long long bits_(double x) {
+  return static_cast<long long>(cupilot::encode(x, cupilot::storage_f32));
+}
+CUPILOT_HD long long bits_(float x) { return bits_(static_cast<double>(x)); }
+CUPILOT_HD long long bits_(tracked x) { return bits_(x.value); }
+CUPILOT_HD double from_bits_(long long bits) {
+  return cupilot::float_of(static_cast<unsigned int>(bits));
+}
+
 CUPILOT_HD double infinity_() { return cupilot::double_of(0x7FF0000000000000ull); }
 CUPILOT_HD double nan_() { return cupilot::double_of(0x7FF8000000000000ull); }
 // A value as a coordinate.

@@ -188,7 +188,12 @@ class Battery {
 
   double cost(const Case& run) const {
     const int runs = 1 + run.repeats + (run.content.variation > Variation::overlap ? 1 : 0);
-    return padded_cost(task_, steps_, run.workload) * runs;
+    return cost(run.workload) * runs;
+  }
+
+  double cost(const Workload& shape) const {
+    return real_ ? padded_cost(task_, steps_, shape)
+                 : run_cost(task_, source_, device_, steps_, shape);
   }
 
   // Makes shapes that are too expensive cheaper, one after another.
@@ -301,8 +306,7 @@ class Battery {
       size = axis->kind == AxisKind::reduced || ++wide <= 2 ? alike : 2;
     }
     const auto shape = fitting(task_, requirements_, steps_, small);
-    if (!shape || padded_cost(task_, steps_, *shape) > interpreted_budget(level_) * small_share)
-      return;
+    if (!shape || cost(*shape) > interpreted_budget(level_) * small_share) return;
     for (const Kind kind : special_kinds) {
       const bool met = std::any_of(cases_.begin(), cases_.end(),
                                    [&](const Case& run) { return run.content.kind == kind; });

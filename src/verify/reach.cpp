@@ -15,8 +15,6 @@ constexpr double idle_budget = 12e6;
 constexpr std::uint32_t rounds_wanted = 2;  // turns back of a loop: its second and third rounds
 constexpr std::uint32_t rounds_told = 3;    // EntryCoverage::Part::times of what ran often enough
 constexpr std::int64_t kept_extent = 37;    // elements of an axis that does not grow
-// A warp takes as long to begin, look for work and end as so many padded multiply-adds.
-constexpr double begun_warp = 300;
 // A warp instruction takes as long as so many padded multiply-adds.
 constexpr double warp_instruction = 3;
 constexpr std::size_t most_named = 8;             // sizes that a text names
@@ -37,17 +35,6 @@ std::set<std::int64_t> compared_numbers(std::string_view ptx) {
       numbers.insert(number);
   }
   return numbers;
-}
-
-// The product of a grid's or block's sides; those that need facts of compiling count as one.
-double product_of(PlanScope& scope, const std::vector<Expr>& sides) {
-  double product = 1;
-  for (const Expr& side : sides) {
-    const ExprValue value = scope.value(side);
-    if (const auto* number = std::get_if<std::int64_t>(&value))
-      product *= static_cast<double>(*number);
-  }
-  return product;
 }
 
 std::uint64_t reached(std::span<const EntryCoverage> coverage) {
@@ -158,13 +145,8 @@ void Reach::add_named(std::string_view ptx) {
   }
 }
 
-// Returns what running and judging costs; where that is more, what the threads of the plan cost.
 double Reach::cost_of(const Workload& shape) const {
-  PlanScope scope(source_.plan, source_.constants, task_, shape, device_, nullptr);
-  double warps = 0;
-  for (const PlanLaunch& launch : source_.plan.launches)
-    warps += product_of(scope, launch.grid) * std::max(1.0, product_of(scope, launch.block) / 32);
-  return std::max(padded_cost(task_, steps_, shape), begun_warp * warps);
+  return run_cost(task_, source_, device_, steps_, shape);
 }
 
 // Prices a run that grows along an axis: at least in proportion to what the largest run of

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernel/plan_scope.hpp"
 #include "task/axes.hpp"
 #include "task/extents.hpp"
 #include "task/reference/stage_plan.hpp"
@@ -79,6 +80,9 @@ bool depends_on(const Task& task, const Tensor& output, const std::string& axis)
          (!told && output.check.kind != CheckKind::within);
 }
 
+// A warp takes as long to begin, look for work and end as so many padded multiply-adds.
+constexpr double begun_warp = 300;
+
 // Returns how many elements an output has for each point of the axes that its shape names, at least
 // one: more than one where extents are numbers or products.
 double elements_a_point(const Task& task, const Workload& workload, const Tensor& output) {
@@ -127,6 +131,25 @@ double padded_cost(const Task& task, const PlanSteps& steps, const Workload& wor
     if (shape) cost = std::max(cost, static_cast<double>(shape->elements));
   }
   return std::max(cost, 1.0);
+}
+
+double product_of(PlanScope& scope, const std::vector<Expr>& sides) {
+  double product = 1;
+  for (const Expr& side : sides) {
+    const ExprValue value = scope.value(side);
+    if (const auto* number = std::get_if<std::int64_t>(&value))
+      product *= static_cast<double>(*number);
+  }
+  return product;
+}
+
+double run_cost(const Task& task, const KernelSource& source, const DeviceSpec& device,
+                const PlanSteps& steps, const Workload& workload) {
+  PlanScope scope(source.plan, source.constants, task, workload, device, nullptr);
+  double warps = 0;
+  for (const PlanLaunch& launch : source.plan.launches)
+    warps += product_of(scope, launch.grid) * std::max(1.0, product_of(scope, launch.block) / 32);
+  return std::max(padded_cost(task, steps, workload), begun_warp * warps);
 }
 
 namespace {

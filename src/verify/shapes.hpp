@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernel/plan_requirements.hpp"
+#include "kernel/plan_scope.hpp"
 #include "verify/plan_steps.hpp"
 
 namespace cupilot {
@@ -22,6 +23,14 @@ bool is_absent(const Task& task, const std::string& axis);
 // combine; for a reference of text the elements of the iteration space, or what it walks where that
 // is more.
 double padded_cost(const Task& task, const PlanSteps& steps, const Workload& workload);
+
+// The product of a grid's or block's sides; those that need facts of compiling count as one.
+double product_of(PlanScope& scope, const std::vector<Expr>& sides);
+
+// Prices an interpreted run of a plan: what running and judging the shape costs or, where that is
+// more, what the warps that the plan launches cost.
+double run_cost(const Task& task, const KernelSource& source, const DeviceSpec& device,
+                const PlanSteps& steps, const Workload& workload);
 
 // The purpose of a shape, most valuable first; docs/formats/numerics.md has the sizes.
 enum class Boundary {

@@ -140,5 +140,31 @@ TEST_CASE("what is infinite on the way has no rounding", "[tracked]") {
   CHECK(std::isnan((tracked(tracked_term(HUGE_VAL)) / tracked(tracked_term(HUGE_VAL))).sum));
 }
 
+TEST_CASE("a selected value owes what it owed") {
+  const tracked moved(1.0, 9.0, false);
+  CHECK(select_(true, moved, tracked(2.0)).sum == 9.0);
+  CHECK(select_(false, moved, tracked(2.0)).value == 2.0);
+  CHECK(sum_of(select_(true, tracked_term(0.3), tracked(2.0))) == -0.3);  // an element as it is
+  CHECK(std::isnan(select_(true, std::nan(""), 1.0)));
+  CHECK(select_(false, 1.0f, 2.0f) == 2.0f);
+}
+
+TEST_CASE("bits are those of fp32, whatever the build") {
+  struct Row {
+    double value;
+    long long bits;
+  };
+  for (const Row& row :
+       {Row{1.0, 0x3F800000}, Row{-0.0, 0x80000000}, Row{0.1, 0x3DCCCCCD},
+        Row{HUGE_VAL, 0x7F800000}, Row{std::nan(""), 0x7FC00000}, Row{0x1.0p-149, 1}}) {
+    INFO(row.value);
+    CHECK(bits_(row.value) == row.bits);
+    CHECK(bits_(static_cast<float>(row.value)) == row.bits);
+    CHECK(bits_(tracked(row.value)) == row.bits);
+    CHECK(bits_(tracked_term(row.value)) == row.bits);
+    CHECK(bits_(from_bits_(row.bits)) == row.bits);
+  }
+}
+
 }  // namespace
 }  // namespace cupilot

@@ -98,6 +98,31 @@ TEST_CASE("a user's reference sees tensors of any type, padding, scalars and con
   }
 }
 
+TEST_CASE("every function that a task file may use compiles in three builds") {
+  Task task = user_task();
+  task.reference.text = R"(
+__device__ real reference_state(const Inputs& in, long long index) {
+  const real x = in.x(index * in.columns), z = in.state(index);
+  real sum = select_(x > z, in.x(index * in.columns), real(0)) + real(from_bits_(bits_(z) & ~0xFFFFll));
+  sum += exp_(x) + log_(x) + tanh_(x) + erf_(x) + sqrt_(x) + abs_(x) + max_(x, z) + min_(x, z);
+  sum += maxn_(x, z) + minn_(x, z) + exp2_(x) + expm1_(x) + log2_(x) + log10_(x) + log1p_(x);
+  sum += rsqrt_(x) + pow_(x, z) + fmod_(x, z) + erfc_(x) + sin_(x) + cos_(x) + tan_(x) + asin_(x);
+  sum += acos_(x) + atan_(x) + atan2_(x, z) + sinh_(x) + cosh_(x) + asinh_(x) + acosh_(x);
+  sum += atanh_(x) + floor_(x) + ceil_(x) + rint_(x) + trunc_(x) + sign_(x) + copysign_(x, z);
+  return isnan_(sum) ? real(nan_()) : sum == real(infinity_()) ? real(0) : sum;
+}
+__device__ real reference_best(const Inputs& in, long long index) {
+  return real(bits_(in.x(index * in.columns + place_(rint_(in.state(index))))));
+}
+)";
+  for (const ReferenceBuild build :
+       {ReferenceBuild::oracle, ReferenceBuild::plain, ReferenceBuild::tracked}) {
+    const auto program = reference_program(task, build);
+    REQUIRE(program);
+    CHECK_NOTHROW(::support::compile_ptx(program->text));
+  }
+}
+
 TEST_CASE("a reference that does not compile is blamed at its own line") {
   Task task = user_task();
   task.reference.text =
