@@ -39,20 +39,29 @@ enum class FillKind {
   one_hot_rows,
   unit_sum_rows,
   zeros,
-  ones
+  ones,
+  file
 };
 // Declares zeros or mirrored elements of the last two dimensions; a kernel may rely on it.
 enum class Structure { dense, upper, lower, symmetric, diagonal };
 std::string_view name_of(Structure structure);
 // Says what a float tensor may hold: any value, finite ones, or values from `low` to `high` alone.
 enum class FillValues { any, finite, range };
+// Bytes of a file: a tensor's storage as it lies in memory, little-endian.
+struct FileContent {
+  std::string path{};  // from the current folder where it is relative
+  std::int64_t offset = 0, bytes = 0;
+  std::string sha256{};  // of these bytes, 64 hex digits
+};
 struct Fill {
   FillKind kind = FillKind::normal;
   double low = 0.0;   // uniform: lower end; normal: mean
   double high = 1.0;  // uniform: upper end; normal: standard deviation
-  Expr below = 0;     // integers, labels: values in [0, below)
+  Expr below = 0;     // integers, labels, whole numbers of a file: values in [0, below)
   Structure structure = Structure::dense;
   FillValues values = FillValues::any;
+  // file: the storage where it has as many bytes; at other shapes values are drawn from the file's.
+  FileContent file{};
 };
 
 // The comparison that an output must pass. `within`: |y - ref| <= 8 sqrt(L) u_acc S + u_in S [lower

@@ -19,7 +19,8 @@ enum FillCode : int {
   fill_one_hot_rows,
   fill_unit_sum_rows,
   fill_zeros,
-  fill_ones
+  fill_ones,
+  fill_file
 };
 // The order of Structure.
 enum StructureCode : int {
@@ -55,7 +56,7 @@ struct FillParams {
   unsigned long long key;  // of (seed, tensor)
   int type, kind, structure, content;
   double offset, scale;  // normal: mean, sigma / deviation of the raw sum; uniform: low, high - low
-  long long below;       // integers, labels: values in [0, below)
+  long long below;       // integers, labels, file: values in [0, below); file: 0: any
   int rank;
   int leads;  // the first floating input: some contents change only this one
   long long extents[max_rank], strides[max_rank];  // strides in elements of storage
@@ -75,6 +76,11 @@ struct FillParams {
   // 0: none).
   double factor;
   long long swap_stride, swap_extent;  // dense numbering
+  // file: its values, in the memory of whoever reads them. `given_whole`: they are the storage.
+  const void* given;
+  long long given_count;
+  unsigned long long given_key;  // of the bytes' digest; 0: no file
+  int given_whole;
 };
 
 // Offset of linear (dense) element `index` in storage, in elements.
@@ -128,6 +134,13 @@ CUPILOT_HD Place place_of(const FillParams& p, long long index) {
   return Place{row, column, index + (column - row) * columns + (row - column)};
 }
 
+// Where a file's value for an element stands in the file.
+CUPILOT_HD long long given_place(const FillParams& p, long long index) {
+  if (p.given_whole != 0) return storage_offset(p, index);
+  return static_cast<long long>(hash_of(p.key, static_cast<unsigned long long>(index), 18) %
+                                static_cast<unsigned long long>(p.given_count));
+}
+
 CUPILOT_HD double ordinary_float(const FillParams& p, long long index) {
   const unsigned long long i = static_cast<unsigned long long>(index);
   const long long width = p.rank >= 1 ? p.extents[p.rank - 1] : 1;
@@ -160,6 +173,8 @@ CUPILOT_HD double ordinary_float(const FillParams& p, long long index) {
     }
     case fill_ones:
       return 1.0;
+    case fill_file:
+      return decode(load_bits(p.given, given_place(p, index), p.type), p.type);
     default:
       return 0.0;
   }
@@ -435,6 +450,10 @@ CUPILOT_HD double float_content(const FillParams& p, long long index, double ord
 }
 
 CUPILOT_HD unsigned long long ordinary_count(const FillParams& p, long long index) {
+  if (p.kind == fill_file) {
+    return static_cast<unsigned long long>(load_integer(p.given, given_place(p, index), p.type)) %
+           static_cast<unsigned long long>(p.below);
+  }
   const unsigned long long draw = hash_of(p.key, static_cast<unsigned long long>(index), 1);
   return p.kind == fill_boolean ? draw >> 63 : draw % static_cast<unsigned long long>(p.below);
 }
@@ -496,13 +515,17 @@ CUPILOT_HD unsigned long long fill_bits(const FillParams& p, long long index) {
     if (p.structure == structure_diagonal && place.column != place.row) return encode(0.0, p.type);
     if (p.structure == structure_symmetric && place.column < place.row) source = place.mirrored;
   }
+  const bool counts = p.kind == fill_integers || p.kind == fill_labels || p.kind == fill_boolean ||
+                      (p.kind == fill_file && p.below > 0);
+  const bool as_given =
+      is_float_type(p.type) ? p.content == content_ordinary && p.factor == 1.0 : !counts;
+  if (p.kind == fill_file && as_given) return load_bits(p.given, given_place(p, source), p.type);
   if (is_float_type(p.type)) {
     const double value = mul_rn(p.factor, float_content(p, source, ordinary_float(p, source)));
     const unsigned long long bits = encode(value, p.type);
     return value != value ? some_nan(p, source, bits) : bits;
   }
-  if (p.kind == fill_integers || p.kind == fill_labels || p.kind == fill_boolean)
-    return count_content(p, source);
+  if (counts) return count_content(p, source);
   return encode(ordinary_float(p, source), p.type);
 }
 

@@ -9,6 +9,7 @@
 
 #include "task/axes.hpp"
 #include "task/borrowed_scope.hpp"
+#include "task/file_content.hpp"
 #include "task/operators.hpp"
 
 namespace cupilot {
@@ -22,7 +23,8 @@ static_assert(static_cast<int>(DType::f64) == storage_f64 &&
               static_cast<int>(DType::boolean) == storage_bool);
 static_assert(static_cast<int>(FillKind::normal) == fill_normal &&
               static_cast<int>(FillKind::signs) == fill_signs &&
-              static_cast<int>(FillKind::ones) == fill_ones);
+              static_cast<int>(FillKind::ones) == fill_ones &&
+              static_cast<int>(FillKind::file) == fill_file);
 static_assert(static_cast<int>(Structure::diagonal) == structure_diagonal);
 static_assert(static_cast<int>(ContentKind::probe) == content_probe &&
               static_cast<int>(ContentKind::integers) == content_integers &&
@@ -113,7 +115,10 @@ bool is_first_float_input(const Task& task, std::size_t tensor) {
 }
 
 Result<std::int64_t> fill_limit(const Task& task, const Tensor& tensor, const Workload& workload) {
-  if (tensor.fill.kind != FillKind::integers && tensor.fill.kind != FillKind::labels)
+  const bool file = tensor.fill.kind == FillKind::file;
+  if (file && tensor.type == DType::boolean) return std::int64_t{2};
+  if (file && !is_counted(tensor)) return std::int64_t{0};
+  if (!file && tensor.fill.kind != FillKind::integers && tensor.fill.kind != FillKind::labels)
     return std::int64_t{1};
   auto below = evaluate_or_error(tensor.fill.below, borrowed_scope(task, workload));
   if (below && *below < 1) {
@@ -244,6 +249,22 @@ double integer_unit(const Task& task, const Tensor& tensor, std::uint64_t seed) 
   return std::ldexp(1.0, is_wide(task, tensor, seed) ? draw + 1 - integer_bits(tensor) : -1 - draw);
 }
 
+// Where the tensor's content is a file's: its bytes, and whether they are the storage here.
+Result<void> take_file(FillParams& p, const Task& task, const Tensor& tensor) {
+  if (tensor.role == Role::out || tensor.fill.kind != FillKind::file) return {};
+  const FileContent& file = tensor.fill.file;
+  auto bytes = file_bytes(file);
+  if (!bytes) {
+    return std::move(bytes.error())
+        .while_doing(fmt::format("task '{}', tensor '{}'", task.name, tensor.name));
+  }
+  p.given = bytes->data();
+  p.given_count = file.bytes / size_of(tensor.type);
+  p.given_key = std::stoull(file.sha256.substr(0, 16), nullptr, 16) | 1;
+  p.given_whole = p.span == p.given_count ? 1 : 0;
+  return {};
+}
+
 constexpr std::array<std::string_view, 14> kind_names = {
     "ordinary",   "probe",  "zeros",     "huge_element", "alternating", "special",  "constant_rows",
     "range_rows", "sparse", "hard_line", "mixed",        "denormals",   "integers", "scales"};
@@ -313,6 +334,7 @@ Result<FillParams> fill_params(const Task& task, std::size_t asked, const Worklo
   p.wide = is_wide(task, tensor, content.seed) ? 1 : 0;
   // A seed and the next have the largest number and another.
   p.first = content.seed % 2 == 0 ? 0 : 1 + static_cast<int>(hash_of(p.key, 0, 15) >> 63);
+  if (auto taken = take_file(p, task, tensor); !taken) return taken.error();
   const bool scales = content.variation == Variation::scaled && p.leads != 0 &&
                       tensor.fill.values != FillValues::range;
   p.factor = scales ? scaled_by : 1.0;
@@ -391,6 +413,15 @@ std::size_t swapped_dimension(const Task& task, const Tensor& tensor) {
   if (axis == nullptr) return tensor.shape.size();
   const auto found = std::find(tensor.shape.begin(), tensor.shape.end(), Expr(axis->name));
   return static_cast<std::size_t>(found - tensor.shape.begin());
+}
+
+bool is_counted(const Tensor& tensor) {
+  const FillKind kind = tensor.fill.kind;
+  if (kind == FillKind::file) {
+    return tensor.type == DType::boolean ||
+           (!is_float_type(static_cast<int>(tensor.type)) && tensor.fill.below.text != "0");
+  }
+  return kind == FillKind::integers || kind == FillKind::labels || kind == FillKind::boolean;
 }
 
 bool adds_in_fp16(const Task& task) {

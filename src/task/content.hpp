@@ -28,6 +28,9 @@ Result<FillParams> fill_params(const Task& task, std::size_t tensor, const Workl
 Result<std::size_t> source_of(const Task& task, std::size_t tensor, const Workload& workload,
                               const Content& content);
 
+// True for content of whole numbers in a range, which kinds of content run through.
+bool is_counted(const Tensor& tensor);
+
 // Content of values near the largest of a type: products overflow in the contract's own type.
 inline bool overflows(ContentKind kind) {
   return kind == ContentKind::special || kind == ContentKind::huge_element;

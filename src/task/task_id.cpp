@@ -59,6 +59,7 @@ void add_tensor(Canonical& out, const Tensor& tensor) {
   // Fields that most tasks leave at their defaults are named only where they differ: ids of old
   // tasks stand.
   if (tensor.alignment != Tensor().alignment) out << "alignment" << tensor.alignment;
+  if (tensor.fill.kind == FillKind::file) out << "file" << tensor.fill.file.sha256;
   if (tensor.fill.values != FillValues::any) (out << "values").named(tensor.fill.values);
   out.named(tensor.check.kind) << tensor.check.length.text << tensor.check.of
                                << tensor.check.relative << tensor.check.absolute;

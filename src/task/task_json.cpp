@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "task/file_content.hpp"
 #include "task/json_reader.hpp"
 #include "task/task_json.hpp"
 #include "task/task_names.hpp"
@@ -40,6 +41,15 @@ Axis axis_from(JsonFaults& faults, const Json& json, const std::string& where) {
   return axis;
 }
 
+FileContent file_from(JsonObject& object) {
+  FileContent file;
+  file.path = object.text("file", true);
+  file.offset = object.integer("offset", false, 0);
+  file.bytes = object.integer("bytes", true);
+  file.sha256 = object.text("sha256", true);
+  return file;
+}
+
 Fill fill_from(JsonFaults& faults, const Json& json, const std::string& where) {
   JsonObject object(faults, json, where);
   Fill fill;
@@ -49,6 +59,7 @@ Fill fill_from(JsonFaults& faults, const Json& json, const std::string& where) {
   fill.below = object.expr("below", false, fill.below);
   fill.structure = static_cast<Structure>(object.choice("structure", structures, 0));
   fill.values = static_cast<FillValues>(object.choice("values", fill_values, 0));
+  if (fill.kind == FillKind::file) fill.file = file_from(object);
   object.done();
   return fill;
 }
@@ -373,9 +384,17 @@ Result<Task> parse_task(std::string_view text, const std::string& origin,
     task.reference.text = std::move(*content);
     task.reference.file = reference;
   }
+  for (Tensor& tensor : task.tensors) {
+    std::string& path = tensor.fill.file.path;
+    if (folder != nullptr && !path.empty())
+      path = std::filesystem::absolute(*folder / path).lexically_normal().string();
+  }
   if (auto completed = complete(task); !completed)
     return std::move(completed.error()).while_doing(origin);
   if (auto valid = validate(task); !valid) return std::move(valid.error()).while_doing(origin);
+  // A text without a place, such as a journal's, is read where the files may be gone.
+  if (folder == nullptr) return task;
+  if (auto fits = check_files(task); !fits) return std::move(fits.error()).while_doing(origin);
   return task;
 }
 
@@ -402,6 +421,11 @@ Json tensor_json(const Tensor& tensor) {
                    {"structure", name_of(tensor.fill.structure)}};
     if (tensor.fill.values != FillValues::any)
       out["fill"]["values"] = fill_values[static_cast<std::size_t>(tensor.fill.values)];
+    if (const FileContent& file = tensor.fill.file; tensor.fill.kind == FillKind::file)
+      out["fill"].update({{"file", file.path},
+                          {"offset", file.offset},
+                          {"bytes", file.bytes},
+                          {"sha256", file.sha256}});
   }
   if (tensor.role == Role::out || tensor.role == Role::in_out) {
     out["check"] = {{"kind", check_kinds[static_cast<std::size_t>(tensor.check.kind)]},

@@ -8,9 +8,9 @@ namespace cupilot {
 
 inline constexpr std::array<std::string_view, 3> axis_kinds = {"free", "reduced", "fixed"};
 inline constexpr std::array<std::string_view, 4> roles = {"in", "out", "in_out", "constant"};
-inline constexpr std::array<std::string_view, 10> fill_kinds = {
-    "normal", "uniform",      "integers",      "labels", "boolean",
-    "signs",  "one_hot_rows", "unit_sum_rows", "zeros",  "ones"};
+inline constexpr std::array<std::string_view, 11> fill_kinds = {
+    "normal",       "uniform",       "integers", "labels", "boolean", "signs",
+    "one_hot_rows", "unit_sum_rows", "zeros",    "ones",   "file"};
 inline constexpr std::array<std::string_view, 5> structures = {"dense", "upper", "lower",
                                                                "symmetric", "diagonal"};
 inline constexpr std::array<std::string_view, 3> fill_values = {"any", "finite", "range"};

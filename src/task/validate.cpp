@@ -166,8 +166,30 @@ class Checker {
           "give a range, or kind zeros or ones");
     if (fill.kind == FillKind::normal && fill.high < 0)
       bad(".fill.high", fmt::format("the deviation is {}", fill.high), "give a positive one");
-    if (fill.values == FillValues::range && fill.kind != FillKind::uniform)
-      bad(".fill.values", "range needs two ends", "use kind uniform with low and high");
+    if (fill.values == FillValues::range && fill.kind != FillKind::uniform &&
+        fill.kind != FillKind::file)
+      bad(".fill.values", "range needs two ends", "use kind uniform or file with low and high");
+    if (fill.kind == FillKind::file) file_rules(tensor, where);
+  }
+
+  void file_rules(const Tensor& tensor, const std::string& where) {
+    const FileContent& file = tensor.fill.file;
+    const auto bad = [&](const char* field, const std::string& reason, const std::string& hint) {
+      fail(where + field, fmt::format("tensor '{}': {}", tensor.name, reason), hint);
+    };
+    if (file.path.empty())
+      bad(".fill.file", "kind file names no file", "give its path, from the task file's folder on");
+    if (file.offset < 0) bad(".fill.offset", "is below 0", "count bytes from the file's start");
+    if (file.bytes < 1 || file.bytes % size_of(tensor.type) != 0)
+      bad(".fill.bytes",
+          fmt::format("{} bytes are no whole number of elements of {}", file.bytes,
+                      name_of(tensor.type)),
+          "give the bytes of the tensor's storage at its time shape");
+    const bool digest = file.sha256.size() == 64 &&
+                        file.sha256.find_first_not_of("0123456789abcdef") == std::string::npos;
+    if (!digest)
+      bad(".fill.sha256", fmt::format("'{}' is no SHA-256", file.sha256.substr(0, 70)),
+          "give the 64 hex digits of those bytes (sha256sum FILE)");
   }
 
   void check_rules(const Tensor& tensor, const std::string& where) {

@@ -82,13 +82,9 @@ constexpr FullContent full_counts[] = {{Kind::ordinary},
 
 // Returns how many of the inputs are whole numbers.
 std::size_t whole_inputs(const Task& task) {
-  const auto is_whole = [](const Tensor& tensor) {
-    return tensor.role != Role::out &&
-           (tensor.fill.kind == FillKind::integers || tensor.fill.kind == FillKind::labels ||
-            tensor.fill.kind == FillKind::boolean);
-  };
-  return static_cast<std::size_t>(
-      std::count_if(task.tensors.begin(), task.tensors.end(), is_whole));
+  return static_cast<std::size_t>(std::count_if(
+      task.tensors.begin(), task.tensors.end(),
+      [](const Tensor& tensor) { return tensor.role != Role::out && is_counted(tensor); }));
 }
 
 // True if an output is of whole numbers, such as a count.

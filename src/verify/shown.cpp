@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -129,6 +130,23 @@ void say_relations(Verification& out) {
   }
 }
 
+// Names files whose bytes no case had as they are.
+void say_files(const Task& task, Verification& out) {
+  for (const Tensor& tensor : task.tensors) {
+    const FileContent& file = tensor.fill.file;
+    if (tensor.role == Role::out || tensor.fill.kind != FillKind::file) continue;
+    const bool met = std::any_of(out.cases.begin(), out.cases.end(), [&](const CaseReport& done) {
+      const auto shape = shape_of(task, tensor, done.what.workload);
+      return !done.not_for_this_shape && done.what.content.kind == ContentKind::ordinary && shape &&
+             shape->span * size_of(tensor.type) == file.bytes;
+    });
+    if (!met)
+      out.unproved.push_back(fmt::format(
+          "{} with the bytes of {} as they are: values were drawn from them at smaller shapes",
+          tensor.name, std::filesystem::path(file.path).filename().string()));
+  }
+}
+
 // Names the kinds of content that the level asks for on every device and the budget or the plan
 // left out.
 void say_contents(const Task& task, Verification& out) {
@@ -155,6 +173,7 @@ void say_contents(const Task& task, Verification& out) {
                   "equal lines and whole numbers in it",
                   tensor.name, tensor.fill.low, tensor.fill.high));
   }
+  say_files(task, out);
   if (!out.full_size) {
     out.unproved.push_back(fmt::format(
         "the time shape{} in full: proved at smaller shapes{}",

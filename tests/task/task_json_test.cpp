@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/hash.hpp"
 #include "catch.hpp"
 #include "support/gemm.hpp"
 
@@ -197,6 +198,41 @@ TEST_CASE("a text without a place may not name files") {
   const auto task = task_from_json(read(data + "softmax/task.json"), "stdin");
   REQUIRE_FALSE(task);
   CHECK_THAT(task.error().message, Catch::Contains("reference"));
+}
+
+TEST_CASE("a task file names content by a path from its own folder on") {
+  const Folder folder;
+  const std::string bytes(512 * 1024 * 4, '\0');
+  folder.write("softmax_reference.cu", read(data + "softmax/softmax_reference.cu"));
+  folder.write("x.bin", "head" + bytes);
+  const auto text_of = [&](const std::string& fill) {
+    return replaced(read(data + "softmax/task.json"), R"({"kind": "normal", "low": 0, "high": 2})",
+                    fill);
+  };
+  const std::string fields = R"("kind": "file", "file": "x.bin", "offset": 4, "bytes": 2097152)";
+  const std::string digest = sha256_hex(bytes);
+  const auto load = [&](const std::string& fill) {
+    return load_task(folder.write("task.json", text_of(fill)));
+  };
+  const auto task = load("{" + fields + R"(, "sha256": ")" + digest + R"("})");
+  if (!task) FAIL(task.error().message);
+  const FileContent& file = task->tensors[0].fill.file;
+  CHECK(file.path == (folder.path / "x.bin").string());
+  const auto again = task_from_json(*task_to_json(*task), "again");
+  if (!again) FAIL(again.error().message);
+  CHECK(again->tensors[0].fill.file.path == file.path);
+  CHECK(again->tensors[0].fill.file.offset == 4);
+  CHECK(task_id(*again) == task_id(*task));
+
+  const auto wrong = load("{" + fields + R"(, "sha256": ")" + std::string(64, '1') + R"("})");
+  REQUIRE_FALSE(wrong);
+  CHECK(wrong.error().code == ErrorCode::usage);
+  CHECK_THAT(wrong.error().message, Catch::Contains("have SHA-256 " + digest));
+  CHECK_THAT(load("{" + fields + "}").error().message, Catch::Contains("sha256: is missing"));
+  CHECK_THAT(load("{" + fields + R"(, "sha256": "12"})").error().message,
+             Catch::Contains("'12' is no SHA-256"));
+  CHECK_THAT(load(R"({"kind": "normal", "file": "x.bin"})").error().message,
+             Catch::Contains("file: is an unknown field"));
 }
 
 }  // namespace

@@ -57,6 +57,22 @@ TEST_CASE("full size means every element of a time shape") {
       conclude(task, kernel_of(Precision::fp32_strict), ProofLevel::candidate, report)->full_size);
 }
 
+TEST_CASE("a file whose bytes no case had as they are is not proved") {
+  Task task = gemm_of(5, 7, 11);
+  task.tensors[0].fill = {.kind = FillKind::file, .file = {"data/a.bin", 0, 5 * 11 * 4, "12"}};
+  const auto says = [&](const TrialReport& report) {
+    const auto proof = conclude(task, kernel_of(Precision::fp32_strict), ProofLevel::elite, report);
+    REQUIRE(proof);
+    return std::any_of(proof->unproved.begin(), proof->unproved.end(), [](const std::string& line) {
+      return line.find("the bytes of a.bin") != std::string::npos;
+    });
+  };
+  TrialReport report = good(task);
+  CHECK_FALSE(says(report));
+  report.cases[0].what.workload.sizes["m"] = 6;  // the other case is a probe
+  CHECK(says(report));
+}
+
 TEST_CASE("a time shape that neither ran nor was sampled is named by what was met") {
   const Task task = gemm_of(50, 7, 11);
   TrialReport report = good(task);

@@ -129,6 +129,7 @@ Result<void> CudaDevice::trust(std::vector<std::uint8_t> image) {
 }
 
 Result<void> CudaDevice::spawn(Role role) {
+  if (role == judge_role) forget_given();
   loaded_[role].clear();
   trusted_loaded_[role] = false;
   const bool waiting = role == runner_role && spare_;

@@ -90,6 +90,7 @@ Result<void> InProcessDevice::start() {
 void InProcessDevice::stop() {
   slots_.clear();
   slot_bytes_ = 0;
+  forget_given();
   if (session_ == nullptr) return;
   try {
     const Current current(context_);

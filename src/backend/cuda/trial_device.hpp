@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string>
 #include <variant>
@@ -79,6 +80,8 @@ class TrialDevice {
   virtual Result<std::vector<std::string>> judge_all(std::span<const DeviceOrder> orders) = 0;
   Result<std::string> judge(DeviceMessage type, std::string body);
   virtual Result<void> load_in_judge(const NamedImage& image) = 0;
+  // The judge keeps the bytes that a recipe reads, if it reads any, until it ends.
+  Result<void> give(const FillParams& recipe);
   // One run, ended after `seconds` where the runner can be killed.
   virtual Result<std::variant<DeviceRun, RunnerFault>> run(const NamedImage& image,
                                                            const RunOrder& order,
@@ -119,6 +122,13 @@ class TrialDevice {
   }
   // All that was loaded, cached or started is had anew.
   virtual Result<void> renew() = 0;
+
+ protected:
+  // A judge that has been given nothing takes the place of another.
+  void forget_given() { given_.clear(); }
+
+ private:
+  std::set<std::uint64_t> given_;  // keys
 };
 
 inline Result<std::string> TrialDevice::judge(DeviceMessage type, std::string body) {
@@ -126,6 +136,21 @@ inline Result<std::string> TrialDevice::judge(DeviceMessage type, std::string bo
   auto payloads = judge_all({&order, 1});
   if (!payloads) return payloads.error();
   return std::move(payloads->front());
+}
+
+inline Result<void> TrialDevice::give(const FillParams& recipe) {
+  constexpr std::int64_t piece = 16 << 20;
+  if (recipe.given_key == 0 || given_.count(recipe.given_key) > 0) return {};
+  const std::int64_t total = recipe.given_count * storage_bytes(recipe.type);
+  const std::string_view bytes(static_cast<const char*>(recipe.given),
+                               static_cast<std::size_t>(total));
+  for (std::int64_t at = 0; at < total; at += piece) {
+    const GiveOrder order{recipe.given_key, total, at,
+                          std::string(bytes.substr(static_cast<std::size_t>(at), piece))};
+    if (auto taken = judge(DeviceMessage::give, pack(order)); !taken) return taken.error();
+  }
+  given_.insert(recipe.given_key);
+  return {};
 }
 
 }  // namespace cupilot

@@ -106,6 +106,7 @@ double CudaTrials::run_seconds(const Task& task, const Workload& workload) const
 Result<PrepareItem> CudaTrials::input_item(const Trial& trial, std::size_t tensor) const {
   auto recipe = layout_of(trial.task, tensor, trial.what.workload, trial.what.content);
   if (!recipe) return recipe.error();
+  if (auto given = device_.give(*recipe); !given) return given.error();
   PrepareItem item;
   item.region = trial.placement.tensors[tensor];
   item.fill = true;

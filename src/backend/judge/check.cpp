@@ -135,7 +135,8 @@ void launch_guards(CudaSession& session, const CheckOrder& order, CUdeviceptr ce
   }
 }
 
-void launch_counts(CudaSession& session, const CheckOrder& order, CUdeviceptr count) {
+void launch_counts(CudaSession& session, const GivenBytes& given, const CheckOrder& order,
+                   CUdeviceptr count) {
   for (const Region& region : order.zeros) {
     session.launch(trusted_image, "count_nonzero", region.bytes, session.address(region),
                    region.bytes, count);
@@ -143,7 +144,7 @@ void launch_counts(CudaSession& session, const CheckOrder& order, CUdeviceptr co
   }
   for (const PrepareItem& input : order.unchanged) {
     session.launch(trusted_image, "count_changed", input.recipe.elements,
-                   session.address(input.region), input.recipe, count);
+                   session.address(input.region), given.found(input.recipe), count);
     count += 8;
   }
 }
@@ -193,7 +194,7 @@ CheckAnswer Checker::check_all(const CheckOrder& order) {
   cells.write(base);
   const std::vector<std::int64_t> compared = launch_outputs(session_, oracles_, order, base);
   launch_guards(session_, order, base + cells.guards_at());
-  launch_counts(session_, order, base + cells.counts_at());
+  launch_counts(session_, given_, order, base + cells.counts_at());
   session_.synchronize();
   cells.read(base);
 

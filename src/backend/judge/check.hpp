@@ -2,6 +2,7 @@
 // device.
 #pragma once
 
+#include "backend/judge/given.hpp"
 #include "backend/judge/oracle.hpp"
 #include "backend/worker/session.hpp"
 
@@ -9,7 +10,8 @@ namespace cupilot {
 
 class Checker {
  public:
-  Checker(CudaSession& session, OracleStore& oracles) : session_(session), oracles_(oracles) {}
+  Checker(CudaSession& session, OracleStore& oracles, const GivenBytes& given)
+      : session_(session), oracles_(oracles), given_(given) {}
   ~Checker();
   CheckAnswer check_all(const CheckOrder& order);
 
@@ -18,6 +20,7 @@ class Checker {
   CUdeviceptr scratch(std::size_t bytes);
   CudaSession& session_;
   OracleStore& oracles_;
+  const GivenBytes& given_;
   CUdeviceptr memory_ = 0;
   std::size_t bytes_ = 0;
 };

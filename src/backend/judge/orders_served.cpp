@@ -21,7 +21,7 @@ void Contents::prepare(const PrepareItem& item) {
   initialise(session_, item.region,
              item.recipe.span > item.recipe.elements ? FillState::poison : FillState::kept);
   session_.launch(trusted_image, "fill_tensor", item.recipe.elements, session_.address(item.region),
-                  item.recipe);
+                  given_.found(item.recipe));
   held_[item.region.slot] = item.sealed ? recipe : std::string();
 }
 
@@ -36,6 +36,12 @@ std::string make_slot(CudaSession& session, const Frame& frame, std::vector<int>
   order->bytes = slot.bytes;
   if (descriptor >= 0) descriptors.push_back(descriptor);
   return pack(*order);
+}
+
+std::string take_given(GivenBytes& given, const std::optional<GiveOrder>& piece) {
+  if (!piece) throw OrderRefused{0, "an order that cannot be read"};
+  given.take(*piece);
+  return "";
 }
 
 template <class Order>
@@ -84,6 +90,8 @@ std::string Judge::serve(DeviceMessage type, const Frame& frame, std::vector<int
   switch (type) {
     case DeviceMessage::make_slot:
       return make_slot(session_, frame, descriptors);
+    case DeviceMessage::give:
+      return take_given(given_, unpack_give(frame.body));
     case DeviceMessage::prepare:
       return prepare(readable(unpack_prepare(frame.body)));
     case DeviceMessage::check:

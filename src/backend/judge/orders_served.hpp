@@ -8,6 +8,7 @@
 
 #include "backend/judge/check.hpp"
 #include "backend/judge/conditions.hpp"
+#include "backend/judge/given.hpp"
 #include "backend/judge/oracle.hpp"
 #include "backend/judge/peaks.hpp"
 #include "backend/judge/repeat.hpp"
@@ -21,12 +22,13 @@ namespace cupilot {
 // The content of sealed slots, so that it need not be made again.
 class Contents {
  public:
-  explicit Contents(CudaSession& session) : session_(session) {}
+  Contents(CudaSession& session, const GivenBytes& given) : session_(session), given_(given) {}
   void prepare(const PrepareItem& item);
   void forget() { held_.clear(); }
 
  private:
   CudaSession& session_;
+  const GivenBytes& given_;
   std::map<int, std::string> held_;
 };
 
@@ -50,9 +52,10 @@ class Judge {
   CudaSession& session_;
   TimedRunner visitor_{session_};
   OracleStore oracles_{session_};
-  Checker checker_{session_, oracles_};
+  GivenBytes given_;
+  Checker checker_{session_, oracles_, given_};
   LibraryMatmul library_;
-  Contents contents_{session_};
+  Contents contents_{session_, given_};
   Repeats repeats_{session_};
   CardWatch card_{session_.hello()};
   Sustainer sustainer_{session_};

@@ -92,6 +92,9 @@ constexpr auto walk_load = [](auto& io, auto& o) {
   io.value(o.name), io.plain(o.image), io.value(o.entries);
   io.list(o.parameter_bytes, [](auto& inner, auto& bytes) { inner.plain(bytes); });
 };
+constexpr auto walk_give = [](auto& io, auto& o) {
+  io.value(o.key), io.value(o.total), io.value(o.at), io.value(o.bytes);
+};
 constexpr auto walk_slot = [](auto& io, auto& o) {
   io.value(o.slot), io.value(o.bytes), io.value(o.writable), io.plain(o.ipc);
 };
@@ -202,6 +205,10 @@ std::optional<SeveralAnswer> unpack_several_answer(std::string_view body) {
 std::string pack(const LoadOrder& order) { return packed(order, walk_load); }
 std::optional<LoadOrder> unpack_load(std::string_view body) {
   return unpacked<LoadOrder>(body, walk_load);
+}
+std::string pack(const GiveOrder& order) { return packed(order, walk_give); }
+std::optional<GiveOrder> unpack_give(std::string_view body) {
+  return unpacked<GiveOrder>(body, walk_give);
 }
 std::string pack(const SlotOrder& order) { return packed(order, walk_slot); }
 std::optional<SlotOrder> unpack_slot(std::string_view body) {

@@ -35,7 +35,8 @@ enum class DeviceMessage : std::uint32_t {
   conditions,
   count,
   sustain,
-  several
+  several,
+  give
 };
 
 // The way in which the judge shares memory with the runner. own: they are one process, and every
@@ -123,6 +124,15 @@ std::optional<SlotOrder> unpack_slot(std::string_view body);
 
 // The bytes of a region before a run, in the order of FillState in kernels/trusted/judge.cu.
 enum class FillState : int { kept, poison, zeros, large };
+
+// A piece of bytes that recipes name by their key (FillParams::given_key); pieces come in order.
+struct GiveOrder {
+  std::uint64_t key = 0;
+  std::int64_t total = 0, at = 0;
+  std::string bytes;
+};
+std::string pack(const GiveOrder& order);
+std::optional<GiveOrder> unpack_give(std::string_view body);
 
 struct PrepareItem {
   bool fill = false;  // with content, by the recipe below

@@ -120,6 +120,9 @@ CUresult cuMemsetD8Async(CUdeviceptr pointer, unsigned char value, std::size_t b
   return std::memset(reinterpret_cast<void*>(pointer), value, bytes),
          on_stream("cuMemsetD8Async", stream);
 }
+CUresult cuMemcpyHtoD(CUdeviceptr to, const void* from, std::size_t bytes) {
+  return std::memcpy(reinterpret_cast<void*>(to), from, bytes), in_context("cuMemcpyHtoD");
+}
 CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, std::size_t bytes) {
   return std::memcpy(to, reinterpret_cast<const void*>(from), bytes), in_context("cuMemcpyDtoH");
 }

@@ -206,6 +206,47 @@ TEST_CASE("memory is leased once, and had again after its release") {
   CHECK(driver.held() == held);
 }
 
+TEST_CASE("a file's bytes are given once, and again to a judge that began anew") {
+  const FakeDriver driver;
+  {
+    const auto device = open_trusted();
+    const std::vector<float> values(1000, 0.5f);
+    FillParams recipe{};
+    recipe.type = storage_f32;
+    recipe.kind = fill_file;
+    recipe.rank = 1;
+    recipe.extents[0] = recipe.elements = recipe.span = recipe.given_count = 1000;
+    recipe.strides[0] = recipe.line = recipe.line_stride = 1;
+    recipe.given = values.data();
+    recipe.given_key = 7;
+    const auto region = device->lease(4000, true);
+    REQUIRE(region);
+    const std::string order =
+        pack(PrepareOrder{{{true, FillState::poison, false, *region, recipe}}, {}});
+    const auto unknown = device->judge(DeviceMessage::prepare, order);
+    REQUIRE_FALSE(unknown);
+    CHECK(unknown.error().message.find("that was not given") != std::string::npos);
+    const std::size_t held = driver.held();
+    const auto given = device->give(recipe);
+    if (!given) FAIL(given.error().message);
+    FillParams again = recipe;
+    again.given = nullptr;  // is not looked at
+    REQUIRE(device->give(again));
+    CHECK(driver.held() == held + 1);
+    CHECK(device->judge(DeviceMessage::prepare, order));
+    CHECK(driver.launched().find("fill_tensor") != std::string::npos);
+    REQUIRE(device->renew());
+    REQUIRE(device->give(recipe));
+    const auto anew = device->lease(4000, true);
+    REQUIRE(anew);
+    CHECK(device->judge(DeviceMessage::prepare,
+                        pack(PrepareOrder{{{true, FillState::poison, false, *anew, recipe}}, {}})));
+    CHECK_FALSE(device->judge(DeviceMessage::give, pack(GiveOrder{8, 4000, 8, "late"})));
+  }
+  CHECK(driver.held() == 0);
+  CHECK(driver.wrong() == "");
+}
+
 TEST_CASE("a fault ends the context: the kernel is told of, then every order is an error") {
   const FakeDriver driver;
   const auto device = open_trusted();

@@ -84,6 +84,8 @@ TEST_CASE("orders and answers survive the channel and nothing else does") {
   CHECK(orders[1].type == DeviceMessage::conditions);
   only_whole(pack(SeveralAnswer{{"one", "", "three"}}),
              [](std::string_view body) { return unpack_several_answer(body); });
+  only_whole(pack(GiveOrder{9, 100, 4, "bytes"}),
+             [](std::string_view body) { return unpack_give(body); });
   only_whole(pack(SlotOrder{1, 2, true, {3}}),
              [](std::string_view body) { return unpack_slot(body); });
   PrepareOrder prepare;
