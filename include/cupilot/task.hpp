@@ -1,9 +1,12 @@
 // A task: the computation, its shapes and its precision. A plain task is an operator graph of one.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -64,19 +67,48 @@ struct Fill {
   FileContent file{};
 };
 
+// One concrete shape. `weight`: its share in the weighted mean over time shapes.
+struct Workload {
+  Sizes sizes{};
+  double weight = 1.0;
+  bool operator==(const Workload&) const = default;
+};
+
+// Numbers of one tensor at one workload.
+struct TensorShape {
+  std::vector<std::int64_t> extents{};
+  std::vector<std::int64_t> strides{};  // elements
+  std::int64_t elements = 0;            // product of extents
+  std::int64_t span = 0;                // elements from first to last touched, 0 when empty
+};
+// A tensor after a run: an input as the kernel got it, an output as it was left, whole storage.
+struct TensorView {
+  std::string_view name{};
+  TensorShape shape{};
+  std::span<const std::byte> bytes{};
+};
+// A program's own judgement of one output. Returns "" where it is right, else the reason. Any
+// thread, for as long as the task is in use.
+using HostJudge =
+    std::function<std::string(const Workload& workload, std::span<const TensorView> tensors)>;
+
 // The comparison that an output must pass. `within`: |y - ref| <= 8 sqrt(L) u_acc S + u_in S [lower
 // classes] + u_out |ref| + tiny, with S the sum of magnitudes the tracked reference gives and L =
 // `length` (docs/formats/numerics.md).
 enum class CheckKind { within, bitwise, index_of, close, custom };
 struct Check {
   CheckKind kind = CheckKind::within;
-  Expr length = 1;        // accumulation length L
-  std::string of{};       // index_of: the tensor whose extreme is attained
+  Expr length = 1;  // accumulation length L
+  // index_of: the tensor whose extreme is attained; custom: the judge's name and version, which the
+  // task's id holds
+  std::string of{};
   double relative = 0.0;  // close
   double absolute = 0.0;  // close
   // within: the type that intermediate values may be rounded to; narrower than fp32 where a kernel
   // adds and multiplies in fp16 or bf16.
   DType arithmetic = DType::f32;
+  // custom: judges on devices that live in this process. No file holds it.
+  HostJudge judge{};
 };
 
 enum class Role { in, out, in_out, constant };
@@ -136,13 +168,6 @@ struct Repeat {
   std::vector<Carried> carried{};
 };
 
-// One concrete shape. `weight`: its share in the weighted mean over time shapes.
-struct Workload {
-  Sizes sizes{};
-  double weight = 1.0;
-  bool operator==(const Workload&) const = default;
-};
-
 struct Work {
   Expr flops = 0;             // textbook operation count of the task's class
   std::string matmul_like{};  // the reason why tensor cores apply; "": they do not
@@ -176,14 +201,8 @@ const Tensor* find_tensor(const Task& task, std::string_view name);
 // (bytes per element of tensor T).
 ExprScope task_scope(const Task& task, const Workload& workload);
 
-// Numbers of one tensor at one workload. shape_of()'s Error names the tensor and the reason
-// (negative extent, overflow).
-struct TensorShape {
-  std::vector<std::int64_t> extents{};
-  std::vector<std::int64_t> strides{};  // elements
-  std::int64_t elements = 0;            // product of extents
-  std::int64_t span = 0;                // elements from first to last touched, 0 when empty
-};
+// Numbers of one tensor at one workload. The Error names the tensor and the reason (negative
+// extent, overflow).
 Result<TensorShape> shape_of(const Task& task, const Tensor& tensor, const Workload& workload);
 
 // Bytes that any correct kernel must move: each input read once, each output written once.

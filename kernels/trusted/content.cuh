@@ -134,7 +134,7 @@ CUPILOT_HD Place place_of(const FillParams& p, long long index) {
   return Place{row, column, index + (column - row) * columns + (row - column)};
 }
 
-// Where a file's value for an element stands in the file.
+// The place in a file of its value for an element.
 CUPILOT_HD long long given_place(const FillParams& p, long long index) {
   if (p.given_whole != 0) return storage_offset(p, index);
   return static_cast<long long>(hash_of(p.key, static_cast<unsigned long long>(index), 18) %

@@ -73,6 +73,7 @@ constexpr RejectionCode table[] = {
      "endless"},
     {"verify.never_read", Stage::verify,
      "the blocks of a grid leave a part of an input unread that the result needs"},
+    {"verify.judge", Stage::verify, "the calling program's own judge refused an output"},
 };
 
 }  // namespace

@@ -249,7 +249,7 @@ double integer_unit(const Task& task, const Tensor& tensor, std::uint64_t seed) 
   return std::ldexp(1.0, is_wide(task, tensor, seed) ? draw + 1 - integer_bits(tensor) : -1 - draw);
 }
 
-// Where the tensor's content is a file's: its bytes, and whether they are the storage here.
+// Takes the bytes of a content from a file, and whether they are the storage here.
 Result<void> take_file(FillParams& p, const Task& task, const Tensor& tensor) {
   if (tensor.role == Role::out || tensor.fill.kind != FillKind::file) return {};
   const FileContent& file = tensor.fill.file;

@@ -53,7 +53,7 @@ Result<Bytes> read_bytes(const FileContent& file) {
   return bytes;
 }
 
-// What is wrong with an element's value; "": nothing.
+// Says what is wrong with an element's value; "": nothing.
 std::string fault_of(const Tensor& tensor, const FillParams& p, long long below, long long place) {
   const Fill& fill = tensor.fill;
   if (!is_float_type(p.type)) {

@@ -197,8 +197,7 @@ class Checker {
     const auto bad = [&](const char* field, const std::string& reason, const std::string& hint) {
       fail(where + field, fmt::format("output '{}': {}", tensor.name, reason), hint);
     };
-    if (check.kind == CheckKind::custom)
-      bad(".check.kind", "custom has no judge", "use within, bitwise, index_of or close");
+    if (check.kind == CheckKind::custom) custom_rules(tensor, where);
     if (check.kind == CheckKind::index_of && find_tensor(task_, check.of) == nullptr) {
       bad(".check.of", fmt::format("'{}' is no tensor", check.of),
           "name the tensor whose extreme is attained");
@@ -214,6 +213,24 @@ class Checker {
       bad(".check", "close needs relative in [0, 1) and absolute >= 0, not both 0",
           "or use within, whose bound comes from the reference");
     }
+  }
+
+  void custom_rules(const Tensor& output, const std::string& where) {
+    const auto bad = [&](const char* field, const char* reason, const char* hint) {
+      fail(where + field, fmt::format("output '{}': {}", output.name, reason), hint);
+    };
+    if (!output.check.judge)
+      bad(".check.kind", "custom has no judge",
+          "use within, bitwise, index_of or close; a C++ program gives a judge of its own");
+    if (output.check.of.empty())
+      bad(".check.of", "the judge has no name",
+          "name it with its version: a proof is by the judge of that name");
+    if (output.role == Role::in_out)
+      bad(".check.kind", "custom judges no tensor that a kernel reads, too", "use role out");
+    if (task_.operations.size() > 1)
+      bad(".check.kind",
+          "custom judges no output of a graph, whose parts have tensors of their own",
+          "say the task as one operation with a reference");
   }
 
   bool is_carried(const Operation& operation, const std::string& name) const {

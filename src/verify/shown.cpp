@@ -9,6 +9,8 @@
 #include <optional>
 #include <vector>
 
+#include "task/host_judge.hpp"
+
 namespace cupilot {
 namespace {
 
@@ -59,14 +61,16 @@ Precision class_shown(const Task& task, const CompiledKernel& kernel, const OneT
   return task.precision;
 }
 
-void say_class(const Task& task, const CompiledKernel& kernel, Verification& out) {
+// `judged`: how many of the compared elements no bound was held to.
+void say_class(const Task& task, const CompiledKernel& kernel, std::int64_t judged,
+               Verification& out) {
   const OneTerm terms = one_terms(out);
   out.proved = class_shown(task, kernel, terms);
   if (terms.seen == 0) {
     out.unproved.push_back(
         fmt::format("class by values: no output is a single unrounded term, so {} rests on the "
-                    "bound and on the instructions",
-                    name_of(out.proved)));
+                    "{}instructions",
+                    name_of(out.proved), judged < out.compared ? "bound and on the " : ""));
     return;
   }
   const std::string lost = terms.inexact == 0 ? "none lost a bit"
@@ -128,6 +132,29 @@ void say_relations(Verification& out) {
           fmt::format("{} within the bound only: {} elements have other bits", what, strays));
     }
   }
+}
+
+// Names the calling program's judges. Returns how many elements they judged.
+std::int64_t say_judges(const Task& task, Verification& out) {
+  std::int64_t judged = 0;
+  for (const Tensor& tensor : task.tensors) {
+    if (!is_judged_by_host(tensor)) continue;
+    int cases = 0;
+    for (const CaseReport& done : out.cases) {
+      for (const OutputReport& output : done.outputs) {
+        if (output.tensor != tensor.name || output.compared == 0) continue;
+        judged += output.compared;
+        ++cases;
+      }
+    }
+    out.proved_by.push_back(
+        fmt::format("{} was judged right by {}, the calling program's own judge, in {} cases",
+                    tensor.name, tensor.check.of, cases));
+    out.unproved.push_back(fmt::format(
+        "the error of {}: its judge is the calling program's, and no bound of it is known here",
+        tensor.name));
+  }
+  return judged;
 }
 
 // Names files whose bytes no case had as they are.
@@ -268,10 +295,12 @@ double one_term_error_of(const Task& task) {
 
 void say_what_was_shown(const Task& task, const CompiledKernel& kernel, const TrialReport& report,
                         Verification& out) {
-  out.proved_by.push_back(fmt::format(
-      "{} compared elements of {} cases lie within their bound, the worst at {:.2g} of it",
-      out.compared, out.cases.size(), out.worst_ratio));
-  say_class(task, kernel, out);
+  const std::int64_t judged = say_judges(task, out);
+  if (judged == 0 || judged < out.compared)
+    out.proved_by.push_back(fmt::format(
+        "{} compared elements of {} cases lie within their bound, the worst at {:.2g} of it",
+        out.compared - judged, out.cases.size(), out.worst_ratio));
+  say_class(task, kernel, judged, out);
   say_clock(kernel, out);
   say_system_memory(kernel, out);
   say_determinism(out);

@@ -159,6 +159,21 @@ Result<void> InProcessDevice::load_in_judge(const NamedImage& image) {
                ""};
 }
 
+Result<std::vector<std::byte>> InProcessDevice::read_back(const Region& region) {
+  if (!lost_.empty()) return lost();
+  std::vector<std::byte> bytes(static_cast<std::size_t>(region.bytes));
+  try {
+    const Current current(context_);
+    session_->synchronize();
+    if (!bytes.empty())
+      check(driver().cuMemcpyDtoH(bytes.data(), session_->address(region), bytes.size()),
+            "reading a tensor for the host's own judge");
+  } catch (const CudaFailure& failure) {
+    return unusable(failure);
+  }
+  return bytes;
+}
+
 Result<std::variant<DeviceRun, RunnerFault>> InProcessDevice::run(const NamedImage& image,
                                                                   const RunOrder& order, double) {
   using Outcome = std::variant<DeviceRun, RunnerFault>;

@@ -33,6 +33,7 @@ class InProcessDevice : public TrialDevice {
   bool inputs_writable() const override { return inputs_writable_; }
   Result<std::vector<std::string>> judge_all(std::span<const DeviceOrder> orders) override;
   Result<void> load_in_judge(const NamedImage& image) override;
+  Result<std::vector<std::byte>> read_back(const Region& region) override;
   // Without a deadline: a kernel that never ends never returns. One that faults takes the context
   // with it, and every later order is an Error.
   Result<std::variant<DeviceRun, RunnerFault>> run(const NamedImage& image, const RunOrder& order,

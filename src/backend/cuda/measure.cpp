@@ -312,8 +312,15 @@ class MeasuredRounds {
       if (wrong && is_foreign(entrant)) entrant.doubt = "of its outputs: " + wrong->message;
       if (wrong && !is_foreign(entrant)) entrant.out = std::move(*wrong);
     }
-    if (!proof.faults.empty())
-      entrant.out = reject(proof.faults[0].code, proof.faults[0].message, proof.faults[0].where);
+    if (proof.faults.empty()) return;
+    const Fault& fault = proof.faults[0];
+    const bool judged = fault.code == "verify.judge";
+    if (judged && is_foreign(entrant)) {
+      entrant.doubt = "of its outputs: " + fault.message;
+    } else {
+      entrant.out =
+          reject(judged ? "measure.timed_launch" : fault.code, fault.message, fault.where);
+    }
   }
 
   // Runs setup launches, untimed, where they have not read this content: once where the task has no

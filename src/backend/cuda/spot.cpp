@@ -19,6 +19,7 @@
 #include "base/stop.hpp"
 #include "ptx/machine/execute.hpp"
 #include "task/content.hpp"
+#include "task/host_judge.hpp"
 #include "task/index_gap.hpp"
 #include "task/reference/stage_plan.hpp"
 
@@ -485,7 +486,9 @@ Result<void> CudaTrials::look(const Trial& trial, CaseReport& report) {
   std::size_t o = 0;
   for (std::size_t i = 0; i < trial.task->tensors.size(); ++i) {
     if (!is_output(trial.task->tensors[i])) continue;
-    if (auto looked = look_at(trial, i, o++, report); !looked) return looked;
+    const std::size_t output = o++;
+    if (is_judged_by_host(trial.task->tensors[i])) continue;
+    if (auto looked = look_at(trial, i, output, report); !looked) return looked;
   }
   return {};
 }

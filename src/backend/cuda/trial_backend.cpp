@@ -75,6 +75,7 @@ class CudaBackend final : public Backend, public Inspector {
   Result<TrialReport> run(const TaskRef& task, const CompiledKernel& kernel,
                           std::span<const Case> cases) override {
     TrialReport report;
+    if (auto can = trials_.can_judge(task); !can) return can.error();
     if (kernel.cubin.empty())
       return Error{ErrorCode::failure, "the kernel has PTX only; a device runs assembled kernels",
                    "compile it with this backend"};
@@ -90,6 +91,7 @@ class CudaBackend final : public Backend, public Inspector {
   Result<std::vector<SubjectReport>> measure(const TaskRef& task, const Workload& workload,
                                              std::span<const Subject> contestants,
                                              const MeasureOptions& options) override {
+    if (auto can = trials_.can_judge(task); !can) return can.error();
     timed_ = true;
     trials_.foresee(task, CudaTrials::cases_of(workload, options));
     const auto lock = hold();

@@ -2,6 +2,7 @@
 // context of the host's own (InProcessDevice).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <span>
@@ -80,6 +81,10 @@ class TrialDevice {
   virtual Result<std::vector<std::string>> judge_all(std::span<const DeviceOrder> orders) = 0;
   Result<std::string> judge(DeviceMessage type, std::string body);
   virtual Result<void> load_in_judge(const NamedImage& image) = 0;
+  // Bytes of a region, for a judge of the calling program's.
+  virtual Result<std::vector<std::byte>> read_back(const Region&) {
+    return Error{ErrorCode::usage, "a device's memory is another process's", ""};
+  }
   // The judge keeps the bytes that a recipe reads, if it reads any, until it ends.
   Result<void> give(const FillParams& recipe);
   // One run, ended after `seconds` where the runner can be killed.

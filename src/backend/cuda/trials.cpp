@@ -387,6 +387,7 @@ Result<void> CudaTrials::check(const Trial& trial, CaseReport& report) {
     return {};
   };
   orders_.later(DeviceMessage::check, pack(order), read);
+  if (auto asked = ask_judges(trial, report); !asked) return asked;
   return check_indices(trial, report);
 }
 

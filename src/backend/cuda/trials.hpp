@@ -93,6 +93,8 @@ class CudaTrials {
         trial_seconds_(trial_seconds),
         library_calls_(std::move(library_calls)) {}
 
+  // Error usage where the task has a judge of the calling program's that cannot see this device.
+  Result<void> can_judge(const Task& task) const;
   // Each case from placement to comparison, in order, up to a fault that further ones would only
   // repeat. Before elements are called never written, a known kernel shows that what the runner
   // stores arrives; where it does not, the device's processes are replaced and all cases run again.
@@ -185,6 +187,8 @@ class CudaTrials {
   // The judge's word on outputs, guards and promises, in `report` once what is put off has been
   // told. Task, placement and report must live so long.
   Result<void> check(const Trial& trial, CaseReport& report);
+  // Asks the calling program's judges of a case that was checked.
+  Result<void> ask_judges(const Trial& trial, CaseReport& report);
   // The task that judges an output's indices of computed values (task/index_gap.hpp); null: it has
   // none.
   const TaskRef* gap_task_of(const TaskRef& task, std::size_t output);

@@ -7,6 +7,7 @@
 #include "backend/virtual/run.hpp"
 #include "base/hash.hpp"
 #include "task/content.hpp"
+#include "task/host_judge.hpp"
 
 namespace cupilot {
 namespace {
@@ -255,6 +256,41 @@ Result<OutputReport> compare_output(const Task& task, std::size_t tensor, const 
       compare_element(judge->bound, judge->extreme, bits, want, sum, i, report);
     }
   }
+  return report;
+}
+
+Result<OutputReport> judge_on_host(const VirtualContext& context, const TaskRef& task,
+                                   std::size_t tensor, const Workload& workload,
+                                   const Content& content, VirtualMemory& memory,
+                                   std::string& reason) {
+  const Tensor& what = task->tensors[tensor];
+  Result<TensorShape> shape = shape_of(task, what, workload);
+  if (!shape) return shape.error();
+  OutputReport report;
+  report.tensor = what.name;
+  report.elements = report.compared = shape->elements;
+  if (report.elements == 0 || memory.tensor(tensor) == no_buffer) return report;
+  const Elements elements(*shape, what.type, memory.device(), memory.tensor(tensor));
+  for (std::int64_t i = 0; !elements.all_written() && i < report.elements; ++i)
+    report.never_written += elements.written(i) ? 0 : 1;
+  if (report.never_written > 0) return report;
+  std::vector<std::shared_ptr<const TensorBytes>> inputs;
+  std::vector<std::span<const std::byte>> bytes;
+  for (std::size_t i = 0; i < task->tensors.size(); ++i) {
+    bytes.emplace_back();
+    if (memory.tensor(i) == no_buffer) continue;
+    if (task->tensors[i].role == Role::out || task->tensors[i].role == Role::in_out) {
+      bytes.back() = std::as_bytes(std::span(memory.device().data(memory.tensor(i))));
+      continue;
+    }
+    auto made = context.inputs.get(task, i, workload, content);
+    if (!made) return made.error();
+    inputs.push_back(std::move(*made));
+    bytes.back() = *inputs.back();
+  }
+  auto judged = host_judgement(task, tensor, workload, bytes);
+  if (!judged) return judged.error();
+  reason = std::move(*judged);
   return report;
 }
 

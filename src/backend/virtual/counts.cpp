@@ -12,6 +12,7 @@
 #include "backend/virtual/timed.hpp"
 #include "backend/virtual/traffic.hpp"
 #include "ptx/machine/chain.hpp"
+#include "task/host_judge.hpp"
 
 namespace cupilot {
 namespace {
@@ -172,7 +173,9 @@ struct LaunchCounter {
       return reject("measure.timed_launch",
                     "its blocks leave a part of the outputs unwritten, as those drawn at random do",
                     launch.name);
-    into.counted = !sampled->too_long && !sampled->unlike && !(only && sampled->idle);
+    // A judge of the calling program's looks at whole runs.
+    into.counted = !sampled->too_long && !sampled->unlike && !(only && sampled->idle) &&
+                   !has_host_judge(*task);
     if (into.counted && by_one) {
       auto wrong = wrong_part(context, task, memory, at, content, Rng::of(2, kernel.ptx));
       if (!wrong) return wrong.error();

@@ -92,6 +92,13 @@ Result<OutputReport> compare_output(const Task& task, std::size_t tensor, const 
                                     std::span<VirtualMemory* const> plain = {},
                                     const Alternatives* others = nullptr);
 
+// Has the calling program judge output `tensor`, at which no element may be unwritten. `reason`:
+// the judge's, "" where the output is right.
+Result<OutputReport> judge_on_host(const VirtualContext& context, const TaskRef& task,
+                                   std::size_t tensor, const Workload& workload,
+                                   const Content& content, VirtualMemory& memory,
+                                   std::string& reason);
+
 // Compares those elements of the runs that were written.
 Result<OutputReport> compare_written(const Task& task, std::size_t tensor, const Workload& workload,
                                      const Content& content, VirtualMemory& memory,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "backend/oracle/timed_output.hpp"
+#include "task/host_judge.hpp"
 
 namespace cupilot {
 namespace {
@@ -119,6 +120,14 @@ Result<std::optional<Rejected>> wrong_whole(const VirtualContext& context, const
   for (std::size_t i = 0; i < task->tensors.size(); ++i) {
     const Role role = task->tensors[i].role;
     if (role != Role::out && role != Role::in_out) continue;
+    if (is_judged_by_host(task->tensors[i])) {
+      std::string reason;
+      auto output = judge_on_host(context, task, i, workload, content, memory, reason);
+      if (!output) return output.error();
+      if (auto wrong = wrong_when_timed(*output)) return wrong;
+      if (!reason.empty()) return std::optional(reject("measure.timed_launch", reason));
+      continue;
+    }
     auto oracle = context.oracle.values(task, i, workload, content, drawn_of_whole);
     if (!oracle) return oracle.error();
     auto output = compare_output(task, i, workload, content, memory, **oracle);
@@ -149,6 +158,7 @@ Result<bool> compare_part(const VirtualContext& context, const TaskRef& task, Vi
     const Role role = task->tensors[i].role;
     const bool kept = memory.original(i) != memory.tensor(i);  // its content before the run
     if (role != Role::out && !(role == Role::in_out && kept)) continue;
+    if (is_judged_by_host(task->tensors[i])) continue;  // as a whole alone
     for (const Comparing& how : comparing) {
       if (how.runs > most) continue;
       auto runs = drawn_runs(task, i, workload, memory, how.runs,

@@ -48,6 +48,12 @@ class Notebook : public TrialDevice {
     return payloads;
   }
   Result<void> load_in_judge(const NamedImage&) override { return {}; }
+  int read = 0;  // regions
+  Result<std::vector<std::byte>> read_back(const Region& region) override {
+    ++read;
+    return std::vector<std::byte>(static_cast<std::size_t>(region.bytes), std::byte{1});
+  }
+  void share(Sharing sharing) { hello_.sharing = sharing; }
   Result<std::variant<DeviceRun, RunnerFault>> run(const NamedImage&, const RunOrder& order,
                                                    double) override {
     if (!order.launches.empty() && order.launches[0].name == "prepare") {
@@ -152,6 +158,48 @@ TEST_CASE("inputs that can be written are compared with the content of their own
   CHECK(report.measurement->samples_us.size() >= 3);
   CHECK(on.device.compared > 6);
   CHECK(on.device.mistaken == 0);
+}
+
+TEST_CASE("a judge of the calling program's decides on launches of a device in its process") {
+  Trials on;
+  on.task = *gemm_task({.m = 8, .n = 4, .k = 2});
+  int asked = 0;
+  bool right = true;
+  on.task.tensors.back().check = {
+      .kind = CheckKind::custom,
+      .of = "nod 1",
+      .judge = [&](const Workload& workload, std::span<const TensorView> tensors) -> std::string {
+        ++asked;
+        CHECK(workload.sizes.at("m") == 8);
+        CHECK(tensors.back().name == "D");
+        CHECK(tensors.back().bytes.size() == 8 * 4 * 4);
+        CHECK(tensors.back().bytes[5] == std::byte{1});
+        CHECK(tensors.front().shape.extents == std::vector<std::int64_t>{1, 8, 2});
+        return right ? "" : "no";
+      }};
+  const MeasureOptions options{3, 2.0, true, 1};
+  on.device.wrong_check = 1;  // by the reference, which is not asked
+  const SubjectReport report = on.measure(plain_kernel, options);
+  CHECK(asked > 3);
+  CHECK(on.device.read == 3 * asked);
+  CHECK(report.proofs.front().outputs.front().compared == 32);
+  right = false;
+  const auto refused =
+      on.trials.measure(TaskRef(on.task), on.task.time_shapes.front(), {&plain_kernel, 1}, options);
+  REQUIRE(refused);
+  REQUIRE(refused->front().measurement.is_rejected());
+  CHECK(refused->front().measurement.rejected().code == "measure.timed_launch");
+  CHECK(refused->front().measurement.rejected().message == "nod 1 says of D: no");
+
+  CHECK(on.trials.can_judge(on.task));
+  on.device.share(Sharing::vmm);
+  const auto apart = on.trials.can_judge(on.task);
+  REQUIRE_FALSE(apart);
+  CHECK(apart.error().code == ErrorCode::usage);
+  CHECK(apart.error().message.find("output D has a judge of the calling program's, nod 1") !=
+        std::string::npos);
+  on.task.tensors.back().check = {};
+  CHECK(on.trials.can_judge(on.task));
 }
 
 TEST_CASE("whichever timed launch was wrong, its kernel leaves and is launched no more") {
