@@ -84,6 +84,7 @@ TEST_CASE("what outlives a call is constant, but for these", "[architecture]") {
        "running_"},  // launches in progress share the cores; results do not depend on it
       {"src/ptx/machine/decode_arithmetic.cpp",
        "preferred"},  // which instructions compute lanes; tests set it, results are equal
+      {"src/task/file_content.cpp", "mutex"},  // of bytes by their digest, which recipes point to
       {"src/verify/checker_power.cpp", "mutex"},  // memo of a function of its key
       {"src/verify/checker_power.cpp", "known"},
   };

@@ -22,7 +22,7 @@ Result<void> CudaTrials::can_judge(const Task& task) const {
 Result<void> CudaTrials::ask_judges(const Trial& trial, CaseReport& report) {
   const auto& tensors = trial.task->tensors;
   if (!has_host_judge(trial.task)) return {};
-  // What is put off overwrites this memory.
+  // Tells what is put off, which would overwrite this memory.
   if (auto told = orders_.tell(); !told) return told;
   std::vector<std::vector<std::byte>> stored;
   for (const Region& region : trial.placement.tensors) {
