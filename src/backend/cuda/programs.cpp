@@ -2,6 +2,7 @@
 
 #include "base/embedded.hpp"
 #include "base/hash.hpp"
+#include "base/phases.hpp"
 #include "task/content.hpp"
 
 namespace cupilot {
@@ -17,6 +18,7 @@ Result<CompileOutput> compile(CompilePool& pool, const std::string& text, const 
   request.arch = arch;
   request.caps = own_caps;
   request.anew = true;  // the judge's code is never taken from a folder
+  const Phase phase("compile", PhaseCpu::of_phase_around);
   auto output = pool.compile(request);
   if (output) return std::move(*output);
   if (output.is_error()) return output.error();

@@ -16,6 +16,7 @@ constexpr std::size_t most_timed_again = 4;
 constexpr double elite_proof = 3;       // over a candidate's, where none was measured
 constexpr double elite_screen = 1.5;    // the same of the screen, whose cases run side by side
 constexpr double screen_alone = 0.6;    // a screen that has the cores alone, over an elite's
+constexpr double compile_alone = 0.5;   // the same of a compilation, over a candidate's
 constexpr double finalist_proof = 1.5;  // over an elite's
 // Launches of a finalist at full size over those of a candidate, which has other launches too.
 constexpr double more_repeats = 50;
@@ -86,6 +87,14 @@ double Driver::elite_seconds() const {
                            ledger_.dearest("search/elite proof/own reference"));
 }
 
+// Seconds of the baselines that timing them again takes: no text is compiled, and reference values
+// are counted by content.
+double Driver::baseline_visit_seconds() const {
+  const auto spent = [&](const char* phase) { return seconds_in(asides_.phases, phase); };
+  return std::max(0.0, spent("baselines") - spent("baselines/compile") -
+                           spent("baselines/own reference") - spent("baselines/judge/references"));
+}
+
 double Driver::confirm_seconds() const {
   if (!context_.confirms) return slack * usual_seconds("search/compile");
   const bool real = context_.backend->provenance() == Provenance::measured;
@@ -97,7 +106,7 @@ double Driver::confirm_seconds() const {
       std::max(plain_proof_seconds_, proof_seconds() + finalist_proof * elite_seconds() + repeats +
                                          screen_alone * screen_seconds() + own_reference_seconds());
   const double timed = (real ? confirm_visits : 1) * working_seconds("search/timing");
-  const double baselines = real ? baseline_visits * baselines_seconds_ : baselines_seconds_;
+  const double baselines = real ? baseline_visits * baseline_visit_seconds() : baselines_seconds_;
   // The interpreter counts while the device proves, where the chip's counters are not read.
   const double read = ledger_.dearest("search/counters");
   const bool interprets = read <= 0 || !counting_.lost().empty();
@@ -106,6 +115,7 @@ double Driver::confirm_seconds() const {
   const double counted = read + interpreted;
   // Takes the champion's own compilation, unless that stalled.
   const double compiled =
+      (real ? compile_alone : 1) *
       std::min(ledger_.of_fastest("search/compile"), usual_seconds("search/compile"));
   return slack * (compiled + proved + timed + counted + confirm_contents * content_seconds() +
                   (baselines_.baselines.empty() ? 0 : baselines)) +

@@ -111,6 +111,7 @@ class Driver {
   double usual_seconds(const std::string& phase) const;
   double working_seconds(const std::string& phase) const;  // the same without reference values
   double content_seconds() const;
+  double baseline_visit_seconds() const;
   double screen_seconds() const;
   double own_reference_seconds() const;
   double proof_seconds() const;
