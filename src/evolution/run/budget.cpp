@@ -102,9 +102,11 @@ double Driver::confirm_seconds() const {
   if (ledger_.settled() < 1)
     return slack * (plain_proof_seconds_ + 2 * baselines_seconds_) + 2 * start;
   const double repeats = real ? more_repeats * usual_seconds("search/proof/repeats") : 0;
+  // What was screened before is screened beside its proof on the device.
+  const double on_device =
+      proof_seconds() + finalist_proof * elite_seconds() + repeats + own_reference_seconds();
   const double proved =
-      std::max(plain_proof_seconds_, proof_seconds() + finalist_proof * elite_seconds() + repeats +
-                                         screen_alone * screen_seconds() + own_reference_seconds());
+      std::max({plain_proof_seconds_, on_device, screen_alone * screen_seconds()});
   const double timed = (real ? confirm_visits : 1) * working_seconds("search/timing");
   const double baselines = real ? baseline_visits * baseline_visit_seconds() : baselines_seconds_;
   // The interpreter counts while the device proves, where the chip's counters are not read.
