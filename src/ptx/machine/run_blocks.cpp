@@ -57,36 +57,37 @@ class ClusterQueue {
   std::atomic<std::uint64_t> next_{0};
 };
 
-// Runs clusters until none is left, `resident` at a time in turn. `spare`: such as have ended,
-// taken from and added to.
+// Runs clusters until none is left, in turn those that do not end in one turn, at most `resident`
+// of them. One begins when its first turn comes: of those that end in it one is alive at a time.
+// `spare`: such as have ended, taken from and added to.
 void work(Worker& worker, ClusterQueue& queue, std::uint32_t resident,
           std::vector<std::unique_ptr<Cluster>>& spare) {
-  LaunchContext& launch = *worker.launch;
+  const std::atomic<bool>& halt = worker.launch->halt;
   std::vector<std::unique_ptr<Cluster>> alive;
+  // False: it has ended.
+  const auto turn = [&](std::unique_ptr<Cluster>& cluster) {
+    run_cluster(*cluster, resident == 1 ? ~0ull : 200000);
+    if (cluster->finished) spare.push_back(std::move(cluster));
+    return cluster != nullptr;
+  };
   bool more = true;
-  while (!launch.halt.load(std::memory_order_relaxed)) {
-    while (more && alive.size() < resident) {
+  while (!halt.load(std::memory_order_relaxed)) {
+    std::size_t places = resident - alive.size();
+    std::erase_if(alive, [&](std::unique_ptr<Cluster>& cluster) { return !turn(cluster); });
+    for (; more && places > 0 && !halt.load(std::memory_order_relaxed); --places) {
       const std::optional<std::uint64_t> index = queue.take();
       if (!index) {
         more = false;
         break;
       }
       if (spare.empty()) spare.push_back(std::make_unique<Cluster>());
-      start_cluster(*spare.back(), worker, *index);
-      worker.blocks += spare.back()->blocks.size();
-      alive.push_back(std::move(spare.back()));
+      std::unique_ptr<Cluster> cluster = std::move(spare.back());
       spare.pop_back();
+      start_cluster(*cluster, worker, *index);
+      worker.blocks += cluster->blocks.size();
+      if (turn(cluster)) alive.push_back(std::move(cluster));
     }
-    if (alive.empty()) return;
-    for (std::size_t i = 0; i < alive.size();) {
-      run_cluster(*alive[i], resident == 1 ? ~0ull : 200000);
-      if (!alive[i]->finished) {
-        ++i;
-        continue;
-      }
-      spare.push_back(std::move(alive[i]));
-      alive.erase(alive.begin() + static_cast<std::ptrdiff_t>(i));
-    }
+    if (alive.empty() && !more) return;
   }
 }
 

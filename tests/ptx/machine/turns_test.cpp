@@ -1,5 +1,6 @@
 // Between two strong accesses of a thread others come in some runs, and in others nobody does.
 #include "catch.hpp"
+#include "ptx/machine/machine.hpp"
 #include "ptx/machine/runner.hpp"
 
 using namespace support;
@@ -62,7 +63,35 @@ int counted(const char* entry, std::uint64_t seed, bool check) {
   return d.values<int>(out)[0];
 }
 
+// Clusters that a launch of four blocks, four of them resident, needed memory for.
+std::size_t kept_alive(const char* entry) {
+  Device d;
+  const auto out = d.output("o", 64);
+  std::memset(d.memory.data(out).data(), 0, 64);
+  d.memory.mark_written(out);
+  const auto program = ptx::make_program(module_of_cuda(turns), entry);
+  REQUIRE(bool(program));
+  ptx::Launch launch{.grid = {4}, .block = {64}, .dynamic_shared = 0, .parameters = {}};
+  const std::uint64_t address = d.memory.address(out);
+  launch.parameters.resize(8);
+  std::memcpy(launch.parameters.data(), &address, 8);
+  d.options.resident = 4;
+  const auto report = ptx::execute(**program, d.memory, launch, d.options);
+  REQUIRE(bool(report));
+  CHECK(report->faults.empty());
+  CHECK(report->blocks_run == 4);
+  std::size_t clusters = 0;
+  for (const auto& of_thread : (*program)->spare) clusters += of_thread.size();
+  return clusters;
+}
+
 }  // namespace
+
+TEST_CASE("a block that no other waits with ends before the next begins", "[turns]") {
+  CHECK(kept_alive("by_adding") == 1);
+  CHECK(kept_alive("by_volatile") == 1);
+  CHECK(kept_alive("message") == 2);  // the first waits for the three others
+}
 
 TEST_CASE("a strong read that nothing orders after a write may see what stood there before",
           "[turns]") {
