@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/hash.hpp"
 #include "base/phases.hpp"
 #include "base/stop.hpp"
 #include "task/content.hpp"
@@ -41,12 +42,24 @@ void fill_on_all_cores(const FillParams& params, std::span<std::byte> bytes) {
   for (const CpuSpent& one : spent) credit(one);
 }
 
+std::string sizes_key(const Workload& workload) {
+  std::string key;
+  for (const auto& [axis, extent] : workload.sizes) key += fmt::format(":{}={}", axis, extent);
+  return key;
+}
+
 }  // namespace
 
 std::string case_key(const std::string& task, const Workload& workload, const Content& content) {
-  std::string key = fmt::format("{}:{}:{}:{}", task, content.seed, static_cast<int>(content.kind),
-                                static_cast<int>(content.variation));
-  for (const auto& [axis, extent] : workload.sizes) key += fmt::format(":{}={}", axis, extent);
+  return fmt::format("{}:{}:{}:{}{}", task, content.seed, static_cast<int>(content.kind),
+                     static_cast<int>(content.variation), sizes_key(workload));
+}
+
+std::string given_key(const std::string& task, const Workload& workload,
+                      std::span<const TensorBytes> tensors) {
+  std::string key = task + sizes_key(workload);
+  for (const TensorBytes& one : tensors)
+    key += ":" + sha256_hex({reinterpret_cast<const char*>(one.data()), one.size()});
   return key;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,9 @@ using TensorBytes = std::vector<std::byte>;
 
 // "task:sizes:content", what cached values of a case are keyed by.
 std::string case_key(const std::string& task, const Workload& workload, const Content& content);
+// "task:sizes:digest" of given storages instead of content.
+std::string given_key(const std::string& task, const Workload& workload,
+                      std::span<const TensorBytes> tensors);
 
 class VirtualInputs {
  public:

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <thread>
 
 #include <cupilot/parts/peaks.hpp>
@@ -19,7 +20,8 @@
 namespace cupilot {
 namespace {
 
-constexpr std::int64_t input_cache_bytes = 1ll << 30, oracle_cache_bytes = 512ll << 20;
+constexpr std::int64_t input_cache_bytes = 1ll << 30, oracle_cache_bytes = 512ll << 20,
+                       given_cache_bytes = 64ll << 20;
 
 class VirtualBackend final : public Backend, public Inspector, public ObservingDevice {
  public:
@@ -80,19 +82,23 @@ class VirtualBackend final : public Backend, public Inspector, public ObservingD
     return run_case(context(), task, kernel, *programs, what, &left);
   }
 
-  Result<std::vector<std::vector<std::byte>>> honest(
-      const TaskRef& task, const Workload& workload,
-      std::span<const std::vector<std::byte>> tensors, HonestOrder order) override {
-    const DeviceWork interpreting;
-    constexpr std::array builds = {ReferenceBuild::plain, ReferenceBuild::in_turn,
-                                   ReferenceBuild::by_eights};
-    Case what;
-    what.workload = workload;
-    auto ran =
-        PlainRun::over(context(), task, what, builds[static_cast<std::size_t>(order)], tensors);
-    if (!ran) return std::move(ran.error()).while_doing("running on " + identity());
-    std::vector<std::vector<std::byte>> left;
-    if ((*ran)->memory() != nullptr) left = left_in(task, *(*ran)->memory());
+  Result<std::vector<TensorBytes>> honest(const TaskRef& task, const Workload& workload,
+                                          std::span<const TensorBytes> tensors,
+                                          HonestOrder order) override {
+    const auto make = [&] { return run_honest(task, workload, tensors, order); };
+    const auto weigh = [](const std::vector<TensorBytes>& left) {
+      return std::accumulate(left.begin(), left.end(), std::int64_t{0}, [](auto sum, auto& one) {
+        return sum + static_cast<std::int64_t>(one.size());
+      });
+    };
+    const auto kept = honest_.get(
+        fmt::format("{}:{}", static_cast<int>(order), given_key(task.id(), workload, tensors)),
+        make, weigh);
+    if (!kept) return kept.error();
+    std::vector<TensorBytes> left = **kept;
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      if (is_as_given(*task, tensors, i)) left[i] = tensors[i];
+    }
     return left;
   }
 
@@ -109,17 +115,26 @@ class VirtualBackend final : public Backend, public Inspector, public ObservingD
     return profile_kernel(context(), task, kernel, workload);
   }
 
-  Result<std::vector<ReferenceValues>> reference(
-      const TaskRef& task, const Workload& workload,
-      std::span<const std::vector<std::byte>> tensors) override {
+  Result<std::vector<ReferenceValues>> reference(const TaskRef& task, const Workload& workload,
+                                                 std::span<const TensorBytes> tensors) override {
     const DeviceWork interpreting;
-    return oracle_.over(task, workload, tensors);
+    const auto make = [&] { return oracle_.over(task, workload, tensors); };
+    const auto weigh = [](const std::vector<ReferenceValues>& all) {
+      return std::accumulate(all.begin(), all.end(), std::int64_t{0}, [](auto sum, auto& one) {
+        return sum + static_cast<std::int64_t>(16 * one.values.size());
+      });
+    };
+    const auto kept = references_.get(given_key(task.id(), workload, tensors), make, weigh);
+    if (!kept) return kept.error();
+    return **kept;
   }
 
   Result<void> renew() override {
     inputs_.clear();
     oracle_.clear();
     measurer_.clear();
+    honest_.clear();
+    references_.clear();
     return {};
   }
   Result<Peaks> peaks() override { return datasheet_peaks(device(), identity()); }
@@ -142,6 +157,33 @@ class VirtualBackend final : public Backend, public Inspector, public ObservingD
   }
   VirtualContext context() { return {traits_.spec, inputs_, oracle_}; }
 
+  // True for what an execution leaves as it was given.
+  static bool is_as_given(const Task& task, std::span<const TensorBytes> tensors, std::size_t i) {
+    const Role role = task.tensors[i].role;
+    return (role == Role::in || role == Role::constant) && i < tensors.size() &&
+           !tensors[i].empty();
+  }
+
+  // Leaves tensors empty that are as given.
+  Result<std::vector<TensorBytes>> run_honest(const TaskRef& task, const Workload& workload,
+                                              std::span<const TensorBytes> tensors,
+                                              HonestOrder order) {
+    const DeviceWork interpreting;
+    constexpr std::array builds = {ReferenceBuild::plain, ReferenceBuild::in_turn,
+                                   ReferenceBuild::by_eights};
+    Case what;
+    what.workload = workload;
+    auto ran =
+        PlainRun::over(context(), task, what, builds[static_cast<std::size_t>(order)], tensors);
+    if (!ran) return std::move(ran.error()).while_doing("running on " + identity());
+    std::vector<TensorBytes> left;
+    if ((*ran)->memory() != nullptr) left = left_in(task, *(*ran)->memory());
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      if (is_as_given(*task, tensors, i)) left[i] = {};
+    }
+    return left;
+  }
+
   std::unique_ptr<CompilePool> pool_;
   ptx::Whose whose_;
   bool leave_others_out_;
@@ -149,6 +191,9 @@ class VirtualBackend final : public Backend, public Inspector, public ObservingD
   VirtualInputs inputs_;
   VirtualOracle oracle_;
   VirtualMeasurer measurer_;
+  // Over given storages: what honest executions wrote, and the reference's values.
+  ByteCache<std::vector<TensorBytes>> honest_{given_cache_bytes};
+  ByteCache<std::vector<ReferenceValues>> references_{given_cache_bytes};
 };
 
 }  // namespace

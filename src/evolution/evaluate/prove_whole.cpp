@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <future>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -13,6 +15,8 @@
 #include <cupilot/rng.hpp>
 
 #include "backend/observed.hpp"
+#include "base/phases.hpp"
+#include "base/stop.hpp"
 #include "task/content.hpp"
 #include "task/reference/stage_plan.hpp"
 #include "verify/fakes.hpp"
@@ -97,24 +101,58 @@ void move_inputs(const Task& task, Storages& inputs, std::uint64_t seed) {
   }
 }
 
+// What an honest execution leaves, of inputs that are moved but for the first order; empty where it
+// did not end.
+Result<Storages> left_by(ObservingDevice& device, const TaskRef& task, const Case& what,
+                         const Storages& inputs, HonestOrder order) {
+  if (order == HonestOrder::blocks) return device.honest(task, what.workload, inputs, order);
+  Storages moved = inputs;
+  move_inputs(*task, moved, what.content.seed + static_cast<std::uint64_t>(order));
+  return device.honest(task, what.workload, moved, order);
+}
+
+// Honest executions that run on threads of their own: those that add up in turn take one core each.
+class HonestRuns {
+ public:
+  HonestRuns(ObservingDevice& device, const TaskRef& task, const Case& what,
+             const Storages& inputs) {
+    for (const HonestOrder order : orders)
+      running_.push_back(std::async(std::launch::async, [&, order, stop = stop_flags()] {
+        const StopScope stopped(stop);
+        const PhaseLog log;
+        Result<Storages> left = left_by(device, task, what, inputs, order);
+        return std::pair(std::move(left), log.cpu());
+      }));
+  }
+  // In the order of `orders`.
+  std::vector<Result<Storages>> take() {
+    std::vector<Result<Storages>> all;
+    for (auto& one : running_) {
+      auto [left, spent] = one.get();
+      credit(spent);
+      all.push_back(std::move(left));
+    }
+    return all;
+  }
+
+ private:
+  std::vector<std::future<std::pair<Result<Storages>, CpuSpent>>> running_;
+};
+
 // The largest error of the honest executions, of each output element by element; empty where one
 // did not end.
-Result<std::vector<std::vector<double>>> honest_errors(ObservingDevice& device, const TaskRef& task,
-                                                       const Case& what, const Storages& inputs,
+Result<std::vector<std::vector<double>>> honest_errors(const Task& task,
+                                                       const std::vector<Result<Storages>>& runs,
                                                        const std::vector<ReferenceValues>& values) {
   std::vector<std::vector<double>> largest;
   for (const ReferenceValues& one : values) largest.emplace_back(one.values.size(), 0.0);
-  for (const HonestOrder order : orders) {
-    Storages moved = inputs;
-    if (order != HonestOrder::blocks)
-      move_inputs(*task, moved, what.content.seed + static_cast<std::uint64_t>(order));
-    const auto left = device.honest(task, what.workload, moved, order);
+  for (const Result<Storages>& left : runs) {
     if (!left) return left.error();
     if (left->empty()) return std::vector<std::vector<double>>();
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const std::size_t at = place_of(*task, values[i].tensor);
-      if (!is_judged_by_rms(task->tensors[at])) continue;
-      const auto got = numbers_of(task->tensors[at], (*left)[at]);
+      const std::size_t at = place_of(task, values[i].tensor);
+      if (!is_judged_by_rms(task.tensors[at])) continue;
+      const auto got = numbers_of(task.tensors[at], (*left)[at]);
       for (std::size_t e = 0; e < largest[i].size(); ++e) {
         const double error = std::fabs(got[e] - values[i].values[e]);
         if (!(error <= largest[i][e])) largest[i][e] = std::isnan(error) ? HUGE_VAL : error;
@@ -195,10 +233,12 @@ Result<HonestReference> honest_reference(Backend& backend, const TaskRef& task, 
   auto inputs = inputs_of(*task, what);
   if (!inputs) return inputs.error();
   out.inputs = std::move(*inputs);
+  HonestRuns running(*device, task, what, out.inputs);
   auto values = backend.inspector().reference(task, what.workload, out.inputs);
+  const std::vector<Result<Storages>> runs = running.take();
   if (!values) return values.error();
   out.want = std::move(*values);
-  auto errors = honest_errors(*device, task, what, out.inputs, out.want);
+  auto errors = honest_errors(*task, runs, out.want);
   if (!errors) return errors.error();
   out.err0 = std::move(*errors);
   return out;

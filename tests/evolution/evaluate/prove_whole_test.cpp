@@ -1,10 +1,17 @@
 // Whole graphs against honest executions: what their parts' bounds no longer see is refused.
 #include "evolution/evaluate/prove_whole.hpp"
 
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <fstream>
 #include <iterator>
+#include <mutex>
 
+#include "backend/observed.hpp"
+#include "base/stop.hpp"
 #include "catch.hpp"
+#include "evolution/hooked.hpp"
 #include "evolution/program/support.hpp"
 #include "task/reference/stage_plan.hpp"
 
@@ -110,6 +117,87 @@ TEST_CASE("a whole graph errs no more than honest executions", "[threads]") {
     CHECK(proof->proved.empty() == row.refused);
     if (proof->refused) CHECK(proof->refused->code == "verify.bound");
   }
+}
+
+// A device whose honest executions wait for one another.
+class Meeting final : public Hooked, public ObservingDevice {
+ public:
+  Meeting(const TempDir& dir, Backend& real)
+      : Hooked(fake_device(write_landscape(dir))), real_(real), observing_(of(real)) {}
+  static ObservingDevice& of(Backend& real) { return dynamic_cast<ObservingDevice&>(real); }
+
+  Result<CaseReport> observe(const TaskRef& task, const CompiledKernel& kernel, const Case& what,
+                             Storages& left) override {
+    return observing_.observe(task, kernel, what, left);
+  }
+  Result<Storages> honest(const TaskRef& task, const Workload& workload,
+                          std::span<const std::vector<std::byte>> tensors,
+                          HonestOrder order) override {
+    std::unique_lock lock(mutex_);
+    most = std::max(most, ++inside_);
+    met_.notify_all();
+    met_.wait_for(lock, std::chrono::seconds(2), [&] { return most > 1; });
+    --inside_;
+    lock.unlock();
+    return observing_.honest(task, workload, tensors, order);
+  }
+  Result<std::vector<ReferenceValues>> reference(
+      const TaskRef& task, const Workload& workload,
+      std::span<const std::vector<std::byte>> tensors) override {
+    return real_.inspector().reference(task, workload, tensors);
+  }
+  int most = 0;  // at a time
+
+ private:
+  Backend& real_;
+  ObservingDevice& observing_;
+  std::mutex mutex_;
+  std::condition_variable met_;
+  int inside_ = 0;
+};
+
+TEST_CASE("honest executions run side by side", "[threads]") {
+  const TaskRef task(mlp_task());
+  const TempDir dir;
+  Meeting meeting(dir, device());
+  const Case what{.workload = task->time_shapes[0], .content = {.seed = 7}};
+  const auto honest = honest_reference(meeting, task, what);
+  REQUIRE_OK(honest);
+  CHECK(meeting.most > 1);
+  REQUIRE(honest->err0.size() == 1);
+  CHECK(honest->err0[0].size() == 24 * 24);
+}
+
+TEST_CASE("what was computed of given inputs is known until the device is renewed", "[threads]") {
+  const TaskRef task(mlp_task());
+  const Case what{.workload = task->time_shapes[0], .content = {.seed = 8}};
+  auto honest = honest_reference(device(), task, what);
+  REQUIRE_OK(honest);
+  ObservingDevice& observing = Meeting::of(device());
+  const auto left = [&](const Storages& inputs) {
+    return observing.honest(task, what.workload, inputs, HonestOrder::blocks);
+  };
+  const auto values = [&](const Storages& inputs) {
+    return device().inspector().reference(task, what.workload, inputs);
+  };
+  const auto first = left(honest->inputs);
+  REQUIRE_OK(first);
+  CHECK((*first)[0] == honest->inputs[0]);
+  const std::atomic<bool> cancelled{true};
+  const StopScope stopped({&cancelled});  // nothing more is computed
+  const auto again = left(honest->inputs);
+  REQUIRE_OK(again);
+  CHECK(*again == *first);
+  const auto known = values(honest->inputs);
+  REQUIRE_OK(known);
+  CHECK((*known)[0].values == honest->want[0].values);
+  Storages other = honest->inputs;
+  other[1][3] ^= std::byte{1};
+  CHECK_FALSE(left(other));
+  CHECK_FALSE(values(other));
+  REQUIRE_OK(device().inspector().renew());
+  CHECK_FALSE(left(honest->inputs));
+  CHECK_FALSE(values(honest->inputs));
 }
 
 TEST_CASE("a whole is held to honest executions that its caller knows", "[threads]") {
