@@ -101,8 +101,8 @@ void move_inputs(const Task& task, Storages& inputs, std::uint64_t seed) {
   }
 }
 
-// What an honest execution leaves, of inputs that are moved but for the first order; empty where it
-// did not end.
+// Returns what an honest execution leaves, of inputs that are moved but for the first order; empty
+// where it did not end.
 Result<Storages> left_by(ObservingDevice& device, const TaskRef& task, const Case& what,
                          const Storages& inputs, HonestOrder order) {
   if (order == HonestOrder::blocks) return device.honest(task, what.workload, inputs, order);
