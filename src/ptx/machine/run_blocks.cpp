@@ -18,6 +18,9 @@ namespace {
 // Blocks whose memory is larger run on one thread: it is copied first.
 constexpr std::uint64_t most_kept_bytes = 512ull << 20;
 
+// Clusters that a program keeps for its next launch, of each host thread.
+constexpr std::size_t most_spare = 32;
+
 // Hands out the clusters to run: single blocks mostly.
 class ClusterQueue {
  public:
@@ -124,6 +127,7 @@ std::vector<Worker> run_on(LaunchContext& context, std::uint32_t threads, Cluste
   }
   work(workers[0], queue, resident, program.spare[0]);
   pool.clear();
+  for (auto& spare : program.spare) spare.resize(std::min(spare.size(), most_spare));
   for (const CpuSpent& one : spent) credit(one);
   return workers;
 }
