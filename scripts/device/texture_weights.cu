@@ -26,7 +26,7 @@ cudaTextureObject_t linear(cudaArray_t array, cudaTextureAddressMode address) {
   return object;
 }
 
-// The texture has `sides` texels a side, of which `one` is 1 and the others are 0.
+// A texture of two texels a side, of which the one numbered `one` is 1 and the others are 0.
 cudaTextureObject_t basis(int rank, int one, cudaTextureAddressMode address = cudaAddressModeClamp) {
   const cudaExtent extent = make_cudaExtent(2, rank > 1 ? 2 : 0, rank > 2 ? 2 : 0);
   const cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();

@@ -190,6 +190,8 @@ Attempt<CompiledKernel> compile_and_check(CompilePool& pool, const KernelSource&
     if (source.text.size() > caps.ptx)
       return reject("gate.source_size",
                     fmt::format("PTX of {} bytes; at most {}", source.text.size(), caps.ptx));
+    if (source.text.find('\0') != std::string::npos)
+      return reject("gate.ptx_syntax", "the PTX holds a byte 0, where an assembler ends");
     kernel.ptx = source.text;
     kernel.compiler = "none";  // unless it is assembled
   } else {

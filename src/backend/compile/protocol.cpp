@@ -121,7 +121,7 @@ std::optional<CompileAnswer> unpack_answer(std::string_view body) {
   answer.sandbox.landlock = in.get<int>();
   answer.sandbox.seccomp = in.get<bool>();
   answer.sandbox.limits = in.get<bool>();
-  if (!in.whole() || answer.kind > CompileAnswer::Kind::not_begun) return std::nullopt;
+  if (!in.whole() || answer.kind > CompileAnswer::Kind::no_assembler) return std::nullopt;
   return answer;
 }
 

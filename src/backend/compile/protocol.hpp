@@ -22,7 +22,7 @@ struct CompileAnswer {
     out_of_time,
     too_large,
     not_begun,
-    no_assembler
+    no_assembler  // the last, as unpack_answer knows
   };
   Kind kind = Kind::done;
   std::string message;   // error name, signal, which cap, or why no process or assembler began

@@ -49,6 +49,17 @@ void compiler_findings(const BackendOptions& options, std::vector<Finding>& foun
                        const char* cost) {
     found.push_back(finding(name, present, present ? std::move(detail) : std::move(lack), cost));
   };
+  CompileRequest ptx;
+  ptx.text = ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\nret;\n}\n";
+  ptx.arch = "sm_80";
+  ptx.is_ptx = true;
+  const auto assembled =
+      pool ? (*pool)->compile(ptx) : Attempt<CompileOutput>(Error{ErrorCode::toolchain, "", ""});
+  add("nvjitlink", static_cast<bool>(assembled), assembled ? assembled->compiler : "",
+      assembled.is_error()      ? assembled.error().message
+      : assembled.is_rejected() ? assembled.rejected().message
+                                : "",
+      "kernels in PTX run on virtual devices alone");
   const std::string unused = pool ? (*pool)->cache_unused() : "no compiler";
   add("compile cache", !options.compile_cache.empty() && unused.empty(), options.compile_cache,
       options.compile_cache.empty() ? "none named" : unused,

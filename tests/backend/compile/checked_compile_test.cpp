@@ -283,6 +283,9 @@ TEST_CASE("PTX is assembled for devices, as compilers other than NVRTC write it"
   REQUIRE(image->entries.size() == 1);
   CHECK(image->entries[0].registers > 0);
   CHECK(image->entries[0].stack_bytes == 0);
+  KernelSource ended = source;
+  ended.text += std::string("// ") + '\0' + "\n";
+  testing::expect_code(code_of(ended), "gate.ptx_syntax");
   // Our parser takes both; the assembler knows its own version's alone.
   for (const auto& [from, to] : {std::pair{".version 8.0", ".version 99.0"},
                                  std::pair{"ret;", "mov.b64 %rd1, %rd9;\nret;"}}) {
