@@ -17,7 +17,7 @@ namespace {
 
 using namespace cupilot;
 
-constexpr std::uint32_t largest_parameter = 4096;  // bytes, as docs/formats/launch-plan.md says
+constexpr std::uint32_t largest_parameter = 32764;  // bytes, as docs/formats/launch-plan.md says
 
 struct Sums {
   int modules = 0, unread = 0, kernels = 0, decoded = 0, launchable = 0;

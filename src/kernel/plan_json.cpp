@@ -15,9 +15,9 @@
 namespace cupilot {
 namespace {
 
-constexpr std::size_t list_limit = 64;       // buffers, maps, arguments of one plan
-constexpr std::size_t launch_limit = 16384;  // a loop's launches stand one after the other
-constexpr std::int64_t record_limit = 4096;  // bytes of a kernel's parameters
+constexpr std::size_t list_limit = 64;        // buffers, maps, arguments of one plan
+constexpr std::size_t launch_limit = 16384;   // a loop's launches stand one after the other
+constexpr std::int64_t record_limit = 32764;  // bytes of a kernel's parameters
 constexpr std::string_view content_names[] = {"scratch", "zeroed", "restored", "table"};
 constexpr std::string_view when_names[] = {"run", "setup"};
 constexpr std::string_view texture_memory_names[] = {"linear", "pitch2d", "array"};
@@ -182,7 +182,7 @@ PlanArgument record_from(JsonObject& object) {
   record.kind = PlanArgument::Kind::record;
   const std::int64_t bytes = object.integer("bytes", true);
   if (bytes < 1 || bytes > record_limit)
-    object.fail("bytes", fmt::format("{} is no size of a parameter", bytes), "1 to 4096");
+    object.fail("bytes", fmt::format("{} is no size of a parameter", bytes), "1 to 32764");
   record.bytes = static_cast<int>(std::clamp<std::int64_t>(bytes, 1, record_limit));
   const std::vector<const Json*> fields = object.items("fields", true);
   for (std::size_t i = 0; i < std::min<std::size_t>(fields.size(), record_limit); ++i) {

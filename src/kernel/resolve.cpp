@@ -21,8 +21,8 @@ namespace {
 constexpr std::int64_t grid_limits[] = {2147483647, 65535, 65535};
 constexpr std::int64_t block_limits[] = {1024, 1024, 64};
 constexpr std::int64_t cluster_limit = 8;
-constexpr std::int64_t parameter_limit = 4096;  // bytes of a kernel's parameters
-constexpr int registers_limit = 255;            // a thread
+constexpr std::int64_t parameter_limit = 32764;  // bytes of a kernel's parameters
+constexpr int registers_limit = 255;             // a thread
 
 // Resolves one plan; the first refusal stops everything after it.
 class Resolver {

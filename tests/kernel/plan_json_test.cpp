@@ -69,6 +69,8 @@ TEST_CASE("a wrong launch plan is refused by name", "[kernel]") {
        "launches[0].args[0].i24: is an unknown field"},
       {R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":[{"bytes":0,"fields":[]}]}]})",
        "launches[0].args[0].bytes: 0 is no size of a parameter"},
+      {R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":[{"bytes":32765,"fields":[]}]}]})",
+       "launches[0].args[0].bytes: 32765 is no size of a parameter"},
       {R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":[{"bytes":8}]}]})",
        "launches[0].args[0].fields: is missing"},
       {R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":[{"bytes":8,"fields":[{"at":8,"value":"A"}]}]}]})",
@@ -155,6 +157,15 @@ TEST_CASE("typed numbers and records by value are read and written alike", "[ker
   REQUIRE(args[4].fields.size() == 3);
   CHECK(args[4].fields[1].at == 8);
   CHECK(args[4].fields[1].value.text == "m + 1");
+}
+
+TEST_CASE("a record takes all that a kernel's parameters may", "[kernel]") {
+  const std::string json =
+      R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":[{"bytes":32764,"fields":[{"at":32760,"value":{"i32":"m"}}]}]}]})";
+  const auto plan = launch_plan_from_json(json);
+  if (!plan) FAIL(plan.error().message);
+  CHECK(plan->launches[0].args[0].bytes == 32764);
+  CHECK(launch_plan_to_json(*plan) == json);
 }
 
 TEST_CASE("textures and surfaces are read and written alike", "[kernel]") {

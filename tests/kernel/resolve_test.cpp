@@ -77,6 +77,14 @@ TEST_CASE("a record holds its numbers in place and its pointers as fields", "[ke
   CHECK(record.fields[0].at == 8);
 }
 
+TEST_CASE("parameters of 32764 bytes resolve", "[kernel]") {
+  const ResolvedPlan plan = numbers(
+      from_json(
+          R"({"launches":[{"entry":"k","grid":[1],"block":[1],"args":[{"bytes":32756,"fields":[]},{"i32":1}]}]})"),
+      matmul_task(), {{"m", 200}, {"n", 300}, {"k", 64}});
+  CHECK(plan.launches[0].args[0].bytes.size() == 32756);
+}
+
 TEST_CASE("numbers and fields that do not fit are refused", "[kernel]") {
   struct Row {
     std::string argument, says;
@@ -88,6 +96,7 @@ TEST_CASE("numbers and fields that do not fit are refused", "[kernel]") {
       {R"({"i32":2147483648})", "2147483648 does not fit an i32"},
       {R"({"bytes":8,"fields":[{"at":4,"value":"A"}]})", "8 bytes at 4 leave the record of 8"},
       {R"({"bytes":8,"fields":[{"at":0,"value":"none"}]})", "none is no tensor"},
+      {R"({"bytes":32760,"fields":[]},{"i32":1})", "32768 bytes of parameters; want at most 32764"},
   }));
   INFO(row.argument);
   const KernelSource source = from_json(

@@ -14,6 +14,7 @@ import sys
 import time
 
 LIMIT = 240
+HERE = os.path.dirname(os.path.abspath(__file__))
 CUTLASS = ["cutlass/include", "cutlass/tools/util/include", "cutlass/examples/common"]
 SHIMS = {
     "c10/cuda/CUDAException.h": "#pragma once\n#define C10_CUDA_CHECK(x) (void)(x)\n#define C10_CUDA_KERNEL_LAUNCH_CHECK()\n",
@@ -26,6 +27,10 @@ SHIMS = {
         "  if (s.captured_) return {uint64_t(*s.seed_.ptr), uint64_t(*s.offset_.ptr) + s.offset_intragraph_};\n"
         "  return {s.seed_.val, s.offset_.val};\n}\n}\n",
     "nccl.h": "#pragma once\n",
+    "deepgemm.cu":
+        "#include <cuda_fp8.h>\n#include <cuda_bf16.h>\n#include <deep_gemm/impls/sm90_bf16_gemm.cuh>\nusing namespace deep_gemm;\n"
+        "void* bf16() {\n  return reinterpret_cast<void*>(&sm90_bf16_gemm_impl<cute::UMMA::Major::K, cute::UMMA::Major::K, 0, 0, 0, 1, 64, 64, 64, 128, 128, 128, 4, "
+        "128, 128, 1, false, 4, GemmType::Normal, false, cutlass::bfloat16_t>);\n}\n",
 }
 
 
@@ -49,8 +54,11 @@ JOBS = [  # project, architecture, options, folders of headers, files
      ["TransformerEngine/transformer_engine", "TransformerEngine/transformer_engine/common/include", "/usr/local/cuda/include/cccl"] + CUTLASS,
      ["transformer_engine/common/%s.cu" % part for part in
       "fused_rope/* fused_router/* permutation/* multi_tensor/* fused_softmax/* dropout/* util/* recipe/* swizzle/* transpose/* activation/gelu* normalization/*/*".split()]),
-    ("cute", "80", "-std=c++17 --expt-relaxed-constexpr", CUTLASS, ["../cutlass/examples/cute/tutorial/sgemm_*.cu", "../cutlass/examples/cute/tutorial/tiled_copy*.cu"]),
-    ("cute", "90a", "-std=c++17 --expt-relaxed-constexpr", CUTLASS, ["../cutlass/examples/cute/tutorial/hopper/*.cu"]),
+    ("ggml", "90a", "-std=c++17 -DNDEBUG", ["ggml/include", "ggml/src", "ggml/src/ggml-cuda"], ["src/ggml-cuda/*.cu"]),
+    ("cccl", "90a", "-std=c++17 -DNDEBUG", ["cccl/cub", "cccl/thrust", "cccl/libcudacxx/include"], [os.path.join(HERE, "cub.cu")]),
+    ("DeepGEMM", "90a", "-std=c++17 --expt-relaxed-constexpr -DNDEBUG", ["DeepGEMM/deep_gemm/include"] + CUTLASS, ["{shims}/deepgemm.cu"]),
+    ("cute", "80", "-std=c++17 --expt-relaxed-constexpr", CUTLASS, ["examples/cute/tutorial/sgemm_*.cu", "examples/cute/tutorial/tiled_copy*.cu"]),
+    ("cute", "90a", "-std=c++17 --expt-relaxed-constexpr", CUTLASS, ["examples/cute/tutorial/hopper/*.cu"]),
     cutlass("00_basic_gemm/*", "05_batched_gemm/*", "14_ampere_tf32_tensorop_gemm/*", "15_ampere_sparse_tensorop_gemm/ampere_sparse_tensorop_gemm",
             "12_gemm_bias_relu/*", "18_*/*", "35_gemm_softmax/*", "37_*/gemm_layernorm", "24_gemm_grouped/*", "41_*/fused_multihead_attention_fixed_seqlen",
             "47_*/ampere_gemm_universal_streamk", "06_splitK_gemm/*", "16_*/ampere_tensorop_conv2dfprop", "45_*/*", arch="80"),
@@ -103,9 +111,10 @@ def main():
     for project, arch, options, folders, files in JOBS:
         if wanted and project not in wanted:
             continue
+        root = os.path.join(sources, "cutlass" if project == "cute" else project)
         includes = [word for f in folders + [out + "/shims"] for word in ("-I", os.path.join(sources, f))]
-        for path in (p for f in files for p in sorted(glob.glob(os.path.join(sources, project, f)))):
-            short = os.path.relpath(path, os.path.join(sources, project))
+        for path in (p for f in files for p in sorted(glob.glob(os.path.join(root, f.format(shims=out + "/shims"))))):
+            short = os.path.relpath(path, root) if path.startswith(root) else os.path.basename(path)
             target = "%s/%s/%s.ptx" % (out, project, re.sub(r"\W+", "_", short[:-3]).strip("_"))
             if os.path.exists(target):
                 continue
