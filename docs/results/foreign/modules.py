@@ -14,7 +14,6 @@ import sys
 import time
 
 LIMIT = 240
-HERE = os.path.dirname(os.path.abspath(__file__))
 CUTLASS = ["cutlass/include", "cutlass/tools/util/include", "cutlass/examples/common"]
 SHIMS = {
     "c10/cuda/CUDAException.h": "#pragma once\n#define C10_CUDA_CHECK(x) (void)(x)\n#define C10_CUDA_KERNEL_LAUNCH_CHECK()\n",
@@ -27,10 +26,6 @@ SHIMS = {
         "  if (s.captured_) return {uint64_t(*s.seed_.ptr), uint64_t(*s.offset_.ptr) + s.offset_intragraph_};\n"
         "  return {s.seed_.val, s.offset_.val};\n}\n}\n",
     "nccl.h": "#pragma once\n",
-    "deepgemm.cu":
-        "#include <cuda_fp8.h>\n#include <cuda_bf16.h>\n#include <deep_gemm/impls/sm90_bf16_gemm.cuh>\nusing namespace deep_gemm;\n"
-        "void* bf16() {\n  return reinterpret_cast<void*>(&sm90_bf16_gemm_impl<cute::UMMA::Major::K, cute::UMMA::Major::K, 0, 0, 0, 1, 64, 64, 64, 128, 128, 128, 4, "
-        "128, 128, 1, false, 4, GemmType::Normal, false, cutlass::bfloat16_t>);\n}\n",
 }
 
 
@@ -38,13 +33,19 @@ def cutlass(*examples, arch):
     return ("cutlass", arch, "-std=c++17 --expt-relaxed-constexpr --expt-extended-lambda -DNDEBUG", CUTLASS, ["examples/%s.cu" % e for e in examples])
 
 
+def without(features):
+    return " ".join("-DFLASHATTENTION_DISABLE_" + f for f in features.split())
+
+
+FLASH = "-std=c++17 --expt-relaxed-constexpr --expt-extended-lambda --use_fast_math"
+FLASH_2 = ["flash-attention/csrc/flash_attn", "flash-attention/csrc/flash_attn/src"] + CUTLASS
+
 JOBS = [  # project, architecture, options, folders of headers, files
     ("bitsandbytes", "90a", "-std=c++17 -DBNB_HAS_GEMM4BIT_SM75 -DBNB_HAS_GEMM4BIT_SM80", ["bitsandbytes/csrc"], ["csrc/*.cu"]),
     ("diff-gaussian-rasterization", "90a", "-std=c++17", ["glm", "diff-gaussian-rasterization"], ["cuda_rasterizer/*.cu"]),
     ("fast.cu", "90a", "-std=c++17 -DNDEBUG --expt-relaxed-constexpr", ["fast.cu"], ["sum.cu", "matmul.cu"]),
     ("SGEMM_CUDA", "80", "-std=c++17", ["SGEMM_CUDA/src"], ["sgemm.cu", "simplest_kernel.cu", "src/runner.cu"]),
     ("CUDA-GEMM-Optimization", "80", "-std=c++17", ["CUDA-GEMM-Optimization/include"], ["src/0*.cu"]),
-    ("llm.c", "90a", "-std=c++17 -DNDEBUG", ["llm.c", "llm.c/llmc", "llm.c/dev/cuda"], ["dev/cuda/*.cu", "llmc/*.cu", "train_gpt2_fp32.cu", "train_gpt2.cu"]),
     ("cuda-samples", "90a", "-std=c++17 -DNDEBUG", ["cuda-samples/Common"], ["Samples/[0236]_*/*/*.cu", "Samples/5_*/*/*.cu"]),
     ("ThunderKittens", "90a", "-std=c++20 -include chrono --use_fast_math --expt-relaxed-constexpr --expt-extended-lambda -DNDEBUG -DKITTENS_HOPPER -DKITTENS_SM90",
      ["ThunderKittens/include", "ThunderKittens/prototype"],
@@ -53,10 +54,7 @@ JOBS = [  # project, architecture, options, folders of headers, files
     ("TransformerEngine", "90a", "-std=c++17 --expt-relaxed-constexpr --expt-extended-lambda",
      ["TransformerEngine/transformer_engine", "TransformerEngine/transformer_engine/common/include", "/usr/local/cuda/include/cccl"] + CUTLASS,
      ["transformer_engine/common/%s.cu" % part for part in
-      "fused_rope/* fused_router/* permutation/* multi_tensor/* fused_softmax/* dropout/* util/* recipe/* swizzle/* transpose/* activation/gelu* normalization/*/*".split()]),
-    ("ggml", "90a", "-std=c++17 -DNDEBUG", ["ggml/include", "ggml/src", "ggml/src/ggml-cuda"], ["src/ggml-cuda/*.cu"]),
-    ("cccl", "90a", "-std=c++17 -DNDEBUG", ["cccl/cub", "cccl/thrust", "cccl/libcudacxx/include"], [os.path.join(HERE, "cub.cu")]),
-    ("DeepGEMM", "90a", "-std=c++17 --expt-relaxed-constexpr -DNDEBUG", ["DeepGEMM/deep_gemm/include"] + CUTLASS, ["{shims}/deepgemm.cu"]),
+      "fused_rope/* fused_router/* permutation/* multi_tensor/* fused_softmax/* dropout/* util/* recipe/* swizzle/* transpose/* activation/gelu activation/gelu_dbias normalization/*/*".split()]),
     ("cute", "80", "-std=c++17 --expt-relaxed-constexpr", CUTLASS, ["examples/cute/tutorial/sgemm_*.cu", "examples/cute/tutorial/tiled_copy*.cu"]),
     ("cute", "90a", "-std=c++17 --expt-relaxed-constexpr", CUTLASS, ["examples/cute/tutorial/hopper/*.cu"]),
     cutlass("00_basic_gemm/*", "05_batched_gemm/*", "14_ampere_tf32_tensorop_gemm/*", "15_ampere_sparse_tensorop_gemm/ampere_sparse_tensorop_gemm",
@@ -64,13 +62,11 @@ JOBS = [  # project, architecture, options, folders of headers, files
             "47_*/ampere_gemm_universal_streamk", "06_splitK_gemm/*", "16_*/ampere_tensorop_conv2dfprop", "45_*/*", arch="80"),
     cutlass("48_*/*", "49_*/*", "54_*/*", "55_*/55_hopper_mixed_dtype_gemm", "57_*/57_hopper_grouped_gemm", "61_*/*", "62_*/*", "67_*/*_with_blockwise_scaling",
             "111_*/*", "88_*/*", arch="90a"),
-    ("flash-attention", "80", "-std=c++17 -O3 --expt-relaxed-constexpr --expt-extended-lambda --use_fast_math -U__CUDA_NO_HALF_OPERATORS__",
-     ["flash-attention/csrc/flash_attn", "flash-attention/csrc/flash_attn/src"] + CUTLASS, ["csrc/flash_attn/src/flash_%s_sm80.cu" % f for f in
-      ("fwd_hdim64_bf16", "fwd_hdim64_fp16_causal", "bwd_hdim64_bf16", "fwd_split_hdim64_bf16")]),
-    ("flash-attention", "90a", "-std=c++17 -O3 --expt-relaxed-constexpr --expt-extended-lambda --use_fast_math -DNDEBUG -DCUTLASS_ENABLE_GDC_FOR_SM90 "
-     "-DCUTLASS_DEBUG_TRACE_LEVEL=0 -DFLASHATTENTION_DISABLE_SM8x",
-     ["flash-attention/hopper"] + CUTLASS, ["hopper/flash_prepare_scheduler.cu", "hopper/flash_fwd_combine.cu"] +
-     ["hopper/instantiations/flash_%s_sm90.cu" % f for f in ("fwd_hdim128_bf16", "bwd_hdim64_bf16", "fwd_hdim128_e4m3", "fwd_hdim64_fp16_paged")]),
+    ("flash-attention", "90a", FLASH + " -DNDEBUG -DFLASHATTENTION_DISABLE_SM8x " + without("SPLIT PAGEDKV APPENDKV LOCAL SOFTCAP PACKGQA"),
+     ["flash-attention/hopper"] + CUTLASS, ["hopper/flash_prepare_scheduler.cu"] +
+     ["hopper/instantiations/flash_%s_sm90.cu" % f for f in ("bwd_hdim64_bf16", "fwd_hdim128_e4m3", "fwd_hdim128_bf16")]),
+    ("flash-attention", "80", FLASH, FLASH_2, ["csrc/flash_attn/src/flash_fwd_hdim64_%s_sm80.cu" % f for f in ("bf16", "fp16_causal")]),
+    ("flash-attention", "80", FLASH + " " + without("DROPOUT ALIBI LOCAL SOFTCAP"), FLASH_2, ["csrc/flash_attn/src/flash_bwd_hdim64_bf16_sm80.cu"]),
 ]
 
 
@@ -113,8 +109,8 @@ def main():
             continue
         root = os.path.join(sources, "cutlass" if project == "cute" else project)
         includes = [word for f in folders + [out + "/shims"] for word in ("-I", os.path.join(sources, f))]
-        for path in (p for f in files for p in sorted(glob.glob(os.path.join(root, f.format(shims=out + "/shims"))))):
-            short = os.path.relpath(path, root) if path.startswith(root) else os.path.basename(path)
+        for path in (p for f in files for p in sorted(glob.glob(os.path.join(root, f)))):
+            short = os.path.relpath(path, root)
             target = "%s/%s/%s.ptx" % (out, project, re.sub(r"\W+", "_", short[:-3]).strip("_"))
             if os.path.exists(target):
                 continue

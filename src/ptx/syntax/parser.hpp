@@ -11,8 +11,8 @@
 namespace cupilot::ptx {
 
 struct ParseLimits {
-  std::size_t bytes = 128u << 20;
-  std::size_t instructions = 1u << 22;    // in the whole module
+  std::size_t bytes = 96u << 20;
+  std::size_t instructions = 1u << 21;    // in the whole module
   std::size_t registers = 1u << 20;       // in one function
   std::size_t depth = 64;                 // nested scopes
   std::size_t initial_bytes = 16u << 20;  // of all initialisers together
