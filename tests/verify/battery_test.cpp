@@ -568,18 +568,6 @@ TEST_CASE("cases beyond a virtual device are cut to the time shape") {
   }
 }
 
-TEST_CASE("a grid that no size makes smaller is paid by its threads") {
-  KernelSource source =
-      tiled_gemm({{"BM", 16}, {"BN", 16}, {"BK", 8}, {"STAGES", 2}, {"SPLIT", 1}});
-  const Task task = gemm_of(512, 512, 512);
-  const auto count = [&](const char* blocks) {
-    source.plan.launches[0].grid = {blocks};
-    return battery(task, source, DeviceSpec{}, ProofLevel::candidate, 1, false).size();
-  };
-  CHECK(count("8") >= 10);
-  CHECK(count("4096") == 3);  // 32768 warps each: those that are taken whatever they cost
-}
-
 TEST_CASE("a fixed axis keeps its size") {
   Task task = gemm_of(512, 512, 77);
   task.axes[3].kind = AxisKind::fixed;
