@@ -249,6 +249,16 @@ double integer_unit(const Task& task, const Tensor& tensor, std::uint64_t seed) 
   return std::ldexp(1.0, is_wide(task, tensor, seed) ? draw + 1 - integer_bits(tensor) : -1 - draw);
 }
 
+// True if whole numbers of a file are all below the limit that they have at a shape.
+bool stays_below(const FillParams& p) {
+  if (is_float_type(p.type) || p.below <= 0) return true;
+  for (long long place = 0; place < p.given_count; ++place) {
+    const long long value = load_integer(p.given, place, p.type);
+    if (value < 0 || value >= p.below) return false;
+  }
+  return true;
+}
+
 // Takes the bytes of a content from a file, and whether they are the storage here.
 Result<void> take_file(FillParams& p, const Task& task, const Tensor& tensor) {
   if (tensor.role == Role::out || tensor.fill.kind != FillKind::file) return {};
@@ -261,7 +271,7 @@ Result<void> take_file(FillParams& p, const Task& task, const Tensor& tensor) {
   p.given = bytes->data();
   p.given_count = file.bytes / size_of(tensor.type);
   p.given_key = std::stoull(file.sha256.substr(0, 16), nullptr, 16) | 1;
-  p.given_whole = p.span == p.given_count ? 1 : 0;
+  p.given_whole = p.span == p.given_count && stays_below(p) ? 1 : 0;
   return {};
 }
 

@@ -29,7 +29,7 @@ Result<Bytes> read_bytes(const FileContent& file) {
   if (failed || !in) {
     return file_error(
         file, "content of a tensor cannot be read",
-        "put the file there, or mend fill.file, a path from the task file's folder on");
+        "put it back at that path, or mend fill.file, a path from the task file's folder on");
   }
   const auto end =
       static_cast<std::uintmax_t>(file.offset) + static_cast<std::uintmax_t>(file.bytes);
@@ -38,7 +38,13 @@ Result<Bytes> read_bytes(const FileContent& file) {
         file, fmt::format("has {} bytes, {} from {} on are asked", size, file.bytes, file.offset),
         "mend fill.bytes and fill.offset, or write the whole tensor");
   }
-  Bytes bytes(static_cast<std::size_t>(file.bytes));
+  Bytes bytes;
+  try {
+    bytes.resize(static_cast<std::size_t>(file.bytes));
+  } catch (const std::exception&) {
+    return file_error(file, fmt::format("{} bytes are more than this host has memory", file.bytes),
+                      "let the task have a smaller tensor, or use a host with more memory");
+  }
   in.seekg(file.offset);
   if (!in.read(reinterpret_cast<char*>(bytes.data()), file.bytes))
     return file_error(file, "content of a tensor cannot be read", "look at the disk it lies on");
@@ -92,14 +98,26 @@ Result<void> check_values(const Tensor& tensor, const FillParams& p) {
   return {};
 }
 
-Result<void> check_file(const Task& task, std::size_t tensor) {
+// Looks at each time shape whose storage has as many bytes as the file.
+Result<void> check_file(const Task& task, std::size_t tensor, FileShapes shapes) {
   const Tensor& checked = task.tensors[tensor];
   std::string sizes;
+  bool fits = false;
   for (const Workload& shape : task.time_shapes) {
+    const auto layout = shape_of(task, checked, shape);
+    if (!layout) return layout.error();
+    const std::int64_t bytes = layout->span * size_of(checked.type);
+    sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", bytes);
+    if (bytes != checked.fill.file.bytes) continue;
+    fits = true;
     const auto params = fill_params(task, tensor, shape, {});
     if (!params) return params.error();
-    if (params->given_whole != 0) return check_values(checked, *params);
-    sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", params->span * size_of(checked.type));
+    if (auto valid = check_values(checked, *params); !valid) return valid;
+  }
+  if (fits) return {};
+  if (shapes == FileShapes::some) {
+    const auto read = file_bytes(checked.fill.file);
+    return read ? Result<void>() : read.error();
   }
   return file_error(
       checked.fill.file,
@@ -121,14 +139,19 @@ Result<std::span<const std::byte>> file_bytes(const FileContent& file) {
     if (!read) return read.error();
     bytes = std::make_unique<const Bytes>(std::move(*read));
   }
+  if (bytes->size() != static_cast<std::size_t>(file.bytes)) {
+    return file_error(
+        file, fmt::format("{} bytes are asked, and the digest is of {}", file.bytes, bytes->size()),
+        "mend fill.bytes, or give fill.sha256 the digest of these bytes");
+  }
   return std::span<const std::byte>(*bytes);
 }
 
-Result<void> check_files(const Task& task) {
+Result<void> check_files(const Task& task, FileShapes shapes) {
   for (std::size_t i = 0; i < task.tensors.size(); ++i) {
     const Tensor& tensor = task.tensors[i];
     if (tensor.role == Role::out || tensor.fill.kind != FillKind::file) continue;
-    if (auto fits = check_file(task, i); !fits) return fits;
+    if (auto fits = check_file(task, i, shapes); !fits) return fits;
   }
   return {};
 }

@@ -13,8 +13,12 @@ namespace cupilot {
 // Error usage: they are not there, or others.
 Result<std::span<const std::byte>> file_bytes(const FileContent& file);
 
-// Reads the file of each fill of kind file. Error usage names the first that is not the tensor's
-// storage at a time shape, or holds values that the task leaves out.
-Result<void> check_files(const Task& task);
+// Whether a task's time shapes have to hold one that a file is the storage of. A search of some of
+// them, and shapes that a caller names, need not.
+enum class FileShapes { all, some };
+
+// Reads the file of each fill of kind file. Error usage names the first that is not there, that is
+// not the tensor's storage at a time shape, or that holds values that the task leaves out.
+Result<void> check_files(const Task& task, FileShapes shapes = FileShapes::all);
 
 }  // namespace cupilot

@@ -10,6 +10,7 @@
 
 #include "task/axes.hpp"
 #include "task/borrowed_scope.hpp"
+#include "task/content.hpp"
 #include "task/prepared.hpp"
 
 namespace cupilot {
@@ -158,7 +159,8 @@ std::int64_t told_elements(const TensorShape& shape, Structure structure) {
 }
 
 // The elements of an input that must be read. Along a free axis that no output has it is looked up:
-// by labels, which meet some places of the axis, or else by what the outputs hold.
+// by labels, which meet some places of the axis, by a file's indices, which may all name one, or
+// else by what the outputs hold.
 Result<std::int64_t> elements_read(const Task& task, const Workload& workload, const Tensor& tensor,
                                    const TensorShape& shape) {
   if (tensor.role != Role::in) return shape.elements;
@@ -176,12 +178,19 @@ Result<std::int64_t> elements_read(const Task& task, const Workload& workload, c
     const auto labels = elements_of(task, workload, [&](const Tensor& other) {
       return other.fill.kind == FillKind::labels && other.fill.below.text == axis;
     });
+    const bool indices =
+        std::any_of(task.tensors.begin(), task.tensors.end(), [&](const Tensor& other) {
+          return other.fill.kind == FillKind::file && is_counted(other) &&
+                 other.fill.below.text == axis;
+        });
     const auto written =
         elements_of(task, workload, [](const Tensor& other) { return other.role != Role::in; });
     if (!labels) return labels.error();
     if (!written) return written.error();
     const auto all = static_cast<double>(shape.extents[d]);
-    const double places = *labels > 0 ? met_by(static_cast<double>(*labels), all) : all;
+    const double places = *labels > 0 ? met_by(static_cast<double>(*labels), all)
+                          : indices   ? std::min(all, 1.0)
+                                      : all;
     read = std::min(
         {read, *written, static_cast<std::int64_t>(places) * (shape.elements / shape.extents[d])});
   }

@@ -12,6 +12,7 @@
 
 #include "base/stop.hpp"
 #include "evolution/run/waiting.hpp"
+#include "task/file_content.hpp"
 #include "wisdom/regret.hpp"
 
 namespace cupilot {
@@ -266,6 +267,7 @@ std::string shape_text(const Task& task, std::size_t shape) {
 
 Result<WisdomEntry> evolve_portfolio(const Task& task, Backend& backend,
                                      const PortfolioOptions& options) {
+  if (auto fits = check_files(task); !fits) return fits.error();
   const StopScope stoppable({options.evolve.cancel});
   BetweenSearches between(options.evolve.observer);
   // First, since it may fail at once.

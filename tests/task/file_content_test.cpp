@@ -143,7 +143,7 @@ TEST_CASE("a file that does not fit its task is named with the reason and the wa
   const Row row = GENERATE_REF(from_range(std::vector<Row>{
       {"missing",
        [](Task& t) { t.tensors[0].fill.file.path += "x", t.tensors[0].fill.file.sha256[0] = 'g'; },
-       "cannot be read", "put the file there"},
+       "cannot be read", "put it back at that path"},
       {"short",
        [](Task& t) { t.tensors[0].fill.file.offset = 4, t.tensors[0].fill.file.sha256[1] = 'g'; },
        "has 48 bytes, 48 from 4 on are asked", "fill.offset"},
@@ -174,6 +174,63 @@ TEST_CASE("a file that does not fit its task is named with the reason and the wa
   CHECK(fits.error().code == ErrorCode::usage);
   CHECK_THAT(fits.error().message, Catch::Contains(row.reason));
   CHECK_THAT(fits.error().hint, Catch::Contains(row.hint));
+}
+
+TEST_CASE("tensors of one digest have as many bytes as it is of") {
+  const Folder folder;
+  const FileContent file = written(folder, "one.bin", std::vector<float>(12, 0.75f));
+  Task task = task_of({.kind = FillKind::file, .file = file});
+  task.tensors.push_back(task.tensors[0]);
+  task.tensors[1].name = "w";
+  REQUIRE(check_files(task));
+  task.tensors[1].shape = {"n"};
+  task.tensors[1].fill.file.bytes = 12;
+  const auto fewer = check_files(task);
+  REQUIRE_FALSE(fewer);
+  CHECK(fewer.error().code == ErrorCode::usage);
+  CHECK_THAT(fewer.error().message, Catch::Contains("12 bytes are asked, and the digest is of 48"));
+  task.tensors[1].fill.file.bytes = 1 << 20;
+  CHECK_FALSE(fill_params(task, 1, named, {}));
+}
+
+TEST_CASE("no more bytes of a file are read than a tensor has") {
+  const Folder folder;
+  FileContent file = written(folder, "sparse.bin", std::vector<float>{1.0f});
+  file.bytes = 1ll << 42;
+  file.sha256[0] = file.sha256[0] == 'a' ? 'b' : 'a';
+  std::filesystem::resize_file(file.path, 1ull << 42);
+  Task task = task_of({.kind = FillKind::file, .file = file});
+  const auto small = check_files(task);
+  REQUIRE_FALSE(small);
+  CHECK_THAT(small.error().message, Catch::Contains("are no storage of tensor 'x', which has 48"));
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  task.time_shapes[0].sizes = {{"r", 1 << 20}, {"n", 1 << 20}};
+  const auto large = check_files(task);
+  REQUIRE_FALSE(large);
+  CHECK_THAT(large.error().message, Catch::Contains("more than this host has memory"));
+#endif
+}
+
+TEST_CASE("a file's whole numbers are below their limit at each time shape") {
+  const Folder folder;
+  std::vector<std::int32_t> values;
+  for (int i = 0; i < 12; ++i) values.push_back(i);
+  Task task = task_of(
+      {.kind = FillKind::file, .below = "m", .file = written(folder, "m.bin", values)}, DType::i32);
+  task.axes.push_back({"m"});
+  Workload wide = named, narrow = named;
+  wide.sizes["m"] = 12;
+  narrow.sizes["m"] = 5;
+  task.time_shapes = {wide};
+  CHECK(check_files(task));
+  CHECK(fill_params(task, 0, wide, {})->given_whole == 1);
+  CHECK(fill_params(task, 0, narrow, {})->given_whole == 0);
+  for (const bool first : {false, true}) {
+    task.time_shapes = first ? std::vector{narrow, wide} : std::vector{wide, narrow};
+    const auto checked = check_files(task);
+    REQUIRE_FALSE(checked);
+    CHECK_THAT(checked.error().message, Catch::Contains("is 5, not in 0 to 4"));
+  }
 }
 
 TEST_CASE("whole numbers and bools of a file are checked") {

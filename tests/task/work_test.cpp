@@ -166,6 +166,10 @@ TEST_CASE("of what is looked up only what can be read counts") {
   CHECK(met >= 620);
   CHECK(met <= 640);
   CHECK(bytes(task_of(100000, 100, true)) == 100 * 64 + 100000 + 100000 * 64);
+  // Indices of a file may all name one row.
+  Task given = task_of(10, 1000000, true);
+  given.tensors[1].fill.kind = FillKind::file;
+  CHECK(bytes(given) == 64 + 10 + 10 * 64);
   // Every thousandth element: no more than the operations that a task counts have operands.
   Task sparse = task_of(10, 1, false);
   sparse.tensors = {{"x", Role::in, DType::f32, {"1000*tokens"}, {}, {}, {}},
