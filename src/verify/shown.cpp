@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "task/content.hpp"
 #include "task/host_judge.hpp"
 
 namespace cupilot {
@@ -96,11 +97,17 @@ void say_system_memory(const CompiledKernel& kernel, Verification& out) {
         "%reserved_smem_offset: races there are not looked for");
 }
 
-void say_determinism(Verification& out) {
+void say_determinism(const Task& task, Verification& out) {
   std::int64_t differ = 0;
+  std::string judged;  // outputs whose other bits no bound is held to
   for (const CaseReport& done : out.cases) {
     out.repeats += done.repeats_done;
-    for (const OutputReport& output : done.outputs) differ += output.repeat_differs;
+    for (const OutputReport& output : done.outputs) {
+      differ += output.repeat_differs;
+      const Tensor* tensor = find_tensor(task, output.tensor);
+      if (output.repeat_differs > 0 && tensor != nullptr && is_judged_by_host(*tensor))
+        judged = output.tensor;
+    }
   }
   out.deterministic = out.repeats > 0 && differ == 0;
   if (out.repeats == 0) {
@@ -111,10 +118,14 @@ void say_determinism(Verification& out) {
                     "device allows, gave equal bits",
                     out.repeats));
   } else {
-    out.proved_by.push_back(fmt::format(
-        "not deterministic: {} elements changed bits in {} repeated runs, all within the bound",
-        differ, out.repeats));
+    out.proved_by.push_back(
+        fmt::format("not deterministic: {} elements changed bits in {} repeated runs{}", differ,
+                    out.repeats, judged.empty() ? ", all within the bound" : ""));
   }
+  if (!judged.empty())
+    out.unproved.push_back(fmt::format(
+        "other bits of {}, which repeated runs gave: its judge saw those of the first run",
+        judged));
 }
 
 void say_relations(Verification& out) {
@@ -157,21 +168,37 @@ std::int64_t say_judges(const Task& task, Verification& out) {
   return judged;
 }
 
-// Names files whose bytes no case had as they are.
+// True if a case had the bytes of a file as they are, at every place that was run.
+bool had_bytes(const Task& task, std::size_t tensor, const CaseReport& done) {
+  const Case& what = done.what;
+  if (done.not_for_this_shape || what.sampled || what.content.kind != ContentKind::ordinary ||
+      what.content.variation != Variation::none)
+    return false;
+  const auto params = fill_params(task, tensor, what.workload, what.content);
+  return params && params->given_whole != 0;
+}
+
+// Names files whose bytes no case had as they are, and timed launches that all read the same.
 void say_files(const Task& task, Verification& out) {
-  for (const Tensor& tensor : task.tensors) {
-    const FileContent& file = tensor.fill.file;
-    if (tensor.role == Role::out || tensor.fill.kind != FillKind::file) continue;
-    const bool met = std::any_of(out.cases.begin(), out.cases.end(), [&](const CaseReport& done) {
-      const auto shape = shape_of(task, tensor, done.what.workload);
-      return !done.not_for_this_shape && done.what.content.kind == ContentKind::ordinary && shape &&
-             shape->span * size_of(tensor.type) == file.bytes;
-    });
+  bool files = false, changing = false;
+  for (std::size_t i = 0; i < task.tensors.size(); ++i) {
+    const Tensor& tensor = task.tensors[i];
+    if (tensor.role == Role::out) continue;
+    const FillKind kind = tensor.fill.kind;
+    files |= kind == FillKind::file;
+    changing |= kind != FillKind::file && kind != FillKind::zeros && kind != FillKind::ones;
+    if (kind != FillKind::file) continue;
+    const bool met = std::any_of(out.cases.begin(), out.cases.end(),
+                                 [&](const CaseReport& done) { return had_bytes(task, i, done); });
     if (!met)
       out.unproved.push_back(fmt::format(
-          "{} with the bytes of {} as they are: values were drawn from them at smaller shapes",
-          tensor.name, std::filesystem::path(file.path).filename().string()));
+          "{} with the bytes of {} as they are: values were drawn from them at other shapes",
+          tensor.name, std::filesystem::path(tensor.fill.file.path).filename().string()));
   }
+  if (files && !changing)
+    out.unproved.emplace_back(
+        "that each timed launch computes anew: all inputs are files, so that timed launches read "
+        "the same content");
 }
 
 // Names the kinds of content that the level asks for on every device and the budget or the plan
@@ -303,7 +330,7 @@ void say_what_was_shown(const Task& task, const CompiledKernel& kernel, const Tr
   say_class(task, kernel, judged, out);
   say_clock(kernel, out);
   say_system_memory(kernel, out);
-  say_determinism(out);
+  say_determinism(task, out);
   say_relations(out);
   say_contents(task, out);
   say_excused(out);

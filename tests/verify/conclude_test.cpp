@@ -1,6 +1,11 @@
+#include <unistd.h>
+
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 
+#include "base/hash.hpp"
 #include "catch.hpp"
 #include "support/graph.hpp"
 #include "support/reached.hpp"
@@ -58,19 +63,43 @@ TEST_CASE("full size means every element of a time shape") {
 }
 
 TEST_CASE("a file whose bytes no case had as they are is not proved") {
+  const std::string bytes(5 * 11 * 4, '\0');
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("cupilot-conclude-" + std::to_string(::getpid()) + ".bin");
+  std::ofstream(path, std::ios::binary) << bytes;
   Task task = gemm_of(5, 7, 11);
-  task.tensors[0].fill = {.kind = FillKind::file, .file = {"data/a.bin", 0, 5 * 11 * 4, "12"}};
-  const auto says = [&](const TrialReport& report) {
+  const Fill file = {
+      .kind = FillKind::file,
+      .file = {path.string(), 0, static_cast<std::int64_t>(bytes.size()), sha256_hex(bytes)}};
+  task.tensors[0].fill = file;
+  const auto says = [&](const char* words, const TrialReport& report) {
     const auto proof = conclude(task, kernel_of(Precision::fp32_strict), ProofLevel::elite, report);
     REQUIRE(proof);
-    return std::any_of(proof->unproved.begin(), proof->unproved.end(), [](const std::string& line) {
-      return line.find("the bytes of a.bin") != std::string::npos;
-    });
+    return std::any_of(proof->unproved.begin(), proof->unproved.end(),
+                       [&](const std::string& line) { return line.find(words) != line.npos; });
+  };
+  const auto drawn = [&](const TrialReport& report) {
+    return says("as they are: values were drawn from them at other shapes", report);
   };
   TrialReport report = good(task);
-  CHECK_FALSE(says(report));
+  CHECK_FALSE(drawn(report));
   report.cases[0].what.workload.sizes["m"] = 6;  // the other case is a probe
-  CHECK(says(report));
+  CHECK(drawn(report));
+  report = good(task);
+  report.cases[0].what.sampled = true;
+  CHECK(drawn(report));
+  report = good(task);
+  report.cases[0].what.content.variation = Variation::swapped;
+  CHECK(drawn(report));
+
+  const char* same = "timed launches read the same content";
+  CHECK_FALSE(says(same, good(task)));
+  for (Tensor& tensor : task.tensors) {
+    if (tensor.role != Role::out)
+      tensor.fill = tensor.fill.file.bytes > 0 ? file : Fill{.kind = FillKind::zeros};
+  }
+  CHECK(says(same, good(task)));
+  std::filesystem::remove(path);
 }
 
 TEST_CASE("a time shape that neither ran nor was sampled is named by what was met") {
