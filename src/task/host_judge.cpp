@@ -34,6 +34,9 @@ Result<std::string> host_judgement(const Task& task, std::size_t tensor, const W
   } catch (const std::exception& thrown) {
     return Error{ErrorCode::usage, says(fmt::format("an exception: {}", thrown.what())),
                  "a judge answers a reason, and throws nothing"};
+  } catch (...) {
+    return Error{ErrorCode::usage, says("an exception of a type of its own"),
+                 "a judge answers a reason, and throws nothing"};
   }
 }
 

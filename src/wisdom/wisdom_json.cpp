@@ -11,6 +11,7 @@
 
 #include "base/hash.hpp"
 #include "kernel/plan_json.hpp"
+#include "task/host_judge.hpp"
 #include "task/json_reader.hpp"
 #include "wisdom/base64.hpp"
 
@@ -251,6 +252,13 @@ Result<Wisdom> load_wisdom(const std::string& path) {
 }
 
 Result<void> save_wisdom(const Wisdom& wisdom, const std::string& path) {
+  for (const WisdomEntry& entry : wisdom.entries) {
+    if (!has_host_judge(entry.task)) continue;
+    return Error{ErrorCode::usage,
+                 fmt::format("{}: no wisdom file holds task '{}', whose judge is the program's own",
+                             path, entry.task.name),
+                 "keep its kernels elsewhere, or give the task a check that a file can hold"};
+  }
   return real_host().write_file_atomically(path, wisdom_to_json(wisdom), true);
 }
 

@@ -52,6 +52,26 @@ TEST_CASE("a wisdom file reads back as it was", "[wisdom]") {
   CHECK(read->entries[0].shapes[0].times_us == std::vector<double>{4.25});
 }
 
+TEST_CASE("no wisdom file holds a task with the program's own judge", "[wisdom]") {
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("judged-" + std::to_string(::getpid()))).string();
+  REQUIRE(remember_in(path, small_wisdom().entries[0]));
+  Wisdom judged = small_wisdom();
+  judged.entries[0].task.tensors.back().check = {
+      .kind = CheckKind::custom, .of = "mine 1", .judge = [](auto&&...) { return ""; }};
+  for (const auto& refused : {remember_in(path, judged.entries[0]), save_wisdom(judged, path)}) {
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().code == ErrorCode::usage);
+    CHECK(refused.error().message.find("whose judge is the program's own") != std::string::npos);
+    CHECK_FALSE(refused.error().hint.empty());
+  }
+  const auto kept = load_wisdom(path);
+  REQUIRE(kept);
+  CHECK(kept->entries.size() == 1);
+  std::filesystem::remove(path);
+  std::filesystem::remove(path + ".lock");
+}
+
 TEST_CASE("a damaged wisdom file is refused with the field", "[wisdom]") {
   const std::string whole = wisdom_to_json(small_wisdom());
   const std::tuple<const char*, const char*, const char*> rows[] = {

@@ -19,6 +19,8 @@
 #include "evolution/run/kept_families.hpp"
 #include "evolution/run/kernel_run.hpp"
 #include "evolution/search/options.hpp"
+#include "task/file_content.hpp"
+#include "task/host_judge.hpp"
 
 namespace cupilot {
 namespace {
@@ -164,8 +166,19 @@ double beginning(const EvolveOptions& options) {
   return host_of(options).monotonic_seconds() - options.seconds_before;
 }
 
+// A run directory could not be read again: no file holds a judge.
+Result<void> check_run_dir(const Task& task, const EvolveOptions& options) {
+  if (options.run_dir.empty() || !has_host_judge(task)) return {};
+  return Error{ErrorCode::usage,
+               fmt::format("{}: no run directory holds task '{}', whose judge is the program's own",
+                           options.run_dir, task.name),
+               "leave EvolveOptions::run_dir empty"};
+}
+
 Result<EvolveReport> begin_run(const Task& task, Backend& backend, const EvolveOptions& options,
                                const KernelRun& how) {
+  if (auto able = check_run_dir(task, options); !able) return able.error();
+  if (auto valid = check_files(task, FileShapes::some); !valid) return valid.error();
   if (auto held = check_memory(task, backend.device()); !held) return held.error();
   Heartbeat heartbeat(host_of(options), options.observer, beginning(options));
   const auto opening = open_contestants(task, backend, options, heartbeat);

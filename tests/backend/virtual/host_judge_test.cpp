@@ -1,4 +1,5 @@
 // Outputs that the calling program judges.
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 
@@ -82,6 +83,10 @@ TEST_CASE("a judged output that was never written is not shown to its judge", "[
   CHECK(thrown.error().code == ErrorCode::usage);
   CHECK(thrown.error().message.find("roughly 1 says of y: an exception: asked") !=
         std::string::npos);
+  const auto number =
+      run(judged_task([](auto&&...) -> std::string { throw 7; }), kernel_that("s[0]"));
+  REQUIRE_FALSE(number);
+  CHECK(number.error().message.find("an exception of a type of its own") != std::string::npos);
 }
 
 TEST_CASE("a judge decides on timed launches, too", "[threads]") {
@@ -116,6 +121,18 @@ TEST_CASE("what a judge passed claims no bound", "[threads]") {
   CHECK_FALSE(says("within their bound"));
   CHECK(says("the error of y: its judge is the calling program's"));
   CHECK_FALSE(says("rests on the bound"));
+  CHECK_FALSE(says("other bits of y"));
+  TrialReport differing = *report;
+  differing.cases[0].repeats_done = 2;
+  differing.cases[0].outputs[0].repeat_differs = 3;
+  const auto repeated = conclude(task, kernel, ProofLevel::candidate, differing);
+  REQUIRE(repeated);
+  CHECK(std::find(repeated->proved_by.begin(), repeated->proved_by.end(),
+                  "not deterministic: 3 elements changed bits in 2 repeated runs") !=
+        repeated->proved_by.end());
+  CHECK(std::find(repeated->unproved.begin(), repeated->unproved.end(),
+                  "other bits of y, which repeated runs gave: its judge saw those of the first "
+                  "run") != repeated->unproved.end());
   const auto power = check_power(TaskRef(task), virtual_h200());
   REQUIRE(power);
   REQUIRE_FALSE(power->exempt.empty());

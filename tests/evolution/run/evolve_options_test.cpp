@@ -1,4 +1,5 @@
 #include <cmath>
+#include <filesystem>
 #include <memory>
 
 #include <cupilot/evolution.hpp>
@@ -48,6 +49,38 @@ TEST_CASE("stop rules compose") {
   CHECK(any_of({StopRule()})({}).empty());
   CHECK(all_of({StopRule(), always("b")})({}) == "b");
   CHECK(all_of({StopRule()})({}).empty());
+}
+
+TEST_CASE("a run directory is refused to a judge of the program's own before the search",
+          "[threads]") {
+  const TempDir dir;
+  const auto device = fake_device(write_landscape(dir));
+  Task task = landscape_task();
+  for (Tensor& tensor : task.tensors) {
+    if (tensor.role == Role::out)
+      tensor.check = {
+          .kind = CheckKind::custom, .of = "mine 1", .judge = [](auto&&...) { return ""; }};
+  }
+  const auto report = evolve(task, *device, small_run(dir / "run", 4));
+  REQUIRE_FALSE(report);
+  CHECK(report.error().code == ErrorCode::usage);
+  CHECK(report.error().message.find("whose judge is the program's own") != std::string::npos);
+  CHECK(report.error().hint == "leave EvolveOptions::run_dir empty");
+  CHECK_FALSE(std::filesystem::exists(dir / "run"));
+}
+
+TEST_CASE("a search begins with the files that its task names", "[threads]") {
+  const TempDir dir;
+  const auto device = fake_device(write_landscape(dir));
+  Task task = landscape_task();
+  task.tensors[0].fill = {.kind = FillKind::file,
+                          .file = {dir / "gone.bin", 0, 64, std::string(64, 'e')}};
+  const auto report = evolve(task, *device, small_run("", 4));
+  REQUIRE_FALSE(report);
+  CHECK(report.error().code == ErrorCode::usage);
+  CHECK(report.error().message.find("gone.bin: content of a tensor cannot be read") !=
+        std::string::npos);
+  CHECK(report.error().hint.find("put it back at that path") == 0);
 }
 
 TEST_CASE("evolve obeys the host's stop rule, and the resumed run stays ended", "[threads]") {
