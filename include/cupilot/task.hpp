@@ -88,7 +88,8 @@ struct TensorView {
   std::span<const std::byte> bytes{};
 };
 // A program's own judgement of one output. Returns "" where it is right, else the reason. Any
-// thread, for as long as the task is in use.
+// thread, for as long as the task is in use; the device's lock is held meanwhile, so that it calls
+// nothing of that device.
 using HostJudge =
     std::function<std::string(const Workload& workload, std::span<const TensorView> tensors)>;
 
@@ -173,8 +174,8 @@ struct Work {
   std::string matmul_like{};  // the reason why tensor cores apply; "": they do not
 };
 
-// Numbers that the task fixes; kernel text sees them as constants (TRANS_A, ACT …), expressions by
-// name.
+// Numbers that the task fixes; kernel text sees them as constants (TRANS_A, ACT …), expressions
+// by name.
 using Constants = std::map<std::string, std::int64_t>;
 
 struct Task {
