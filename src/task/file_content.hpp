@@ -13,8 +13,8 @@ namespace cupilot {
 // Error usage: they are not there, or others.
 Result<std::span<const std::byte>> file_bytes(const FileContent& file);
 
-// Whether a task's time shapes have to hold one that a file is the storage of. A search of some of
-// them, and shapes that a caller names, need not.
+// Says that a file is a tensor's storage at one of all time shapes, or that these are some of them,
+// as in the search of one shape of a portfolio, which the file need not fit.
 enum class FileShapes { all, some };
 
 // Reads the file of each fill of kind file. Error usage names the first that is not there, that is

@@ -72,6 +72,23 @@ TEST_CASE("a cancelled portfolio proves no fallback", "[wisdom]") {
   CHECK(listener.notices.empty());
 }
 
+TEST_CASE("a portfolio looks at the files of its task first", "[wisdom]") {
+  const auto backend = open_backend("virtual:h200", testing::kept_images());
+  REQUIRE(backend);
+  const Folder folder;
+  std::atomic<bool> cancel{true};
+  Listener listener;
+  PortfolioOptions options = options_in(folder, listener);
+  options.evolve.cancel = &cancel;
+  Task task = small_task();
+  task.tensors[0].fill = {.kind = FillKind::file,
+                          .file = {"nowhere.bin", 0, 4, std::string(64, 'e')}};
+  const auto entry = evolve_portfolio(task, **backend, options);
+  REQUIRE_FALSE(entry);
+  CHECK(entry.error().code == ErrorCode::usage);
+  CHECK(entry.error().message.find("4 bytes are no storage of tensor 'A'") != std::string::npos);
+}
+
 TEST_CASE("a portfolio serves each of its shapes, and goes on where it was stopped",
           "[wisdom][search]") {
   const auto backend = open_backend("virtual:h200", testing::kept_images());
