@@ -102,7 +102,7 @@ double Driver::confirm_seconds() const {
   if (ledger_.settled() < 1)
     return slack * (plain_proof_seconds_ + 2 * baselines_seconds_) + 2 * start;
   const double repeats = real ? more_repeats * usual_seconds("search/proof/repeats") : 0;
-  // What was screened before is screened beside its proof on the device.
+  // A finalist that was screened before is screened again beside its proof on the device.
   const double on_device =
       proof_seconds() + finalist_proof * elite_seconds() + repeats + own_reference_seconds();
   const double proved =
