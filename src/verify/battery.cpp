@@ -94,6 +94,24 @@ bool counts(const Task& task) {
   });
 }
 
+// True for graphs that divide by what they compute; a mean divides by a count.
+bool divides(const Task& task) {
+  const auto strains = [](const std::string& text) {
+    constexpr std::string_view by = " / ";
+    for (std::size_t at = text.find(by); at != std::string::npos; at = text.find(by, at + 1)) {
+      const std::string_view divisor = std::string_view(text).substr(at + by.size());
+      if (!divisor.starts_with("real(double(")) return true;
+    }
+    return text.find("rsqrt") != std::string::npos;
+  };
+  return std::any_of(task.reference.stages.begin(), task.reference.stages.end(),
+                     [&](const ReferenceStage& stage) {
+                       return strains(stage.term) || strains(stage.finish) ||
+                              std::any_of(stage.constants.begin(), stage.constants.end(),
+                                          [&](const auto& one) { return strains(one.second); });
+                     });
+}
+
 // Leaves lines of one value out where nothing counts.
 std::span<const FullContent> contents_in_full(const Task& task) {
   const auto inputs = static_cast<std::size_t>(
@@ -122,8 +140,7 @@ class Battery {
         steps_(plan_steps(task, source, device)),
         requirements_(source, task, device),
         boundary_(boundary_shapes(task, steps_)),
-        budget_(real ? real_budget : interpreted_budget(level)),
-        sums_left_(budget_) {}
+        budget_(real ? real_budget : interpreted_budget(level)) {}
 
   std::vector<Case> run() {
     for (const Row& row : candidate_rows) {
@@ -142,7 +159,7 @@ class Battery {
     if (cases_.empty()) cases_.push_back(wish(Boundary::whole_tiles, Kind::ordinary));
     // Cheap ones first: most wrong kernels need no more.
     std::stable_sort(cases_.begin(), cases_.end(),
-                     [&](const Case& a, const Case& b) { return price(a) < price(b); });
+                     [&](const Case& a, const Case& b) { return cost(a) < cost(b); });
     if (real_) full_size();
     if (!real_ && level_ == ProofLevel::finalist) sampled_sizes();
     return std::move(cases_);
@@ -157,7 +174,7 @@ class Battery {
 
   // With two matrices of a batch where that takes at most half of what is left, else with one.
   Case affordable(Case run) const {
-    if (cost(run) <= left_for(run) * full_share) return run;
+    if (cost(run) <= budget_ * full_share) return run;
     for (const Axis& axis : task_.axes) {
       const bool untiled = steps_.shaping_step(axis.name) == 1 && !steps_.tells(axis.name);
       if (axis.kind == AxisKind::free && untiled) run.workload.sizes[axis.name] = 1;
@@ -165,30 +182,18 @@ class Battery {
     return run;
   }
 
-  // True for a case that elites and finalists meet however many warps the plan launches: all but
-  // ordinary ones, which are met at fewer shapes.
-  bool is_owed(const Case& run) const {
-    return level_ != ProofLevel::candidate &&
-           (run.content.kind != Kind::ordinary || run.content.variation != Variation::none ||
-            run.poison == Poison::large || run.least_aligned);
+  double cost(const Case& run) const {
+    const int runs = 1 + run.repeats + (run.content.variation > Variation::overlap ? 1 : 0);
+    return cost(run.workload) * runs;
   }
 
-  static double runs(const Case& run) {
-    return 1 + run.repeats + (run.content.variation > Variation::overlap ? 1 : 0);
+  // Elites and finalists meet as much however many warps a plan launches; what passes the budget of
+  // running so is not proved.
+  double cost(const Workload& shape) const {
+    const bool by_warps = !real_ && level_ == ProofLevel::candidate;
+    return by_warps ? run_cost(task_, source_, device_, steps_, shape)
+                    : padded_cost(task_, steps_, shape);
   }
-
-  double sums(const Case& run) const {
-    return padded_cost(task_, steps_, run.workload) * runs(run);
-  }
-
-  double price(const Case& run) const {
-    if (real_) return sums(run);
-    return run_cost(task_, source_, device_, steps_, run.workload) * runs(run);
-  }
-
-  double cost(const Case& run) const { return is_owed(run) ? sums(run) : price(run); }
-
-  double left_for(const Case& run) const { return is_owed(run) ? sums_left_ : budget_; }
 
   // Makes shapes that are too expensive cheaper, one after another.
   enum class Cut { slabs, lines, planes, small, timed };
@@ -228,7 +233,7 @@ class Battery {
     auto shape = fitting(task_, requirements_, steps_, wanted);
     const auto is_expensive = [&] {
       run.workload = *shape;
-      return cost(run) > left_for(run);
+      return cost(run) > budget_;
     };
     const auto is_beyond = [&] {
       return !task_.reference.stages.empty() &&
@@ -245,8 +250,7 @@ class Battery {
       return other.workload.sizes == run.workload.sizes && other.content == run.content;
     });
     if (known) return true;
-    budget_ -= price(run);
-    sums_left_ -= sums(run);
+    budget_ -= cost(run);
     cases_.push_back(run);
     return true;
   }
@@ -498,7 +502,7 @@ class Battery {
   // Interpreted: a time shape as it is, where the budget allows.
   void in_full() {
     const auto affordable = [&](const Case& run) {
-      if (cost(run) <= left_for(run) * full_share) add(run);
+      if (cost(run) <= budget_ * full_share) add(run);
     };
     for (const Workload& shape : task_.time_shapes) {
       for (const auto& [kind, seed] : in_full_) {
@@ -578,7 +582,7 @@ class Battery {
   PlanSteps steps_;
   PlanRequirements requirements_;
   std::vector<Workload> boundary_;
-  double budget_, sums_left_;  // of prices, of sums alone
+  double budget_;
   std::vector<Case> cases_;
 };
 

@@ -133,23 +133,6 @@ double padded_cost(const Task& task, const PlanSteps& steps, const Workload& wor
   return std::max(cost, 1.0);
 }
 
-bool divides(const Task& task) {
-  const auto strains = [](const std::string& text) {
-    constexpr std::string_view by = " / ";
-    for (std::size_t at = text.find(by); at != std::string::npos; at = text.find(by, at + 1)) {
-      const std::string_view divisor = std::string_view(text).substr(at + by.size());
-      if (!divisor.starts_with("real(double(")) return true;
-    }
-    return text.find("rsqrt") != std::string::npos;
-  };
-  return std::any_of(task.reference.stages.begin(), task.reference.stages.end(),
-                     [&](const ReferenceStage& stage) {
-                       return strains(stage.term) || strains(stage.finish) ||
-                              std::any_of(stage.constants.begin(), stage.constants.end(),
-                                          [&](const auto& one) { return strains(one.second); });
-                     });
-}
-
 double product_of(PlanScope& scope, const std::vector<Expr>& sides) {
   double product = 1;
   for (const Expr& side : sides) {

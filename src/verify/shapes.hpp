@@ -24,9 +24,6 @@ bool is_absent(const Task& task, const std::string& axis);
 // is more.
 double padded_cost(const Task& task, const PlanSteps& steps, const Workload& workload);
 
-// True for graphs that divide by what they compute; a mean divides by a count.
-bool divides(const Task& task);
-
 // The product of a grid's or block's sides; those that need facts of compiling count as one.
 double product_of(PlanScope& scope, const std::vector<Expr>& sides);
 
