@@ -56,37 +56,34 @@ std::vector<std::string> kernels_of(const WisdomEntry& entry) {
   return ids;
 }
 
+// The error of a portfolio that is cancelled before it begins.
+Error cancelled_error(const Task& task) {
+  const auto backend = open_backend("virtual:h200", testing::kept_images());
+  REQUIRE(backend);
+  const Folder folder;
+  std::atomic<bool> cancel{true};
+  Listener listener;
+  PortfolioOptions options = options_in(folder, listener);
+  options.evolve.cancel = &cancel;
+  const auto entry = evolve_portfolio(task, **backend, options);
+  REQUIRE_FALSE(entry);
+  CHECK(listener.notices.empty());
+  return entry.error();
+}
+
 }  // namespace
 
 TEST_CASE("a cancelled portfolio proves no fallback", "[wisdom]") {
-  const auto backend = open_backend("virtual:h200", testing::kept_images());
-  REQUIRE(backend);
-  const Folder folder;
-  std::atomic<bool> cancel{true};
-  Listener listener;
-  PortfolioOptions options = options_in(folder, listener);
-  options.evolve.cancel = &cancel;
-  const auto stopped = evolve_portfolio(small_task(), **backend, options);
-  REQUIRE_FALSE(stopped);
-  CHECK(stopped.error().message.ends_with("stopped before it ended"));
-  CHECK(listener.notices.empty());
+  CHECK(cancelled_error(small_task()).message.ends_with("stopped before it ended"));
 }
 
 TEST_CASE("a portfolio looks at the files of its task first", "[wisdom]") {
-  const auto backend = open_backend("virtual:h200", testing::kept_images());
-  REQUIRE(backend);
-  const Folder folder;
-  std::atomic<bool> cancel{true};
-  Listener listener;
-  PortfolioOptions options = options_in(folder, listener);
-  options.evolve.cancel = &cancel;
   Task task = small_task();
   task.tensors[0].fill = {.kind = FillKind::file,
                           .file = {"nowhere.bin", 0, 4, std::string(64, 'e')}};
-  const auto entry = evolve_portfolio(task, **backend, options);
-  REQUIRE_FALSE(entry);
-  CHECK(entry.error().code == ErrorCode::usage);
-  CHECK(entry.error().message.find("4 bytes are no storage of tensor 'A'") != std::string::npos);
+  const Error error = cancelled_error(task);
+  CHECK(error.code == ErrorCode::usage);
+  CHECK(error.message.find("4 bytes are no storage of tensor 'A'") != std::string::npos);
 }
 
 TEST_CASE("a portfolio serves each of its shapes, and goes on where it was stopped",
