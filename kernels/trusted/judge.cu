@@ -30,17 +30,18 @@ __device__ inline u64 turned(u64 word, i64 at) {
   return bits == 0 ? word : (word >> bits) | (word << (64 - bits));
 }
 
-extern "C" __global__ void fill_tensor(void* memory, FillParams p) {
-  for (i64 i = FIRST; i < p.elements; i += STEP)
-    store_bits(memory, storage_offset(p, i), p.type, fill_bits(p, i));
-}
-
-// Elements of an input that are no longer what its recipe says.
-extern "C" __global__ void count_changed(const void* memory, FillParams p, u64* changed) {
+// Writes a tensor by its recipe; with `changed`: counts the elements that are no longer what it
+// says. One kernel, as the recipe is most of its code.
+extern "C" __global__ void fill_tensor(void* memory, FillParams p, u64* changed) {
+  const u64 width = storage_bytes(p.type) == 8 ? ~0ull : (1ull << storage_bytes(p.type) * 8) - 1;
   for (i64 i = FIRST; i < p.elements; i += STEP) {
-    const u64 width = storage_bytes(p.type) == 8 ? ~0ull : (1ull << storage_bytes(p.type) * 8) - 1;
-    if (load_bits(memory, storage_offset(p, i), p.type) != (fill_bits(p, i) & width))
+    const u64 bits = fill_bits(p, i);
+    const i64 at = storage_offset(p, i);
+    if (changed == nullptr) {
+      store_bits(memory, at, p.type, bits);
+    } else if (load_bits(memory, at, p.type) != (bits & width)) {
       atomicAdd(changed, 1ull);
+    }
   }
 }
 
@@ -182,14 +183,38 @@ struct Tally {
   u64 one_term, inexact, inexact_error;  // of elements that are one term; the error as fp64 bits
 };
 
+struct Worst {
+  u64 failed;
+  i64 index;
+  double ratio, got, want, bound;
+};
+
+// Compares the elements of a draw; with `worst`: one thread describes the worst one of a tally that
+// is complete.
 extern "C" __global__ void compare_output(const void* memory, FillParams p, BoundParams b,
                                           Extreme e, Draw d, const double* values,
-                                          const double* sums, Tally* tally) {
+                                          const double* sums, Tally* tally, Worst* worst) {
+  const bool describes = worst != nullptr;
+  if (describes) {
+    if (FIRST != 0) return;
+    worst->failed = tally->failed;
+    worst->index = -1;
+    if (tally->worst == 0) return;
+  }
   Tally mine = {0, 0, 0, 0, 0};
-  for (i64 j = FIRST; j < d.count; j += STEP) {
+  for (i64 i = FIRST; i < d.count; i += STEP) {
+    const i64 j = describes ? static_cast<i64>(0xFFFFFFFFull - (tally->worst & 0xFFFFFFFFull)) : i;
     const Found f = element_of(d, j);
     const double want = values[f.at], sum = sums[f.at];
     const Judged judged = judge_one(memory, p, b, e, f.index, want, sum);
+    if (describes) {
+      worst->index = f.index;
+      worst->ratio = judged.ratio;
+      worst->bound = judged.bound;
+      worst->got = load_real(memory, storage_offset(p, f.index), p.type);
+      worst->want = want;
+      return;
+    }
     mine.failed += !judged.ok;
     const float ratio = static_cast<float>(judged.ratio);
     const u64 rank = (static_cast<u64>(bits_of(ratio)) << 32) |
@@ -208,27 +233,6 @@ extern "C" __global__ void compare_output(const void* memory, FillParams p, Boun
   if (mine.one_term != 0) atomicAdd(&tally->one_term, mine.one_term);
   if (mine.inexact != 0) atomicAdd(&tally->inexact, mine.inexact);
   if (mine.inexact_error != 0) atomicMax(&tally->inexact_error, mine.inexact_error);
-}
-
-struct Worst {
-  u64 failed;
-  i64 index;
-  double ratio, got, want, bound;
-};
-
-extern "C" __global__ void describe_worst(const void* memory, FillParams p, BoundParams b,
-                                          Extreme e, Draw d, const double* values,
-                                          const double* sums, const Tally* tally, Worst* worst) {
-  worst->failed = tally->failed;
-  worst->index = -1;
-  if (tally->worst == 0 || d.count == 0) return;
-  const Found f = element_of(d, static_cast<i64>(0xFFFFFFFFull - (tally->worst & 0xFFFFFFFFull)));
-  const Judged judged = judge_one(memory, p, b, e, f.index, values[f.at], sums[f.at]);
-  worst->index = f.index;
-  worst->ratio = judged.ratio;
-  worst->bound = judged.bound;
-  worst->got = load_real(memory, storage_offset(p, f.index), p.type);
-  worst->want = values[f.at];
 }
 
 // Single elements as stored, with the oracle's values at `places`: three words each.

@@ -526,7 +526,8 @@ class Battery {
         if (tensor.role == Role::out && numbers && numbers->elements > compared_in_full)
           run.compare = drawn;
       }
-      run.repeats = level_ == ProofLevel::finalist ? repeats_of(shape) : candidate_repeats;
+      run.repeats = level_ == ProofLevel::finalist ? finalist_repeats(task_, device_, shape)
+                                                   : candidate_repeats;
       cases_.push_back(run);
       run.repeats = 0;
       if (level_ == ProofLevel::candidate) continue;
@@ -538,19 +539,6 @@ class Battery {
       ++run.content.seed;
       if (is_met(telling_)) cases_.push_back(run);
     }
-  }
-
-  // As many as fit into a second, by the task's work: a repeat poisons the outputs, runs, and
-  // compares them with those of the first run.
-  int repeats_of(const Workload& shape) const {
-    const auto bytes = compulsory_bytes(task_, shape);
-    const auto flops = textbook_flops(task_, shape);
-    const double rate = device_.sustained_flops[static_cast<std::size_t>(task_.precision)];
-    double seconds = 0;
-    if (bytes) seconds += 4 * static_cast<double>(*bytes) / device_.dram_sustained;
-    if (flops && rate > 0) seconds += static_cast<double>(*flops) / rate;
-    return static_cast<int>(
-        std::clamp(1 / std::max(seconds, 1e-9), fewest_repeats, finalist_repeats));
   }
 
   static constexpr std::int64_t alike = 37;
@@ -568,8 +556,6 @@ class Battery {
   // Beyond the budget, each content that it left out may take this much of the whole.
   static constexpr double small_share = 1.0 / 24;
   // On a real device, where a launch costs microseconds.
-  static constexpr int candidate_repeats = 2;
-  static constexpr double fewest_repeats = 40, finalist_repeats = 200;
 
   const Task& task_;
   const KernelSource& source_;

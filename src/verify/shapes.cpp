@@ -240,4 +240,16 @@ std::vector<Workload> boundary_shapes(const Task& task, const PlanSteps& steps) 
   return shapes;
 }
 
+// A repeat poisons the outputs, runs, and compares them with those of the first run.
+int finalist_repeats(const Task& task, const DeviceSpec& device, const Workload& shape) {
+  constexpr double fewest = 40, most = 200;
+  const auto bytes = compulsory_bytes(task, shape);
+  const auto flops = textbook_flops(task, shape);
+  const double rate = device.sustained_flops[static_cast<std::size_t>(task.precision)];
+  double seconds = 0;
+  if (bytes) seconds += 4 * static_cast<double>(*bytes) / device.dram_sustained;
+  if (flops && rate > 0) seconds += static_cast<double>(*flops) / rate;
+  return static_cast<int>(std::clamp(1 / std::max(seconds, 1e-9), fewest, most));
+}
+
 }  // namespace cupilot

@@ -32,6 +32,11 @@ double product_of(PlanScope& scope, const std::vector<Expr>& sides);
 double run_cost(const Task& task, const KernelSource& source, const DeviceSpec& device,
                 const PlanSteps& steps, const Workload& workload);
 
+// Launches at full size whose bits are compared with the first one's: of a candidate, and of a
+// finalist as many as fit into a second by the task's work.
+inline constexpr int candidate_repeats = 2;
+int finalist_repeats(const Task& task, const DeviceSpec& device, const Workload& shape);
+
 // The purpose of a shape, most valuable first; docs/formats/numerics.md has the sizes.
 enum class Boundary {
   whole_tiles,

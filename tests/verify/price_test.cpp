@@ -4,6 +4,7 @@
 #include "catch.hpp"
 #include "support/graph.hpp"
 #include "verify/plans.hpp"
+#include "verify/shapes.hpp"
 
 namespace cupilot {
 namespace {
@@ -19,6 +20,26 @@ TEST_CASE("a grid that no size makes smaller is paid by its threads") {
   CHECK(met("8", ProofLevel::candidate).size() >= 10);
   // 32768 warps each: those that are taken whatever they cost.
   CHECK(met("4096", ProofLevel::candidate).size() == 3);
+}
+
+TEST_CASE("a finalist repeats as often as fits into a second, 40 to 200 times") {
+  struct Row {
+    std::int64_t m, n, k;
+    int repeats;
+  };
+  DeviceSpec device;
+  device.dram_sustained = 4e12;
+  // 8192: 805 MB moved four times are 805 us; 1.1e12 operations at 1e13 a second are 110 ms.
+  for (const double rate : {0.0, 1e13}) {
+    device.sustained_flops.fill(rate);
+    for (const Row& row :
+         {Row{64, 64, 64, 200}, Row{8192, 8192, 8192, rate > 0 ? 40 : 200},
+          Row{2048, 2048, 2048, rate > 0 ? 200 : 200}, Row{131072, 131072, 64, 40}}) {
+      const TaskRef task(gemm_of(row.m, row.n, row.k));
+      INFO(row.m << " " << row.n << " " << row.k << " at " << rate);
+      CHECK(finalist_repeats(*task, device, task->time_shapes[0]) == row.repeats);
+    }
+  }
 }
 
 TEST_CASE("a fixed large grid meets each content and variation that a small one does") {

@@ -135,7 +135,8 @@ NvrtcRun Nvrtc::compile(const CompileRequest& request,
   for (const std::string& path : paths) given.push_back(path.c_str());
   for (const std::string& option : options) {
     const bool old = version_major_ < 12 || (version_major_ == 12 && version_minor_ < 9);
-    if (!(old && option == "--no-cache")) given.push_back(option.c_str());
+    const bool newer = option == "--no-cache" || option.starts_with("--split-compile");
+    if (!(old && newer)) given.push_back(option.c_str());
   }
   if (code == NVRTC_SUCCESS)
     code = calls.nvrtcCompileProgram(program, static_cast<int>(given.size()), given.data());

@@ -12,8 +12,10 @@ std::span<const EmbeddedFile> judge_files();  // kernels/trusted/judge.cu, compi
 namespace {
 
 Result<CompileOutput> compile(CompilePool& pool, const std::string& text, const std::string& arch,
-                              const std::string& what, bool of_graph = false) {
+                              const std::string& what, bool of_graph = false,
+                              std::vector<std::string> options = {}) {
   CompileRequest request;
+  request.options = std::move(options);
   request.text = text;
   request.arch = arch;
   request.caps = own_caps;
@@ -45,7 +47,7 @@ Result<const ReferenceImage*> CudaPrograms::reference(const TaskRef& task, Refer
 
 Result<std::vector<std::uint8_t>> compile_trusted(CompilePool& pool, const std::string& arch) {
   auto output = compile(pool, trusted_text() + std::string(judge_files()[0].text), arch,
-                        "the judge's kernels");
+                        "the judge's kernels", false, {"--split-compile=0"});
   if (!output) return output.error();
   return std::move(output->cubin);
 }

@@ -1,6 +1,7 @@
 // The device cuda:N behind the Backend seam, in worker processes, and a context of the host's own,
 // in this one.
 #include <atomic>
+#include <functional>
 #include <future>
 #include <mutex>
 #include <optional>
@@ -44,10 +45,13 @@ std::vector<LibraryCall> library_calls_in(const BackendOptions& options) {
 
 class CudaBackend final : public Backend, public Inspector {
  public:
+  // `trust` gives the device its trusted kernels; called before its first use.
   CudaBackend(std::unique_ptr<CompilePool> pool, std::unique_ptr<TrialDevice> device,
-              DeviceSpec spec, std::vector<std::string> notices, const BackendOptions& options)
+              std::function<Result<void>()> trust, DeviceSpec spec,
+              std::vector<std::string> notices, const BackendOptions& options)
       : pool_(std::move(pool)),
         device_(std::move(device)),
+        trust_(std::move(trust)),
         traits_{.spec = std::move(spec),
                 .provenance = Provenance::measured,
                 .identity = identity_of(device_->hello()),
@@ -81,6 +85,7 @@ class CudaBackend final : public Backend, public Inspector {
                    "compile it with this backend"};
     trials_.foresee(task, cases);
     const auto lock = hold();
+    if (!lock) return lock.error();
     report.confinement = device_->hello().confinement;
     auto proved = trials_.prove(task, kernel, cases);
     if (!proved) return proved.error();
@@ -95,6 +100,7 @@ class CudaBackend final : public Backend, public Inspector {
     timed_ = true;
     trials_.foresee(task, CudaTrials::cases_of(workload, options));
     const auto lock = hold();
+    if (!lock) return lock.error();
     auto reports = trials_.measure(task, workload, contestants, options);
     if (!reports && !stop_flags().cancelled())
       reports = trials_.measure(task, workload, contestants, options);
@@ -126,6 +132,7 @@ class CudaBackend final : public Backend, public Inspector {
 
   Result<Peaks> peaks() override {
     const auto lock = hold();
+    if (!lock) return lock.error();
     auto peaks = measure_peaks(*device_, *pool_, traits_.spec, trials_);
     if (peaks) peaks->identity = identity();
     return peaks;
@@ -139,11 +146,13 @@ class CudaBackend final : public Backend, public Inspector {
 
   Result<std::string> contestant(const std::string& name) override {
     const auto lock = hold();
+    if (!lock) return lock.error();
     return device_->contestant(name);
   }
 
   Result<void> renew() override {
-    const std::lock_guard lock(mutex_);
+    const auto lock = hold();
+    if (!lock) return lock.error();
     return device_->renew();
   }
 
@@ -156,6 +165,7 @@ class CudaBackend final : public Backend, public Inspector {
     if (kernel.cubin.empty())
       return Error{ErrorCode::failure, "the kernel has PTX only", "compile it with this backend"};
     const auto lock = hold();
+    if (!lock) return lock.error();
     return trials_.count(task, kernel, workload, depth);
   }
   // Starts the counting process while kernels compile: compiling after a timing means a search,
@@ -165,14 +175,22 @@ class CudaBackend final : public Backend, public Inspector {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (lock && !counting_expected_.exchange(true)) device_->expect_counting();
   }
-  std::unique_lock<std::mutex> hold() {
+  // The device, with the trusted kernels in it, for the caller alone.
+  Result<std::unique_lock<std::mutex>> hold() {
     const Phase phase(waiting_for_device, PhaseCpu::of_phase_around);
-    return std::unique_lock(mutex_);
+    std::unique_lock lock(mutex_);
+    if (!trusted_) {
+      if (auto healthy = trust_(); !healthy) return healthy.error();
+      trusted_ = true;
+    }
+    return lock;
   }
 
   std::mutex mutex_;
   std::unique_ptr<CompilePool> pool_;
   std::unique_ptr<TrialDevice> device_;
+  std::function<Result<void>()> trust_;
+  bool trusted_ = false;
   DeviceTraits traits_;
   CudaPrograms programs_;
   SpotCheck spot_;
@@ -232,7 +250,8 @@ std::optional<Error> unfit(const DeviceHello& hello, const BackendOptions& optio
   return std::nullopt;
 }
 
-// A healthy device with the trusted kernels in it, as a backend.
+// A device as a backend. Its trusted kernels compile meanwhile: the first use waits for them, and
+// for the answer of the known kernel.
 template <class Device>
 Result<std::unique_ptr<Backend>> assemble(std::unique_ptr<CompilePool> pool,
                                           std::unique_ptr<Device> device, const std::string& what,
@@ -243,12 +262,18 @@ Result<std::unique_ptr<Backend>> assemble(std::unique_ptr<CompilePool> pool,
     if (!peaks) return peaks.error();
     if (*peaks) spec = with_peaks(std::move(spec), **peaks, options.peaks_file);
   }
-  auto trusted = compile_trusted(*pool, spec.arch);
-  if (!trusted) return std::move(trusted.error()).while_doing("opening " + what);
-  if (auto healthy = device->trust(std::move(*trusted)); !healthy) return healthy.error();
+  std::shared_future compiled = std::async(std::launch::async, [&pool = *pool, arch = spec.arch] {
+    return compile_trusted(pool, arch);
+  });
+  auto trust = [compiled, what, &held = *device]() -> Result<void> {
+    const Result<std::vector<std::uint8_t>>& image = compiled.get();
+    if (!image) return Error(image.error()).while_doing("opening " + what);
+    return held.trust(*image);
+  };
   auto notices = notices_of(device->hello(), pool->sandbox(), options);
-  return std::unique_ptr<Backend>(std::make_unique<CudaBackend>(
-      std::move(pool), std::move(device), std::move(spec), std::move(notices), options));
+  return std::unique_ptr<Backend>(std::make_unique<CudaBackend>(std::move(pool), std::move(device),
+                                                                std::move(trust), std::move(spec),
+                                                                std::move(notices), options));
 }
 
 }  // namespace

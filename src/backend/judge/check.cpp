@@ -108,8 +108,9 @@ std::vector<std::int64_t> launch_outputs(CudaSession& session, OracleStore& orac
                     all ? oracle.elements : item.compare, all ? 0 : (item.draw | 1)};
     const ExtremeValues extreme{session.address(item.extreme), item.extreme_layout};
     session.launch(trusted_image, "compare_output", draw.count, memory, item.layout, item.bound,
-                   extreme, draw, oracle.values, oracle.sums, cell + offsetof(OutputCell, tally));
-    session.launch(trusted_image, "describe_worst", 1, memory, item.layout, item.bound, extreme,
+                   extreme, draw, oracle.values, oracle.sums, cell + offsetof(OutputCell, tally),
+                   CUdeviceptr{0});
+    session.launch(trusted_image, "compare_output", 1, memory, item.layout, item.bound, extreme,
                    draw, oracle.values, oracle.sums, cell + offsetof(OutputCell, tally),
                    cell + offsetof(OutputCell, worst));
     if (item.scan_poison) {
@@ -143,7 +144,7 @@ void launch_counts(CudaSession& session, const GivenBytes& given, const CheckOrd
     count += 8;
   }
   for (const PrepareItem& input : order.unchanged) {
-    session.launch(trusted_image, "count_changed", input.recipe.elements,
+    session.launch(trusted_image, "fill_tensor", input.recipe.elements,
                    session.address(input.region), given.found(input.recipe), count);
     count += 8;
   }

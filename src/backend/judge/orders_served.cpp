@@ -21,7 +21,7 @@ void Contents::prepare(const PrepareItem& item) {
   initialise(session_, item.region,
              item.recipe.span > item.recipe.elements ? FillState::poison : FillState::kept);
   session_.launch(trusted_image, "fill_tensor", item.recipe.elements, session_.address(item.region),
-                  given_.found(item.recipe));
+                  given_.found(item.recipe), CUdeviceptr{0});
   held_[item.region.slot] = item.sealed ? recipe : std::string();
 }
 

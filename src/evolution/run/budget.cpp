@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "evolution/run/driver.hpp"
+#include "verify/shapes.hpp"
 
 namespace cupilot {
 namespace {
@@ -18,8 +19,6 @@ constexpr double elite_screen = 1.5;    // the same of the screen, whose cases r
 constexpr double screen_alone = 0.6;    // a screen that has the cores alone, over an elite's
 constexpr double compile_alone = 0.5;   // the same of a compilation, over a candidate's
 constexpr double finalist_proof = 1.5;  // over an elite's
-// Launches of a finalist at full size over those of a candidate, which has other launches too.
-constexpr double more_repeats = 50;
 // Contents at full size that an elite meets beside a candidate's, and those of a confirmation,
 // which are all new: four of the proof, three of the timing.
 constexpr double elite_contents = 3, confirm_contents = 7;
@@ -35,6 +34,14 @@ double seconds_in(const PhaseSeconds& phases, const std::string& prefix) {
     if (!is_waiting(it->first)) sum += it->second;
   }
   return sum;
+}
+
+// Repeats of a finalist at full size over those of a candidate, the first launch's among them.
+double more_repeats(const Task& task, const DeviceSpec& device) {
+  double finalist = 0;
+  for (const Workload& shape : task.time_shapes)
+    finalist += 1 + finalist_repeats(task, device, shape);
+  return finalist / static_cast<double>(task.time_shapes.size() * (1 + candidate_repeats));
 }
 
 }  // namespace
@@ -53,7 +60,7 @@ double Driver::again_seconds(std::size_t finalists) const {
   const std::size_t count = std::min(finalists, most_timed_again);
   if (context_.backend->provenance() != Provenance::measured || count < 2 || !context_.confirms)
     return 0;
-  return slack * (usual_seconds("search/compile") +
+  return slack * (compile_alone * usual_seconds("search/compile") +
                   again_visits * static_cast<double>(count) * working_seconds("search/timing"));
 }
 
@@ -101,7 +108,9 @@ double Driver::confirm_seconds() const {
   const double start = real ? start_of_processes + end_of_processes : 0;
   if (ledger_.settled() < 1)
     return slack * (plain_proof_seconds_ + 2 * baselines_seconds_) + 2 * start;
-  const double repeats = real ? more_repeats * usual_seconds("search/proof/repeats") : 0;
+  const double repeats =
+      real ? more_repeats(task_, context_.backend->device()) * usual_seconds("search/proof/repeats")
+           : 0;
   // A finalist that was screened before is screened again beside its proof on the device.
   const double on_device =
       proof_seconds() + finalist_proof * elite_seconds() + repeats + own_reference_seconds();
@@ -160,6 +169,12 @@ void Driver::set_last_call() {
 
 double Driver::seconds_left() const {
   return started_ + options_.max_seconds - host_.monotonic_seconds();
+}
+
+// The estimates' slack is for the search, which keeps to it: what it kept is there to be used.
+bool Driver::has_time_to_time_again(std::size_t finalists) const {
+  return options_.max_seconds <= 0 ||
+         slack * seconds_left() >= again_seconds(finalists) + confirm_seconds();
 }
 
 void Driver::tell_what_is_to_come(std::size_t finalists) {

@@ -118,6 +118,7 @@ class Driver {
   double elite_seconds() const;
   double again_seconds(std::size_t finalists) const;
   double confirm_seconds() const;
+  bool has_time_to_time_again(std::size_t finalists) const;
   double in_flight_seconds() const;
   double deadline() const;  // the search's; 0: none
   // Until when candidates in flight have time to end, by the host's clock; only with a limit.

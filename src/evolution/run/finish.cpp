@@ -45,7 +45,7 @@ Result<void> Driver::time_again(std::vector<Finalist>& all) {
   const std::size_t count = std::min<std::size_t>(all.size(), timed_again);
   if (context_.backend->provenance() != Provenance::measured || count < 2) return {};
   if (!context_.confirms) return {};
-  if (options_.max_seconds > 0 && seconds_left() < again_seconds(count) + confirm_seconds()) {
+  if (!has_time_to_time_again(count)) {
     tell("the fastest are not timed again: the time that is left is for the confirmation");
     return {};
   }
