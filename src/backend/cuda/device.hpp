@@ -38,6 +38,8 @@ class CudaDevice : public TrialDevice {
   const DeviceHello& hello() const override { return hello_; }
   // The trusted kernels, loaded into every process from now on, which is then probed before use.
   Result<void> trust(std::vector<std::uint8_t> image);
+  // The judge's kernels, loaded into each judge from now on; nothing is judged before.
+  Result<void> judge_by(std::vector<std::uint8_t> image);
   double empty_launch_us() const override { return empty_us_; }
 
   // Mapped in both processes.
@@ -120,6 +122,7 @@ class CudaDevice : public TrialDevice {
   Result<void> spawn(Role role);
   Result<void> ensure(Role role);
   Result<void> trust_process(Role role);
+  Result<void> load_own(Role role, const char* name, const std::vector<std::uint8_t>& image);
   Result<void> probe(Role role);
   void keep_spare();
   bool grown() const;
@@ -156,9 +159,10 @@ class CudaDevice : public TrialDevice {
   std::string worker_;
   DeviceDeadlines deadlines_;
   DeviceHello hello_;
-  std::vector<std::uint8_t> trusted_;
+  std::vector<std::uint8_t> trusted_, judging_;
   std::array<Process, roles> processes_;
   std::array<bool, roles> trusted_loaded_{};
+  bool judging_loaded_ = false;
   std::array<std::vector<std::string>, roles> loaded_;  // names of images, oldest first
   Process spare_;  // a runner that waits, once one had to be replaced
   bool spare_greeted_ = false;

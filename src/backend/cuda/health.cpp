@@ -9,6 +9,7 @@
 
 #include "backend/cuda/device.hpp"
 #include "backend/worker/confine.hpp"
+#include "backend/worker/timed_runner.hpp"
 #include "base/phases.hpp"
 #include "base/stop.hpp"
 
@@ -132,6 +133,7 @@ Result<void> CudaDevice::spawn(Role role) {
   if (role == judge_role) forget_given();
   loaded_[role].clear();
   trusted_loaded_[role] = false;
+  if (role == judge_role) judging_loaded_ = false;
   const bool waiting = role == runner_role && spare_;
   if (waiting) {
     processes_[role] = std::move(spare_);
@@ -167,22 +169,34 @@ Result<void> CudaDevice::ensure(Role role) {
   return suspect();
 }
 
-Result<void> CudaDevice::trust_process(Role role) {
-  if (trusted_.empty() || trusted_loaded_[role]) return {};
-  const auto result = exchange(role, DeviceMessage::load,
-                               pack(LoadOrder{"trusted", trusted_, {}, {}}), {}, deadlines_.load);
+Result<void> CudaDevice::load_own(Role role, const char* name,
+                                  const std::vector<std::uint8_t>& image) {
+  const auto result = exchange(role, DeviceMessage::load, pack(LoadOrder{name, image, {}, {}}), {},
+                               deadlines_.load);
   const Exchange* reply = std::get_if<Exchange>(&result);
-  if (reply == nullptr || reply->answer.state != DeviceAnswer::State::done) {
-    const std::string why =
-        reply != nullptr ? reply->answer.what : std::get<FrameFailure>(result).message;
-    return Error{ErrorCode::failure,
-                 fmt::format("loading the trusted kernels in the {}: {}", role_names[role], why),
-                 ""};
+  if (reply != nullptr && reply->answer.state == DeviceAnswer::State::done) return {};
+  const std::string why =
+      reply != nullptr ? reply->answer.what : std::get<FrameFailure>(result).message;
+  return Error{ErrorCode::failure,
+               fmt::format("loading the trusted kernels in the {}: {}", role_names[role], why), ""};
+}
+
+Result<void> CudaDevice::trust_process(Role role) {
+  if (!trusted_.empty() && !trusted_loaded_[role]) {
+    if (auto loaded = load_own(role, trusted_image, trusted_); !loaded) return loaded;
+    if (auto healthy = probe(role); !healthy) return healthy;
+    trusted_loaded_[role] = true;
+    if (role == runner_role) runner_bytes_ = resident_bytes(processes_[role].pid());
   }
-  if (auto healthy = probe(role); !healthy) return healthy;
-  trusted_loaded_[role] = true;
-  if (role == runner_role) runner_bytes_ = resident_bytes(processes_[role].pid());
+  if (role != judge_role || judging_.empty() || judging_loaded_) return {};
+  if (auto loaded = load_own(role, judge_image, judging_); !loaded) return loaded;
+  judging_loaded_ = true;
   return {};
+}
+
+Result<void> CudaDevice::judge_by(std::vector<std::uint8_t> image) {
+  judging_ = std::move(image);
+  return ensure(judge_role);
 }
 
 Result<void> CudaDevice::probe(Role role) {

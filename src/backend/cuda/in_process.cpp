@@ -205,6 +205,11 @@ Result<void> InProcessDevice::trust(std::vector<std::uint8_t> image) {
   return {};
 }
 
+Result<void> InProcessDevice::judge_by(std::vector<std::uint8_t> image) {
+  judging_ = std::move(image);
+  return load_in_judge({judge_image, judging_, {}, {}});
+}
+
 Result<InProcessDevice::Slot*> InProcessDevice::make_slot(std::int64_t bytes) {
   const auto payload =
       judge(DeviceMessage::make_slot, pack(SlotOrder{next_slot_, bytes, true, {}}));
@@ -253,7 +258,8 @@ Result<void> InProcessDevice::renew() {
   stop();
   if (!lost_.empty()) return lost();
   if (auto started = start(); !started) return started;
-  return trust(std::move(trusted_));
+  if (auto healthy = trust(std::move(trusted_)); !healthy) return healthy;
+  return judging_.empty() ? Result<void>() : judge_by(std::move(judging_));
 }
 
 }  // namespace cupilot

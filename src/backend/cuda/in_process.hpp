@@ -20,6 +20,8 @@ class InProcessDevice : public TrialDevice {
   // The trusted kernels, loaded now and probed: Error failure when the known kernel gives another
   // answer.
   Result<void> trust(std::vector<std::uint8_t> image);
+  // The judge's kernels, loaded now.
+  Result<void> judge_by(std::vector<std::uint8_t> image);
 
   const DeviceHello& hello() const override { return hello_; }
   double empty_launch_us() const override { return empty_us_; }
@@ -65,7 +67,7 @@ class InProcessDevice : public TrialDevice {
   DeviceHello hello_;
   std::unique_ptr<CudaSession> session_;
   std::unique_ptr<Judge> judge_;
-  std::vector<std::uint8_t> trusted_;
+  std::vector<std::uint8_t> trusted_, judging_;
   std::vector<Slot> slots_;
   std::int64_t slot_bytes_ = 0;
   int next_slot_ = 0;

@@ -7,7 +7,7 @@
 
 namespace cupilot {
 
-std::span<const EmbeddedFile> judge_files();  // kernels/trusted/judge.cu, compiled in
+std::span<const EmbeddedFile> judge_files();  // kernels/trusted/*.cu, compiled in
 
 namespace {
 
@@ -45,11 +45,27 @@ Result<const ReferenceImage*> CudaPrograms::reference(const TaskRef& task, Refer
   return &made;
 }
 
-Result<std::vector<std::uint8_t>> compile_trusted(CompilePool& pool, const std::string& arch) {
-  auto output = compile(pool, trusted_text() + std::string(judge_files()[0].text), arch,
-                        "the judge's kernels", false, {"--split-compile=0"});
+namespace {
+
+Result<std::vector<std::uint8_t>> compile_own(CompilePool& pool, const std::string& arch,
+                                              const char* file, const char* what) {
+  auto output = compile(pool,
+                        trusted_text() +
+                            without_includes(find_embedded(trusted_files(), "trusted/words.cuh")) +
+                            std::string(find_embedded(judge_files(), file)),
+                        arch, what, false, {"--split-compile=0"});
   if (!output) return output.error();
   return std::move(output->cubin);
+}
+
+}  // namespace
+
+Result<std::vector<std::uint8_t>> compile_trusted(CompilePool& pool, const std::string& arch) {
+  return compile_own(pool, arch, "trusted/health.cu", "the trusted kernels");
+}
+
+Result<std::vector<std::uint8_t>> compile_judging(CompilePool& pool, const std::string& arch) {
+  return compile_own(pool, arch, "trusted/judge.cu", "the judge's kernels");
 }
 
 }  // namespace cupilot

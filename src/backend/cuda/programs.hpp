@@ -31,7 +31,9 @@ class CudaPrograms {
   std::map<std::string, ReferenceImage> images_;
 };
 
-// The judge's own kernels.
+// Kernels of every process: slots, the L2 flush, the health probe. Takes some 0.1 s.
 Result<std::vector<std::uint8_t>> compile_trusted(CompilePool& pool, const std::string& arch);
+// The judge's own kernels: content and comparison. Takes seconds.
+Result<std::vector<std::uint8_t>> compile_judging(CompilePool& pool, const std::string& arch);
 
 }  // namespace cupilot

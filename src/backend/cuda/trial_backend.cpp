@@ -45,13 +45,13 @@ std::vector<LibraryCall> library_calls_in(const BackendOptions& options) {
 
 class CudaBackend final : public Backend, public Inspector {
  public:
-  // `trust` gives the device its trusted kernels; called before its first use.
+  // `arm` gives the device its judge's kernels; called before its first use.
   CudaBackend(std::unique_ptr<CompilePool> pool, std::unique_ptr<TrialDevice> device,
-              std::function<Result<void>()> trust, DeviceSpec spec,
-              std::vector<std::string> notices, const BackendOptions& options)
+              std::function<Result<void>()> arm, DeviceSpec spec, std::vector<std::string> notices,
+              const BackendOptions& options)
       : pool_(std::move(pool)),
         device_(std::move(device)),
-        trust_(std::move(trust)),
+        arm_(std::move(arm)),
         traits_{.spec = std::move(spec),
                 .provenance = Provenance::measured,
                 .identity = identity_of(device_->hello()),
@@ -175,13 +175,13 @@ class CudaBackend final : public Backend, public Inspector {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (lock && !counting_expected_.exchange(true)) device_->expect_counting();
   }
-  // The device, with the trusted kernels in it, for the caller alone.
+  // The device, with the judge's kernels in it, for the caller alone.
   Result<std::unique_lock<std::mutex>> hold() {
     const Phase phase(waiting_for_device, PhaseCpu::of_phase_around);
     std::unique_lock lock(mutex_);
-    if (!trusted_) {
-      if (auto healthy = trust_(); !healthy) return healthy.error();
-      trusted_ = true;
+    if (!armed_) {
+      if (auto armed = arm_(); !armed) return armed.error();
+      armed_ = true;
     }
     return lock;
   }
@@ -189,8 +189,8 @@ class CudaBackend final : public Backend, public Inspector {
   std::mutex mutex_;
   std::unique_ptr<CompilePool> pool_;
   std::unique_ptr<TrialDevice> device_;
-  std::function<Result<void>()> trust_;
-  bool trusted_ = false;
+  std::function<Result<void>()> arm_;
+  bool armed_ = false;
   DeviceTraits traits_;
   CudaPrograms programs_;
   SpotCheck spot_;
@@ -250,8 +250,8 @@ std::optional<Error> unfit(const DeviceHello& hello, const BackendOptions& optio
   return std::nullopt;
 }
 
-// A device as a backend. Its trusted kernels compile meanwhile: the first use waits for them, and
-// for the answer of the known kernel.
+// A healthy device as a backend. Its judge's kernels compile meanwhile: the first use waits for
+// them.
 template <class Device>
 Result<std::unique_ptr<Backend>> assemble(std::unique_ptr<CompilePool> pool,
                                           std::unique_ptr<Device> device, const std::string& what,
@@ -262,17 +262,20 @@ Result<std::unique_ptr<Backend>> assemble(std::unique_ptr<CompilePool> pool,
     if (!peaks) return peaks.error();
     if (*peaks) spec = with_peaks(std::move(spec), **peaks, options.peaks_file);
   }
-  std::shared_future compiled = std::async(std::launch::async, [&pool = *pool, arch = spec.arch] {
-    return compile_trusted(pool, arch);
+  std::shared_future judging = std::async(std::launch::async, [&pool = *pool, arch = spec.arch] {
+    return compile_judging(pool, arch);
   });
-  auto trust = [compiled, what, &held = *device]() -> Result<void> {
-    const Result<std::vector<std::uint8_t>>& image = compiled.get();
+  auto arm = [judging, what, &held = *device]() -> Result<void> {
+    const Result<std::vector<std::uint8_t>>& image = judging.get();
     if (!image) return Error(image.error()).while_doing("opening " + what);
-    return held.trust(*image);
+    return held.judge_by(*image);
   };
+  auto trusted = compile_trusted(*pool, spec.arch);
+  if (!trusted) return std::move(trusted.error()).while_doing("opening " + what);
+  if (auto healthy = device->trust(std::move(*trusted)); !healthy) return healthy.error();
   auto notices = notices_of(device->hello(), pool->sandbox(), options);
   return std::unique_ptr<Backend>(std::make_unique<CudaBackend>(std::move(pool), std::move(device),
-                                                                std::move(trust), std::move(spec),
+                                                                std::move(arm), std::move(spec),
                                                                 std::move(notices), options));
 }
 

@@ -107,18 +107,18 @@ std::vector<std::int64_t> launch_outputs(CudaSession& session, OracleStore& orac
     const Draw draw{oracle.begins, std::max<long long>(oracle.slice, 1), oracle.elements,
                     all ? oracle.elements : item.compare, all ? 0 : (item.draw | 1)};
     const ExtremeValues extreme{session.address(item.extreme), item.extreme_layout};
-    session.launch(trusted_image, "compare_output", draw.count, memory, item.layout, item.bound,
+    session.launch(judge_image, "compare_output", draw.count, memory, item.layout, item.bound,
                    extreme, draw, oracle.values, oracle.sums, cell + offsetof(OutputCell, tally),
                    CUdeviceptr{0});
-    session.launch(trusted_image, "compare_output", 1, memory, item.layout, item.bound, extreme,
-                   draw, oracle.values, oracle.sums, cell + offsetof(OutputCell, tally),
+    session.launch(judge_image, "compare_output", 1, memory, item.layout, item.bound, extreme, draw,
+                   oracle.values, oracle.sums, cell + offsetof(OutputCell, tally),
                    cell + offsetof(OutputCell, worst));
     if (item.scan_poison) {
-      session.launch(trusted_image, "count_poison", item.layout.elements, memory, item.layout,
+      session.launch(judge_image, "count_poison", item.layout.elements, memory, item.layout,
                      static_cast<int>(item.poison), cell + offsetof(OutputCell, poisoned));
     }
     if (item.layout.span > item.layout.elements) {
-      session.launch(trusted_image, "count_padding", item.layout.span, memory,
+      session.launch(judge_image, "count_padding", item.layout.span, memory,
                      by_falling_stride(item.layout), static_cast<int>(item.poison),
                      cell + offsetof(OutputCell, padding));
     }
@@ -144,8 +144,8 @@ void launch_counts(CudaSession& session, const GivenBytes& given, const CheckOrd
     count += 8;
   }
   for (const PrepareItem& input : order.unchanged) {
-    session.launch(trusted_image, "fill_tensor", input.recipe.elements,
-                   session.address(input.region), given.found(input.recipe), count);
+    session.launch(judge_image, "fill_tensor", input.recipe.elements, session.address(input.region),
+                   given.found(input.recipe), count);
     count += 8;
   }
 }

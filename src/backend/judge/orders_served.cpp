@@ -20,7 +20,7 @@ void Contents::prepare(const PrepareItem& item) {
   // Between the elements of a strided input lies what spoils a sum.
   initialise(session_, item.region,
              item.recipe.span > item.recipe.elements ? FillState::poison : FillState::kept);
-  session_.launch(trusted_image, "fill_tensor", item.recipe.elements, session_.address(item.region),
+  session_.launch(judge_image, "fill_tensor", item.recipe.elements, session_.address(item.region),
                   given_.found(item.recipe), CUdeviceptr{0});
   held_[item.region.slot] = item.sealed ? recipe : std::string();
 }

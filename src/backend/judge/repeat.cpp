@@ -73,7 +73,7 @@ RepeatAnswer Repeats::take(const RepeatOrder& order) {
     const Kept& kept = kept_[i];
     if (kept.elements != output.layout.elements || kept.bytes != output.region.bytes)
       throw OrderRefused{0, "a repeat of other outputs than were kept"};
-    session_.launch(trusted_image, "compare_bits", kept.elements, session_.address(output.region),
+    session_.launch(judge_image, "compare_bits", kept.elements, session_.address(output.region),
                     kept.memory, output.layout,
                     kept.memory + static_cast<CUdeviceptr>(padded(kept.bytes)), count_of(kept));
   }
@@ -101,7 +101,7 @@ ReadAnswer read_elements(CudaSession& session, OracleStore& oracles, const ReadO
   Scratch scratch(count * 5 * 8);
   check(driver().cuMemcpyHtoD(scratch.memory, words.data(), count * 2 * 8), "copying indices");
   const CUdeviceptr places = scratch.memory + count * 8, out = places + count * 8;
-  session.launch(trusted_image, "gather_elements", static_cast<std::int64_t>(count),
+  session.launch(judge_image, "gather_elements", static_cast<std::int64_t>(count),
                  session.address(order.region), order.layout, oracle.values, oracle.sums,
                  scratch.memory, places, static_cast<std::int64_t>(count), out);
   session.synchronize();

@@ -11,7 +11,9 @@
 namespace cupilot {
 
 // Name under which both device processes load the trusted kernels.
+// Of kernels/trusted/health.cu, in every process, and of judge.cu, where outputs are judged.
 inline constexpr const char* trusted_image = "trusted";
+inline constexpr const char* judge_image = "judge";
 
 class TimedRunner {
  public:

@@ -52,10 +52,6 @@ std::optional<Workload> shape_to_prove(const Task& task, const std::vector<Case>
   return chosen;
 }
 
-bool is_output(const Tensor& tensor) {
-  return tensor.role == Role::out || tensor.role == Role::in_out;
-}
-
 std::size_t place_of(const Task& task, const std::string& name) {
   return static_cast<std::size_t>(find_tensor(task, name) - task.tensors.data());
 }

@@ -142,3 +142,31 @@ TEST_CASE("renewing replaces both processes and their memory") {
   REQUIRE(after);
   CHECK(before->slot != after->slot);
 }
+
+TEST_CASE("each judge has the judge's kernels before it is asked anything") {
+  struct Row {
+    const char* behaviour;
+    bool armed, prepares;
+  };
+  for (const Row& row :
+       {Row{"none", true, true}, Row{"judge-judging-die-once", true, true},
+        Row{"judge-judging-r2", false, false}, Row{"judge-prepare-die-once", true, true},
+        // The new judge is refused them.
+        Row{"judge-prepare-die-once+judge-judging-r2-late", true, false}}) {
+    INFO(row.behaviour);
+    const FakeWorker fake(row.behaviour);
+    const auto device = fake.open();
+    REQUIRE(device->trust({1}));
+    const auto armed = device->judge_by({2});
+    CHECK(static_cast<bool>(armed) == row.armed);
+    if (!armed) {
+      CHECK(armed.error().message.find("loading the trusted kernels in the judge") !=
+            std::string::npos);
+      continue;
+    }
+    const std::string order = pack(PrepareOrder{});
+    auto prepared = device->judge(DeviceMessage::prepare, order);
+    if (!prepared) prepared = device->judge(DeviceMessage::prepare, order);
+    CHECK(static_cast<bool>(prepared) == row.prepares);
+  }
+}

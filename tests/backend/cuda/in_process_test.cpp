@@ -43,6 +43,8 @@ std::unique_ptr<InProcessDevice> open_trusted() {
   if (!device) FAIL(device.error().message);
   const auto trusted = (*device)->trust({1});
   if (!trusted) FAIL(trusted.error().message);
+  const auto judging = (*device)->judge_by({2});
+  if (!judging) FAIL(judging.error().message);
   return std::move(*device);
 }
 
@@ -171,7 +173,7 @@ TEST_CASE("textures and surfaces are made for a run, copied around its launches 
     surface.rank = 2, surface.sides[0] = 16, surface.sides[1] = 2, surface.pitch = 64;
     order.textures = {plane, line, surface};
     for (int i = 0; i < 3; ++i)
-      order.launches[0].args.push_back({WireArgument::Kind::texture, {}, i, {}});
+      order.launches[0].args.push_back({WireArgument::Kind::texture, {}, i, {}, 0, {}});
     const std::string before = driver.launched();
     CHECK(outcome(*device, order) == "0 times");
     const std::string said = driver.launched().substr(before.size());

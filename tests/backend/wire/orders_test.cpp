@@ -43,9 +43,9 @@ TEST_CASE("orders and answers survive the channel and nothing else does") {
   launch.cluster[0] = 2;
   launch.shared = 99;
   launch.cooperative = true;
-  launch.args = {{WireArgument::Kind::region, {1, 2, 3}, 0, {}},
-                 {WireArgument::Kind::map, {}, 0, {}},
-                 {WireArgument::Kind::bytes, {}, 0, {1, 2, 3, 4}}};
+  launch.args = {{WireArgument::Kind::region, {1, 2, 3}, 0, {}, 0, {}},
+                 {WireArgument::Kind::map, {}, 0, {}, 0, {}},
+                 {WireArgument::Kind::bytes, {}, 0, {1, 2, 3, 4}, 0, {}}};
   run.launches.push_back(launch);
   run.zeroed = {{5, 0, 16}};
   run.poison = {{6, 0, 32}, {7, 8, 9}};

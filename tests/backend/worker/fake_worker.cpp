@@ -44,8 +44,10 @@ std::string behaviour_at(const std::string& role, const std::string& step) {
 
 std::string step_of(DeviceMessage type, const std::string& body) {
   switch (type) {
-    case DeviceMessage::load:
-      return unpack_load(body)->name == "trusted" ? "trusted" : "load";
+    case DeviceMessage::load: {
+      const std::string name = unpack_load(body)->name;
+      return name == "trusted" ? "trusted" : name == "judge" ? "judging" : "load";
+    }
     case DeviceMessage::make_slot:
       return "slot";
     case DeviceMessage::map_slot:
