@@ -58,6 +58,11 @@ CUPILOT_HD tracked operator*(tracked_term a, tracked_term b) {
 CUPILOT_HD double beyond_own(tracked x) {
   return x.sum < fabs(x.value) ? 0.0 : x.sum - fabs(x.value);
 }
+// A sum beyond any number is the most that still adds up, where the value is one: infinity times an
+// exact zero would make it NaN, which says that the value came through NaN.
+CUPILOT_HD double finite_sum(double value, double sum) {
+  return sum > 0x1p1000 && own_sum(value) == fabs(value) ? fmax(fabs(value), 0x1p1000) : sum;
+}
 // |d(ab)| <= |a| |db| + |da| |b| + |da| |db|, each operand's own rounding counted once. An
 // infinity moves by no rounding, but classes that round or split operands may make NaN of it.
 CUPILOT_HD tracked operator*(tracked a, tracked b) {
@@ -67,16 +72,16 @@ CUPILOT_HD tracked operator*(tracked a, tracked b) {
     return tracked(value, 0.0, a.exact && b.exact);
   const double more_a = beyond_own(a), more_b = beyond_own(b);
   const double carried = fabs(a.value) * more_b + more_a * fabs(b.value);
-  return tracked(value, fabs(value) + (carried + CUPILOT_SECOND_ORDER * more_a * more_b),
-                 a.exact && b.exact);
+  const double sum = fabs(value) + (carried + CUPILOT_SECOND_ORDER * more_a * more_b);
+  return tracked(value, finite_sum(value, sum), a.exact && b.exact);
 }
 // |d(a/b)| <= |da| / |b| + |a| |db| / b^2. An infinite divisor has no rounding.
 CUPILOT_HD tracked operator/(tracked a, tracked b) {
   if (own_sum(b.value) == 0.0 && b.value != 0.0)
     return tracked(a.value / b.value, own_sum(a.value / b.value), false);
-  const double inverse = 1.0 / fabs(b.value);
-  return tracked(a.value / b.value, a.sum * inverse + fabs(a.value) * inverse * (b.sum * inverse),
-                 false);
+  const double inverse = 1.0 / fabs(b.value), value = a.value / b.value;
+  const double sum = a.sum * inverse + fabs(a.value) * inverse * (b.sum * inverse);
+  return tracked(value, finite_sum(value, sum), false);
 }
 CUPILOT_HD tracked& operator+=(tracked& a, tracked b) { return a = a + b; }
 CUPILOT_HD tracked& operator-=(tracked& a, tracked b) { return a = a - b; }
@@ -92,7 +97,8 @@ CUPILOT_HD bool operator!=(tracked a, tracked b) { return a.value != b.value; }
 // f(x) with derivative: the argument's sum is carried by |f'|, the function adds its own rounding.
 CUPILOT_HD tracked through(double value, double derivative, double sum) {
   const bool flat = sum == 0.0 || (derivative == 0.0 && sum > 0.0);
-  return tracked(value, fabs(value) + (flat ? 0.0 : fabs(derivative) * sum), false);
+  const double carried = flat ? 0.0 : fabs(derivative) * sum;
+  return tracked(value, finite_sum(value, fabs(value) + carried), false);
 }
 
 CUPILOT_HD double exp_(double x) { return exp(x); }

@@ -140,6 +140,24 @@ TEST_CASE("what is infinite on the way has no rounding", "[tracked]") {
   CHECK(std::isnan((tracked(tracked_term(HUGE_VAL)) / tracked(tracked_term(HUGE_VAL))).sum));
 }
 
+TEST_CASE("a sum beyond any number does not pass for a value that came through NaN", "[tracked]") {
+  // exp of what a silu of -709 is divided by is a number, its condition sum is none.
+  for (const double x : {-700.0, -705.0, -708.0, -709.5, -709.78, -710.0, -1e4}) {
+    INFO(x);
+    const tracked at(x, 3 * std::fabs(x), false);
+    const tracked silu = at / (tracked(1.0) + exp_(-at));
+    tracked sum(12147.0, 30000.0, false);
+    for (int i = 0; i < 200; ++i) sum += silu * tracked(tracked_term(i % 2 == 0 ? 0.5 : 0.0));
+    CHECK(std::isfinite(silu.sum));
+    CHECK(sum.sum == Approx(30000.0));
+    CHECK(max_(tracked(0.0), sum).sum == Approx(30000.0));
+  }
+  const tracked nan(std::nan(""));
+  CHECK(std::isnan((nan * tracked(2.0)).sum));
+  CHECK(std::isnan(exp_(nan).sum));
+  CHECK(std::isfinite((tracked(1e200, 1e250, false) * tracked(1e100, 1e250, false)).sum));
+}
+
 TEST_CASE("a selected value owes what it owed") {
   const tracked moved(1.0, 9.0, false);
   CHECK(select_(true, moved, tracked(2.0)).sum == 9.0);
