@@ -1,6 +1,8 @@
 // Times the judge's references of a suite's tasks on cuda:0 at their full sizes: inputs of the
 // ordinary content, then all elements of every output. usage: references SUITE OUT.json [ID...]
 // Writes a row a task: seconds in the judge, bytes of inputs, values and stages, elements, terms.
+// references virtual:CHIP SUITE OUT.json [ID...]: the references in the interpreter at the shapes
+// of the battery instead.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -20,6 +22,7 @@
 #include "backend/cuda/programs.hpp"
 #include "backend/cuda/spec.hpp"
 #include "backend/cuda/trials.hpp"
+#include "interpreted_references.hpp"
 #include "task/reference/stage_plan.hpp"
 
 namespace {
@@ -216,11 +219,40 @@ Result<OrderedJson> measure(std::vector<Timed>& subjects, const char* path) {
   return out;
 }
 
+Result<OrderedJson> interpret(const std::vector<Timed>& subjects, const std::string& device,
+                              const char* path) {
+  OrderedJson out = {{"command", "references " + device}, {"tasks", OrderedJson::array()}};
+  std::map<std::string, double> most;
+  for (const Timed& subject : subjects) {
+    auto row = bench::interpreted_row(*subject.row, device);
+    if (!row) return row.error();
+    OrderedJson line = {{"task", subject.row->word}};
+    line.update(*row);
+    for (const char* level : {"candidate", "finalist"}) {
+      if (!line.contains(level)) continue;
+      for (const char* unit : {"seconds", "cpu_seconds"}) {
+        double& so_far = most[fmt::format("most_{}_of_{}", unit, level)];
+        so_far = std::max(so_far, line[level][unit].get<double>());
+      }
+    }
+    most["most_bytes"] = std::max(most["most_bytes"], line.value("peak_bytes", 0.0));
+    fmt::print("{}\n", line.dump());
+    std::fflush(stdout);
+    out["tasks"].push_back(std::move(line));
+    for (const auto& [name, value] : most) out[name] = value;
+    std::ofstream(path) << out.dump(1) << "\n";
+  }
+  return out;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  const std::string device =
+      argc > 1 && std::string(argv[1]).starts_with("virtual:") ? argv[1] : "";
+  if (!device.empty()) --argc, ++argv;
   if (argc < 3) {
-    fmt::print(stderr, "usage: references SUITE OUT.json [ID...]\n");
+    fmt::print(stderr, "usage: references [virtual:CHIP] SUITE OUT.json [ID...]\n");
     return 2;
   }
   const auto suite = load_suite(argv[1]);
@@ -234,11 +266,13 @@ int main(int argc, char** argv) {
   for (const SuiteTask& row : suite->tasks) {
     if (only.empty() || only.count(row.word) != 0) subjects.push_back({.row = &row});
   }
-  const auto out = measure(subjects, argv[2]);
+  const auto out =
+      device.empty() ? measure(subjects, argv[2]) : interpret(subjects, device, argv[2]);
   if (!out) {
     fmt::print(stderr, "{}\n", out.error().message);
     return 1;
   }
+  if (!device.empty()) return 0;
   fmt::print("{} tasks, {:.1f} s in all, {:.2f} s at most, {:.1f} GB at most\n", subjects.size(),
              out->value("total_seconds", 0.0), out->value("most_seconds", 0.0),
              static_cast<double>(out->value("most_bytes", std::int64_t{0})) / 1e9);

@@ -32,11 +32,13 @@ CUPILOT_HD double own_sum(double x) {
 struct tracked {
   double value, sum;
   bool exact;  // made of elements and whole numbers by sums, products and choices alone
+  bool own;    // sum is own_sum(value), known where the text is compiled
 
-  CUPILOT_HD tracked() : value(0.0), sum(0.0), exact(true) {}
-  CUPILOT_HD tracked(double x) : value(x), sum(own_sum(x)), exact(floor(x) == x) {}
-  CUPILOT_HD tracked(tracked_term x) : value(x.value), sum(own_sum(x.value)), exact(true) {}
-  CUPILOT_HD tracked(double x, double s, bool e = true) : value(x), sum(s), exact(e) {}
+  CUPILOT_HD tracked() : value(0.0), sum(0.0), exact(true), own(true) {}
+  CUPILOT_HD tracked(double x) : value(x), sum(own_sum(x)), exact(floor(x) == x), own(true) {}
+  CUPILOT_HD tracked(tracked_term x)
+      : value(x.value), sum(own_sum(x.value)), exact(true), own(true) {}
+  CUPILOT_HD tracked(double x, double s, bool e = true) : value(x), sum(s), exact(e), own(false) {}
 };
 
 // Two terms make the sum exceed the magnitude by a trace: sum == |value| says that a value is one
@@ -63,9 +65,21 @@ CUPILOT_HD double beyond_own(tracked x) {
 CUPILOT_HD double finite_sum(double value, double sum) {
   return sum > 0x1p1000 && own_sum(value) == fabs(value) ? fmax(fabs(value), 0x1p1000) : sum;
 }
+// The product of two operands that carry their own rounding alone, in few operations, bit by bit as
+// the general one where finite operands have a finite product: most terms of most sums are such.
+CUPILOT_HD tracked product_of_own(double a, double b, bool exact) {
+  const double value = a * b;
+  if (CUPILOT_SECOND_ORDER < 1.0) {
+    tracked product(value, own_sum(value), exact);
+    product.own = true;
+    return product;
+  }
+  return tracked(value, fabs(value) + 0.0 * value, exact);
+}
 // |d(ab)| <= |a| |db| + |da| |b| + |da| |db|, each operand's own rounding counted once. An
 // infinity moves by no rounding, but classes that round or split operands may make NaN of it.
 CUPILOT_HD tracked operator*(tracked a, tracked b) {
+  if (a.own && b.own) return product_of_own(a.value, b.value, a.exact && b.exact);
   const double value = a.value * b.value;
   const bool keeps_infinities = CUPILOT_SECOND_ORDER < 1.0;
   if (keeps_infinities && own_sum(value) == 0.0 && value != 0.0)

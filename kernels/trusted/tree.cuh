@@ -18,7 +18,8 @@ constexpr long long tree_block = CUPILOT_TREE_BLOCK;
 template <class Combine, class Real>
 struct Tree {
   static constexpr int levels = 3;
-  Real sums[levels];
+  // A sum begins with zero, another combination with its first item.
+  Real sums[levels] = {Real(0.0), Real(0.0), Real(0.0)};
   bool held[levels] = {false, false, false};
   long long blocks[levels] = {0, 0, 0};  // items that a level holds
 
@@ -45,11 +46,12 @@ struct Tree {
 
  private:
   CUPILOT_HD void put(int level, Real item) {
-    sums[level] = held[level] ? Combine::of(sums[level], item) : item;
+    sums[level] = Combine::begins_with_zero || held[level] ? Combine::of(sums[level], item) : item;
     held[level] = true;
     ++blocks[level];
   }
   CUPILOT_HD void clear(int level) {
+    sums[level] = Real(0.0);
     held[level] = false;
     blocks[level] = 0;
   }
@@ -57,12 +59,15 @@ struct Tree {
 
 // Keeps the combination of all items as it is.
 struct CombineAny {
+  static constexpr bool begins_with_zero = false;
   template <class Real>
   CUPILOT_HD static Real whole(Real a) {
     return a;
   }
 };
 struct CombineSum {
+  // Zero changes nothing but the sign of a zero, which `whole` takes away.
+  static constexpr bool begins_with_zero = true;
   // A sum begins with 0: of negative zeros it is 0.
   template <class Real>
   CUPILOT_HD static Real whole(Real a) {

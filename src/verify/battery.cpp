@@ -8,6 +8,7 @@
 #include "task/axes.hpp"
 #include "task/content.hpp"
 #include "task/reference/stage_plan.hpp"
+#include "verify/full_contents.hpp"
 #include "verify/ratios.hpp"
 #include "verify/shapes.hpp"
 
@@ -28,8 +29,9 @@ double interpreted_budget(ProofLevel level) {
 }
 constexpr double real_budget = 4e9;
 constexpr std::int64_t few_lines = 3;  // lines, where more are too expensive
-// So many budgets are beyond a virtual device, for a case that is taken whatever it costs too.
-constexpr double beyond = 2;
+// So many budgets are beyond a virtual device, for a case that is taken whatever it costs too, and
+// so many for all cases.
+constexpr double beyond = 2, all_beyond = 4;
 // Taken whatever they cost.
 constexpr std::size_t least_cases = 3;
 // Above this many elements a full-size output is compared by draws.
@@ -64,36 +66,6 @@ constexpr Kind special_kinds[] = {Kind::special,   Kind::range_rows,    Kind::in
                                   Kind::hard_line, Kind::constant_rows, Kind::huge_element,
                                   Kind::sparse,    Kind::mixed,         Kind::alternating,
                                   Kind::denormals, Kind::zeros,         Kind::scales};
-// Contents of a finalist at a time shape in full, where that fits.
-struct FullContent {
-  Kind kind;
-  std::uint64_t seed = 0;  // added to the battery's
-};
-constexpr FullContent full_contents[] = {
-    {Kind::ordinary},   {Kind::probe},       {Kind::integers},     {Kind::special},
-    {Kind::range_rows}, {Kind::integers, 1}, {Kind::constant_rows}};
-// Probe, integers and special are ordinary ones of inputs that are whole numbers: lines of one
-// value, which all meet in one counter, take their place.
-constexpr FullContent full_counts[] = {{Kind::ordinary},
-                                       {Kind::constant_rows},
-                                       {Kind::range_rows},
-                                       {Kind::scales},
-                                       {Kind::constant_rows, 1}};
-
-// Returns how many of the inputs are whole numbers.
-std::size_t whole_inputs(const Task& task) {
-  return static_cast<std::size_t>(std::count_if(
-      task.tensors.begin(), task.tensors.end(),
-      [](const Tensor& tensor) { return tensor.role != Role::out && is_counted(tensor); }));
-}
-
-// True if an output is of whole numbers, such as a count.
-bool counts(const Task& task) {
-  return std::any_of(task.tensors.begin(), task.tensors.end(), [](const Tensor& tensor) {
-    return tensor.role == Role::out && !is_float_type(static_cast<int>(tensor.type));
-  });
-}
-
 // True for graphs that divide by what they compute; a mean divides by a count.
 bool divides(const Task& task) {
   const auto strains = [](const std::string& text) {
@@ -112,17 +84,6 @@ bool divides(const Task& task) {
                      });
 }
 
-// Leaves lines of one value out where nothing counts.
-std::span<const FullContent> contents_in_full(const Task& task) {
-  const auto inputs = static_cast<std::size_t>(
-      std::count_if(task.tensors.begin(), task.tensors.end(),
-                    [](const Tensor& tensor) { return tensor.role != Role::out; }));
-  const std::size_t whole = whole_inputs(task);
-  if (whole == inputs && whole > 0) return full_counts;
-  const std::span<const FullContent> all = full_contents;
-  return whole > 0 || counts(task) ? all : all.first(all.size() - 1);
-}
-
 class Battery {
  public:
   Battery(const Task& task, const KernelSource& source, const DeviceSpec& device, ProofLevel level,
@@ -136,7 +97,7 @@ class Battery {
         real_(real),
         adds_in_fp16_(adds_in_fp16(task)),
         in_full_(contents_in_full(task)),
-        telling_(in_full_.data() == full_counts ? Kind::constant_rows : Kind::integers),
+        telling_(are_of_counts(in_full_) ? Kind::constant_rows : Kind::integers),
         steps_(plan_steps(task, source, device)),
         requirements_(source, task, device),
         boundary_(boundary_shapes(task, steps_)),
@@ -155,6 +116,7 @@ class Battery {
     if (level_ != ProofLevel::candidate) variations();
     if (level_ == ProofLevel::finalist) new_seeds();
     if (level_ != ProofLevel::candidate) left_out_contents();
+    if (cases_.empty()) larger_contents();
     // Nothing fits: one shape says so.
     if (cases_.empty()) cases_.push_back(wish(Boundary::whole_tiles, Kind::ordinary));
     // Cheap ones first: most wrong kernels need no more.
@@ -195,13 +157,13 @@ class Battery {
                     : padded_cost(task_, steps_, shape);
   }
 
-  // Makes shapes that are too expensive cheaper, one after another.
-  enum class Cut { slabs, lines, planes, small, timed };
+  // Makes shapes that are too expensive cheaper, one after another, where a shape is left.
+  enum class Cut { slabs, lines, planes, small, timed, few };
 
   // Cuts an axis of a shape to: its reduced axes to a slab and a tail; few lines of the free axes
   // that nothing tiles; few planes of the reduced axes but the last, whose product a plan walks;
-  // a few dozen elements of every axis, then what the first time shape has, where the sizes
-  // themselves are beyond a device.
+  // a few dozen elements of every axis, then what the first time shape has, then a dozen, where the
+  // sizes themselves are beyond a device.
   std::int64_t cut_size(const Axis& axis, Cut cut, std::int64_t size) const {
     const bool reduced = axis.kind == AxisKind::reduced;
     switch (cut) {
@@ -213,6 +175,8 @@ class Battery {
       }
       case Cut::small:
         return axis.kind == AxisKind::fixed ? size : std::min(size, alike);
+      case Cut::few:
+        return axis.kind == AxisKind::fixed ? size : std::min(size, a_dozen);
       case Cut::timed:
         return task_.time_shapes.empty()
                    ? size
@@ -226,6 +190,14 @@ class Battery {
     }
   }
 
+  // True of what takes a virtual device too long to judge, alone or beside the cases so far,
+  // whatever is left of the budget.
+  bool is_beyond(const Workload& shape) const {
+    const double budget = interpreted_budget(level_);
+    return !real_ &&
+           reference_price(task_, shape) > std::min(beyond * budget, all_beyond * budget - judged_);
+  }
+
   // A shape beyond what is left of the budget is cut, or not taken at all.
   bool add(Case run) {
     if (!is_met(run.content.kind)) return true;
@@ -235,15 +207,11 @@ class Battery {
       run.workload = *shape;
       return cost(run) > budget_;
     };
-    const auto is_beyond = [&] {
-      return !task_.reference.stages.empty() &&
-             reference_terms(task_, *shape) > beyond * interpreted_budget(level_);
-    };
-    for (const Cut cut : {Cut::slabs, Cut::lines, Cut::planes, Cut::small, Cut::timed}) {
-      if (!shape || !is_expensive() || (cut >= Cut::small && (real_ || !is_beyond()))) break;
+    for (const Cut cut : {Cut::slabs, Cut::lines, Cut::planes, Cut::small, Cut::timed, Cut::few}) {
+      if (!shape || (!is_beyond(*shape) && (!is_expensive() || cut >= Cut::small))) break;
       for (const Axis& axis : task_.axes)
         wanted.sizes[axis.name] = cut_size(axis, cut, wanted.sizes[axis.name]);
-      shape = fitting(task_, requirements_, steps_, wanted);
+      if (auto less = fitting(task_, requirements_, steps_, wanted)) shape = std::move(less);
     }
     if (!shape || (is_expensive() && cases_.size() >= least_cases)) return false;
     const bool known = std::any_of(cases_.begin(), cases_.end(), [&](const Case& other) {
@@ -251,6 +219,7 @@ class Battery {
     });
     if (known) return true;
     budget_ -= cost(run);
+    judged_ += reference_price(task_, run.workload);
     cases_.push_back(run);
     return true;
   }
@@ -295,24 +264,39 @@ class Battery {
   }
 
   // A plan whose steps are large, or are named for nothing but to be large, leaves no kind of
-  // content out that a few dozen elements an axis can show.
+  // content out that a few dozen elements an axis can show, or a dozen.
   void left_out_contents() {
-    Workload small = boundary_.front();
-    int wide = 0;  // of the free axes the last two
-    for (auto axis = task_.axes.rbegin(); axis != task_.axes.rend(); ++axis) {
-      std::int64_t& size = small.sizes[axis->name];
-      if (axis->kind == AxisKind::fixed || size == 1) continue;
-      size = axis->kind == AxisKind::reduced || ++wide <= 2 ? alike : 2;
-    }
-    const auto shape = fitting(task_, requirements_, steps_, small);
-    if (!shape || padded_cost(task_, steps_, *shape) > interpreted_budget(level_) * small_share)
-      return;
+    auto shape = fitting(task_, requirements_, steps_, small_shape(alike));
+    const auto is_dear = [&] {
+      return padded_cost(task_, steps_, *shape) > interpreted_budget(level_) * small_share;
+    };
+    if (shape && is_dear()) shape = fitting(task_, requirements_, steps_, small_shape(a_dozen));
+    if (!shape || is_dear()) return;
     for (const Kind kind : special_kinds) {
       const bool met = std::any_of(cases_.begin(), cases_.end(),
                                    [&](const Case& run) { return run.content.kind == kind; });
       if (!met && is_met(kind))
         cases_.push_back({.workload = *shape, .content = {.seed = seed_, .kind = kind}});
     }
+  }
+
+  // Contents of a candidate where a plan asks for more than a tile of an axis.
+  void larger_contents() {
+    for (const Row& row : candidate_rows)
+      add({.workload = small_shape(alike),
+           .content = {.seed = seed_ + row.seed, .kind = row.kind}});
+  }
+
+  // So many elements of each reduced axis and of the last two free ones, two of the others.
+  Workload small_shape(std::int64_t elements) const {
+    Workload small = boundary_.front();
+    int wide = 0;
+    for (auto axis = task_.axes.rbegin(); axis != task_.axes.rend(); ++axis) {
+      std::int64_t& size = small.sizes[axis->name];
+      if (axis->kind == AxisKind::fixed || size == 1) continue;
+      size = axis->kind == AxisKind::reduced || ++wide <= 2 ? elements : 2;
+    }
+    return small;
   }
 
   // Many lines of few elements: of two, the bound of a sum of large terms still tells; of one,
@@ -502,7 +486,7 @@ class Battery {
   // Interpreted: a time shape as it is, where the budget allows.
   void in_full() {
     const auto affordable = [&](const Case& run) {
-      if (cost(run) <= budget_ * full_share) add(run);
+      if (!is_beyond(run.workload) && cost(run) <= budget_ * full_share) add(run);
     };
     for (const Workload& shape : task_.time_shapes) {
       for (const auto& [kind, seed] : in_full_) {
@@ -541,7 +525,7 @@ class Battery {
     }
   }
 
-  static constexpr std::int64_t alike = 37;
+  static constexpr std::int64_t alike = 37, a_dozen = 13;
   static constexpr std::uint64_t varied_draws = 20;
   static constexpr std::int64_t most_varied = 60;
   // The share of the remaining budget that a single case at full size may take.
@@ -569,6 +553,7 @@ class Battery {
   PlanRequirements requirements_;
   std::vector<Workload> boundary_;
   double budget_;
+  double judged_ = 0;  // price of the references of all cases
   std::vector<Case> cases_;
 };
 

@@ -82,6 +82,9 @@ bool depends_on(const Task& task, const Tensor& output, const std::string& axis)
 
 // A warp takes as long to begin, look for work and end as so many padded multiply-adds.
 constexpr double begun_warp = 300;
+// A number that a reference leaves takes as long to find its place and to be made, written and
+// compared as so many terms.
+constexpr double left_number = 16;
 
 // Returns how many elements an output has for each point of the axes that its shape names, at least
 // one: more than one where extents are numbers or products.
@@ -113,6 +116,11 @@ double output_cost(const Task& task, const PlanSteps& steps, const Workload& wor
 }
 
 }  // namespace
+
+double reference_price(const Task& task, const Workload& workload) {
+  const ReferenceWork work = reference_work(task, workload);
+  return work.terms + left_number * work.numbers;
+}
 
 double padded_cost(const Task& task, const PlanSteps& steps, const Workload& workload) {
   if (!task.reference.stages.empty()) {

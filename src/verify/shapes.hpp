@@ -19,6 +19,10 @@ std::optional<Workload> fitting(const Task& task, const PlanRequirements& requir
 // An axis that is 1 in every shape that the task names: it may be built into the kernel as absent.
 bool is_absent(const Task& task, const std::string& axis);
 
+// Prices what a staged reference does for a shape in terms: those that it combines, and the numbers
+// that it leaves. 0: it is one of text.
+double reference_price(const Task& task, const Workload& workload);
+
 // Prices running and judging a shape, every axis rounded up to its step: the terms that stages
 // combine; for a reference of text the elements of the iteration space, or what it walks where that
 // is more.

@@ -1,4 +1,6 @@
-// What a plan's launched warps cost, and what they cannot buy off.
+// What warps that a plan launches cost, and numbers that a reference leaves; what neither can buy
+// off.
+#include <cupilot/family.hpp>
 #include <set>
 
 #include "catch.hpp"
@@ -61,6 +63,79 @@ TEST_CASE("a fixed large grid meets each content and variation that a small one 
     CHECK(owed(large) == owed(small));
     CHECK(shapes(large) == shapes(small));
     CHECK(large.size() == small.size());
+  }
+}
+
+// KernelBench level 1, task 34: three terms an element of tens of millions.
+TEST_CASE("a case leaves no more numbers than a virtual device judges in seconds") {
+  const Task task = *task_from_words({"kernelbench:1/34"}, builtin_families());
+  for (const auto& [level, budget] : {std::pair{ProofLevel::candidate, 24e6},
+                                      {ProofLevel::elite, 60e6},
+                                      {ProofLevel::finalist, 120e6}}) {
+    std::set<Sizes> shapes;
+    for (const Case& run : battery(task, KernelSource{}, DeviceSpec{}, level, 1, false)) {
+      if (run.sampled) continue;
+      shapes.insert(run.workload.sizes);
+      double elements = 1;
+      for (const auto& [axis, size] : run.workload.sizes) elements *= static_cast<double>(size);
+      CHECK(elements <= budget / 8);
+    }
+    CHECK(shapes.size() >= 2);
+  }
+}
+
+TEST_CASE("a plan that asks for more than a tile of an axis meets a candidate's contents") {
+  const auto task = support::graph_task(
+      {support::input("x", {"b", "h", "w"}), support::output("y", {"b", "h", "w"})},
+      {{"op", "relu", {"x"}, {"y"}, {}}}, {{"b", 16}, {"h", 256}, {"w", 256}});
+  if (!task) FAIL(task.error().message);
+  KernelSource source;
+  source.plan.require = {"w > 33 && h > 33"};
+  source.plan.launches = {{.entry = "k", .grid = {"b*h*w"}, .block = {128}}};
+  std::set<ContentKind> kinds;
+  for (const Case& run : battery(*task, source, DeviceSpec{}, ProofLevel::candidate, 1, false)) {
+    CHECK(run.workload.sizes.at("w") > 33);
+    CHECK(run.workload.sizes.at("h") > 33);
+    kinds.insert(run.content.kind);
+  }
+  CHECK(kinds.size() >= 5);
+}
+
+// Task 68: 105 places of a window times 64 channels for each element, at the task's least sizes.
+TEST_CASE("a reference beyond a device at a few dozen elements is met at a dozen") {
+  const auto task =
+      support::graph_task({support::input("x", {"n", "c", "d", "h", "w"}),
+                           support::input("weight", {"c", "o", 3, 5, 7}),
+                           support::output("y", {"n", "o", "d + 2", "h + 4", "w + 6"})},
+                          {{"conv", "conv_transpose3d", {"x", "weight"}, {"y"}, {}}},
+                          {{"n", 16}, {"c", 32}, {"o", 64}, {"d", 64}, {"h", 64}, {"w", 64}});
+  if (!task) FAIL(task.error().message);
+  KernelSource source;
+  source.plan.launches = {{.entry = "k",
+                           .grid = {"cdiv(w, 64)*cdiv(h, 64)", "cdiv(o, 64)", "n*cdiv(d, 64)"},
+                           .block = {128}}};
+  for (const ProofLevel level : {ProofLevel::candidate, ProofLevel::elite}) {
+    for (const Case& run : battery(*task, source, DeviceSpec{}, level, 1, false))
+      CHECK(reference_price(*task, run.workload) <=
+            (level == ProofLevel::candidate ? 48e6 : 120e6));
+  }
+}
+
+TEST_CASE("contents that a few dozen elements make too dear are met at a dozen") {
+  const auto task = support::graph_task(
+      {support::input("x", {"n", 64, "h", "w"}), support::input("weight", {"o", 64, 3, 3}),
+       support::output("y", {"n", "o", "h - 2", "w - 2"})},
+      {{"conv", "conv2d", {"x", "weight"}, {"y"}, {}}},
+      {{"n", 16}, {"o", 128}, {"h", 256}, {"w", 256}});
+  if (!task) FAIL(task.error().message);
+  KernelSource source;
+  source.plan.launches = {
+      {.entry = "k", .grid = {"cdiv(w, 32)*h", "cdiv(o, 32)", "n"}, .block = {128}}};
+  for (const ProofLevel level : {ProofLevel::elite, ProofLevel::finalist}) {
+    std::set<ContentKind> kinds;
+    for (const Case& run : battery(*task, source, DeviceSpec{}, level, 1, false))
+      kinds.insert(run.content.kind);
+    CHECK(kinds.size() == 14);
   }
 }
 

@@ -15,6 +15,8 @@ constexpr std::int64_t block = 512;  // kernels/trusted/tree.cuh
 constexpr std::int64_t enough_threads = 1 << 16;
 // From this many terms on, parts of a fold are worth a launch of their own.
 constexpr std::int64_t long_fold = 16 * block;
+// A warp takes as long for one of its threads as for all.
+double of_warps(double threads) { return std::max(threads, 32.0); }
 // Terms of a value that is computed from stored ones only.
 constexpr double endless = 1e30;
 
@@ -121,15 +123,26 @@ class Planner {
     return this->stage(stage).kind == StageKind::scan ? size.free * size.over : size.free;
   }
 
-  // Terms where everything that the output reads is stored; `spread`: it is stored itself.
-  double stored_terms(int output, double elements, bool spread) const {
+  // Says whether the terms of threads that work count, or those of all threads of their warps.
+  enum class Counted { threads, warps };
+
+  // The work where everything that the output reads is stored; `spread`: it is stored itself.
+  ReferenceWork stored_work(int output, double elements, bool spread,
+                            Counted counted = Counted::threads) const {
     const auto all = needed(output);
-    double sum = spread ? elements : elements * terms(output, true);
+    const auto of = [&](double threads) {
+      return counted == Counted::warps ? of_warps(threads) : threads;
+    };
+    ReferenceWork work{spread ? elements : of(elements) * terms(output, true), elements};
     for (int i = 0; i < static_cast<int>(all.size()); ++i) {
-      if ((i != output || spread) && all[static_cast<std::size_t>(i)] && is_storable(stage(i)))
-        sum += static_cast<double>(whole(i).free) * terms(i, true);
+      if ((i == output && !spread) || !all[static_cast<std::size_t>(i)] || !is_storable(stage(i)))
+        continue;
+      const auto values = static_cast<double>(whole(i).free);
+      const double parts = is_few_and_long(i) ? static_cast<double>(blocks_of(whole(i).over)) : 1;
+      work.terms += of(values * parts) / parts * terms(i, true);
+      work.numbers += static_cast<double>(this->elements(i));
     }
-    return sum;
+    return work;
   }
 
   // An output that all readers want whole is stored where its terms can be shared out better so.
@@ -253,11 +266,11 @@ Result<StagePlan> stage_plan(const Task& task, const ReferenceProgram& program,
     return Error{ErrorCode::usage, "no stage of the reference gives output " + output, ""};
   const auto count = static_cast<double>(elements);
   const bool spread = planner.is_spread(last, elements);
-  const double direct = own->entry.empty() ? endless : count * planner.terms(last, false);
-  const double stored = planner.stored_terms(last, count, spread);
-  const double worth = planner.reads_few_and_long(last) ? 2 * direct : direct;
+  const double direct = own->entry.empty() ? endless : planner.terms(last, false);
+  const double stored = planner.stored_work(last, count, spread, Planner::Counted::warps).terms;
+  const double worth = (planner.reads_few_and_long(last) ? 2 : 1) * of_warps(count) * direct;
   const bool stores = store && (spread || stored < worth);
-  plan.terms = stores ? stored : direct;
+  plan.terms = stores ? planner.stored_work(last, count, spread).terms : count * direct;
   if (!stores) return plan;
   plan.entry = own->stored;
   const auto needed = planner.needed(last);
@@ -275,18 +288,25 @@ Result<StagePlan> stage_plan(const Task& task, const ReferenceProgram& program,
   return plan;
 }
 
-double reference_terms(const Task& task, const Workload& workload) {
-  if (task.reference.stages.empty()) return 0;
+ReferenceWork reference_work(const Task& task, const Workload& workload) {
+  ReferenceWork sum;
+  if (task.reference.stages.empty()) return sum;
   Planner planner(task, workload);
-  if (!planner.measure()) return 0;
-  double sum = 0;
+  if (!planner.measure()) return sum;
   for (const Tensor& tensor : task.tensors) {
     const int stage = tensor.role == Role::in ? -1 : planner.find(tensor.name);
     if (stage < 0) continue;
     const std::int64_t all = planner.elements(stage);
-    sum += planner.stored_terms(stage, static_cast<double>(all), planner.is_spread(stage, all));
+    const ReferenceWork one =
+        planner.stored_work(stage, static_cast<double>(all), planner.is_spread(stage, all));
+    sum.terms += one.terms;
+    sum.numbers += one.numbers;
   }
   return sum;
+}
+
+double reference_terms(const Task& task, const Workload& workload) {
+  return reference_work(task, workload).terms;
 }
 
 }  // namespace cupilot

@@ -31,6 +31,12 @@ Result<StagePlan> stage_plan(const Task& task, const ReferenceProgram& program,
                              ReferenceBuild build, const Workload& workload,
                              const std::string& output, std::int64_t elements, bool store = true);
 
+// The work of a staged reference for all outputs of a workload; nothing for one of text.
+struct ReferenceWork {
+  double terms = 0;    // that it combines
+  double numbers = 0;  // that it leaves: elements of outputs and of stages that are stored
+};
+ReferenceWork reference_work(const Task& task, const Workload& workload);
 // Terms that a staged reference combines for all outputs of a workload, or 0 for one of text.
 double reference_terms(const Task& task, const Workload& workload);
 
