@@ -17,7 +17,9 @@
 #include "backend/observed.hpp"
 #include "base/phases.hpp"
 #include "base/stop.hpp"
+#include "evolution/evaluate/one_by_one.hpp"
 #include "task/content.hpp"
+#include "task/operators.hpp"
 #include "task/reference/stage_plan.hpp"
 #include "verify/fakes.hpp"
 #include "verify/rms.hpp"
@@ -30,6 +32,9 @@ constexpr double most_terms = 4e6;
 constexpr std::array contents = {ContentKind::ordinary, ContentKind::ordinary, ContentKind::probe,
                                  ContentKind::sparse, ContentKind::hard_line};
 constexpr std::array orders = {HonestOrder::blocks, HonestOrder::in_turn, HonestOrder::by_eights};
+
+// Of more, a sum of what they truncate may pass twice the root of its squares.
+constexpr std::ptrdiff_t most_contractions = 8;
 
 // The largest shape that is cheap enough, else the cheapest, the task's own among them: a loop of
 // many steps leaves a battery few shapes.
@@ -77,12 +82,14 @@ Result<Storages> inputs_of(const Task& task, const Case& what) {
 }
 
 // Moves each element of floating inputs, drawn: one in four to the next number above, one in four
-// to the next below. Zeros and what is not finite stay.
+// to the next below. Zeros and what is not finite stay; in classes below fp32-strict numbers of 16
+// bits and fewer do, which contractions take as they are.
 void move_inputs(const Task& task, Storages& inputs, std::uint64_t seed) {
   for (std::size_t t = 0; t < inputs.size(); ++t) {
     const Tensor& tensor = task.tensors[t];
     const int type = static_cast<int>(tensor.type);
     if (tensor.role == Role::out || !is_float_type(type)) continue;
+    if (task.precision != Precision::fp32_strict && size_of(tensor.type) < 4) continue;
     Rng draw = Rng::of(seed, "moved " + tensor.name);
     const auto count = static_cast<long long>(inputs[t].size()) / size_of(tensor.type);
     for (long long i = 0; i < count; ++i) {
@@ -97,30 +104,74 @@ void move_inputs(const Task& task, Storages& inputs, std::uint64_t seed) {
   }
 }
 
-// Returns what an honest execution leaves, of inputs that are moved but for the first order; empty
-// where it did not end.
-Result<Storages> left_by(ObservingDevice& device, const TaskRef& task, const Case& what,
-                         const Storages& inputs, HonestOrder order) {
-  if (order == HonestOrder::blocks) return device.honest(task, what.workload, inputs, order);
+Storages moved_inputs(const Task& task, const Case& what, const Storages& inputs,
+                      HonestOrder order) {
   Storages moved = inputs;
-  move_inputs(*task, moved, what.content.seed + static_cast<std::uint64_t>(order));
-  return device.honest(task, what.workload, moved, order);
+  if (order != HonestOrder::blocks)
+    move_inputs(task, moved, what.content.seed + static_cast<std::uint64_t>(order));
+  return moved;
 }
 
-// Honest executions that run on threads of their own: those that add up in turn take one core each.
+// Leaves the storages of the task's tensors; none where it did not end.
+using Execution = std::function<Result<Storages>()>;
+
+// The honest executions of a case. Those of a graph in a lower class go operation by operation.
+struct Executions {
+  std::vector<Execution> all{};
+  // The first of those that differ from the first of all by one contraction that truncates.
+  std::size_t single = 0;
+};
+
+Executions strict_executions(ObservingDevice& device, const TaskRef& task, const Case& what,
+                             const Storages& inputs) {
+  Executions out;
+  for (const HonestOrder order : orders)
+    out.all.push_back([&, order] {
+      return device.honest(task, what.workload, moved_inputs(*task, what, inputs, order), order);
+    });
+  out.single = out.all.size();
+  return out;
+}
+
+// Tensor cores take factors rounded, in each order of sums; or truncated, in all contractions and
+// in one at a time.
+Executions class_executions(const OneByOne& graph, const Task& task, const Case& what,
+                            const Storages& inputs) {
+  const FactorWidth nearest = width_of(task.precision);
+  FactorWidth truncated = nearest;
+  truncated.truncates = true;
+  const std::vector<FactorWidth> all(task.operations.size(), nearest);
+  Executions out;
+  const auto add = [&](std::vector<FactorWidth> widths, HonestOrder order) {
+    out.all.push_back([&, order, widths = std::move(widths)] {
+      return graph.run(what.workload, moved_inputs(task, what, inputs, order), widths, order);
+    });
+  };
+  for (const HonestOrder order : orders) add(all, order);
+  add(std::vector(all.size(), truncated), HonestOrder::blocks);
+  out.single = out.all.size();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!is_contraction(task.operations[i])) continue;
+    auto widths = all;
+    widths[i] = truncated;
+    add(std::move(widths), HonestOrder::blocks);
+  }
+  return out;
+}
+
+// Runs executions on threads of their own: those that add up in turn take one core each.
 class HonestRuns {
  public:
-  HonestRuns(ObservingDevice& device, const TaskRef& task, const Case& what,
-             const Storages& inputs) {
-    for (const HonestOrder order : orders)
-      running_.push_back(std::async(std::launch::async, [&, order, stop = stop_flags()] {
+  explicit HonestRuns(const Executions& executions) {
+    for (const Execution& one : executions.all)
+      running_.push_back(std::async(std::launch::async, [&one, stop = stop_flags()] {
         const StopScope stopped(stop);
         const PhaseLog log;
-        Result<Storages> left = left_by(device, task, what, inputs, order);
+        Result<Storages> left = one();
         return std::pair(std::move(left), log.cpu());
       }));
   }
-  // In the order of `orders`.
+  // In the order of the executions.
   std::vector<Result<Storages>> take() {
     std::vector<Result<Storages>> all;
     for (auto& one : running_) {
@@ -135,27 +186,42 @@ class HonestRuns {
   std::vector<std::future<std::pair<Result<Storages>, CpuSpent>>> running_;
 };
 
-// The largest error of the honest executions, of each output element by element; empty where one
-// did not end.
+void keep_largest(double error, double& largest) {
+  if (!(error <= largest)) largest = std::isnan(error) ? HUGE_VAL : error;
+}
+
+// What honest executions err, of each output element by element; empty where one did not end: the
+// largest error, or the root of the squares of what single contractions move by truncating, which
+// stands for any of them together.
 Result<std::vector<std::vector<double>>> honest_errors(const Task& task,
                                                        const std::vector<Result<Storages>>& runs,
+                                                       std::size_t single,
                                                        const std::vector<ReferenceValues>& values) {
-  std::vector<std::vector<double>> largest;
-  for (const ReferenceValues& one : values) largest.emplace_back(one.values.size(), 0.0);
+  std::vector<std::vector<double>> out;
   for (const Result<Storages>& left : runs) {
     if (!left) return left.error();
     if (left->empty()) return std::vector<std::vector<double>>();
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const std::size_t at = place_of(task, values[i].tensor);
-      if (!is_judged_by_rms(task.tensors[at])) continue;
-      const auto got = numbers_of(task.tensors[at], (*left)[at]);
-      for (std::size_t e = 0; e < largest[i].size(); ++e) {
-        const double error = std::fabs(got[e] - values[i].values[e]);
-        if (!(error <= largest[i][e])) largest[i][e] = std::isnan(error) ? HUGE_VAL : error;
+  }
+  for (const ReferenceValues& one : values) {
+    std::vector<double> largest(one.values.size(), 0.0), squares = largest;
+    const std::size_t at = place_of(task, one.tensor);
+    const bool judged = is_judged_by_rms(task.tensors[at]);
+    std::vector<double> first;
+    for (std::size_t run = 0; judged && run < runs.size(); ++run) {
+      const auto got = numbers_of(task.tensors[at], (*runs[run])[at]);
+      if (run == 0) first = got;
+      for (std::size_t e = 0; e < largest.size(); ++e) {
+        if (run < single)
+          keep_largest(std::fabs(got[e] - one.values[e]), largest[e]);
+        else
+          squares[e] += (got[e] - first[e]) * (got[e] - first[e]);
       }
     }
+    for (std::size_t e = 0; e < largest.size(); ++e)
+      keep_largest(std::sqrt(squares[e]), largest[e]);
+    out.push_back(std::move(largest));
   }
-  return largest;
+  return out;
 }
 
 Result<void> judge_output(const Task& task, const HonestReference& honest, std::size_t output,
@@ -197,6 +263,24 @@ Result<void> judge_output(const Task& task, const HonestReference& honest, std::
   return {};
 }
 
+// True for graphs in tf32, bf16 or fp16 that honest executions stand for: each product of factors
+// is an operation of its own, and sums are in fp32.
+bool is_executed_in_class(const Task& task) {
+  const auto factors = [](const Operation& one) {
+    const OperatorRow* row = find_operator(one.kind);
+    return row == nullptr ? std::size_t{0} : row->factors;
+  };
+  const auto contractions =
+      std::count_if(task.operations.begin(), task.operations.end(), is_contraction);
+  return width_of(task.precision).bits > 0 && task.repeats.empty() && contractions > 0 &&
+         contractions <= most_contractions &&
+         std::all_of(
+             task.operations.begin(), task.operations.end(),
+             [&](const Operation& one) { return factors(one) == 0 || is_contraction(one); }) &&
+         std::all_of(task.tensors.begin(), task.tensors.end(),
+                     [](const Tensor& one) { return one.check.arithmetic == DType::f32; });
+}
+
 // Runs the kernel on one content.
 Result<void> prove_on(Backend& backend, ObservingDevice& device, const TaskRef& task,
                       const CompiledKernel& kernel, const Case& what, const HonestSource& source,
@@ -229,12 +313,17 @@ Result<HonestReference> honest_reference(Backend& backend, const TaskRef& task, 
   auto inputs = inputs_of(*task, what);
   if (!inputs) return inputs.error();
   out.inputs = std::move(*inputs);
-  HonestRuns running(*device, task, what, out.inputs);
+  OneByOne graph(*device, *task);
+  const bool strict = task->precision == Precision::fp32_strict;
+  if (auto cut = strict ? Result<void>() : graph.cut(); !cut) return cut.error();
+  const Executions executions = strict ? strict_executions(*device, task, what, out.inputs)
+                                       : class_executions(graph, *task, what, out.inputs);
+  HonestRuns running(executions);
   auto values = backend.inspector().reference(task, what.workload, out.inputs);
   const std::vector<Result<Storages>> runs = running.take();
   if (!values) return values.error();
   out.want = std::move(*values);
-  auto errors = honest_errors(*task, runs, out.want);
+  auto errors = honest_errors(*task, runs, executions.single, out.want);
   if (!errors) return errors.error();
   out.err0 = std::move(*errors);
   return out;
@@ -270,8 +359,8 @@ std::vector<Case> cases_of_the_whole(const Task& task, const KernelSource& sourc
 }
 
 bool is_proved_as_a_whole(const Task& task) {
-  return task.operations.size() > 1 && task.precision == Precision::fp32_strict &&
-         !task.reference.stages.empty() &&
+  return task.operations.size() > 1 && !task.reference.stages.empty() &&
+         (task.precision == Precision::fp32_strict || is_executed_in_class(task)) &&
          std::any_of(task.tensors.begin(), task.tensors.end(), is_judged_by_rms);
 }
 

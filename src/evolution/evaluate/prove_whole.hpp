@@ -45,7 +45,8 @@ Result<void> judge_whole(const Task& task, const HonestReference& honest, const 
 std::vector<Case> cases_of_the_whole(const Task& task, const KernelSource& source,
                                      const DeviceSpec& device, std::uint64_t seed);
 
-// True for a task of several operations in fp32-strict.
+// True for a graph of several operations in fp32-strict; in tf32, bf16 and fp16 for one whose
+// contractions are operations of two factors, outside loops.
 bool is_proved_as_a_whole(const Task& task);
 
 // Gives the reference of a case; it may know it from another kernel of the task.

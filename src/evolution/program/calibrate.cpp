@@ -1,111 +1,94 @@
 #include "evolution/program/calibrate.hpp"
 
 #include <algorithm>
-#include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "backend/observed.hpp"
+#include "evolution/evaluate/one_by_one.hpp"
 #include "evolution/evaluate/prove_whole.hpp"
-#include "program/part_task.hpp"
-#include "task/content.hpp"
-#include "task/operators.hpp"
 
 namespace cupilot {
 namespace {
 
 constexpr std::uint64_t calibration_seed = 1;
 
+// Below fp32-strict classes lie near one another: an error that is refused by less than this may
+// pass at another shape.
+constexpr double sure_ratio = 2;
+
 struct LowerClass {
   const char* name;
-  int bits;  // of the significand, kept of a number's 23
+  int bits;  // of a fraction that factors keep
 };
-constexpr LowerClass classes[] = {{"tf32 or fp16", 10}, {"bf16", 7}};
+constexpr LowerClass classes[] = {{"tf32 or fp16", 10}, {"bf16", 7}, {"fp8", 3}};
 
-// A graph with two factors in products: what tensor cores would take.
-bool is_contraction(const Operation& operation) {
-  const OperatorRow* row = find_operator(operation.kind);
-  return row != nullptr && row->factors == 2;
-}
-
-// Rounds the numbers of an fp32 tensor to so many bits, ties to even.
-void round_to(int bits, std::vector<std::byte>& storage) {
-  const int cut = 23 - bits;
-  const int type = static_cast<int>(DType::f32);
-  const auto count = static_cast<long long>(storage.size()) / size_of(DType::f32);
-  for (long long i = 0; i < count; ++i) {
-    std::uint64_t word = load_bits(storage.data(), i, type);
-    if (!is_finite(decode(word, type))) continue;
-    word += (1ull << (cut - 1)) - 1 + (word >> cut & 1);
-    store_bits(storage.data(), i, type, word & ~((1ull << cut) - 1));
+// Those below the task's own class; of graphs in fp32-strict those that tensor cores take.
+std::vector<LowerClass> lower_classes(const Task& task) {
+  const int own = width_of(task.precision).bits;
+  std::vector<LowerClass> out;
+  for (const LowerClass& one : classes) {
+    if (own == 0 ? one.bits > 3 : one.bits < own) out.push_back(one);
   }
+  return out;
 }
 
-// Runs a graph operation by operation; each result is rounded to its type once.
-class OneByOne {
+// True if a later operation reads what this one leaves, and the caller does not.
+bool makes_edges(const Task& task, const Operation& operation) {
+  return std::all_of(operation.outputs.begin(), operation.outputs.end(),
+                     [&](const std::string& name) { return find_edge(task, name) != nullptr; });
+}
+
+// Runs a graph in lower classes and asks the whole's proof.
+class Calibration {
  public:
-  OneByOne(ObservingDevice& device, const Task& task) : device_(device), task_(task) {}
+  Calibration(ObservingDevice& device, const Task& task,
+              const std::vector<HonestReference>& references)
+      : task_(task), references_(references), executions_(device, task) {}
 
-  Result<void> cut() {
+  Result<std::vector<std::string>> run() {
+    if (auto cut = executions_.cut(); !cut) return cut.error();
+    const bool strict = width_of(task_.precision).bits == 0;
     for (std::size_t i = 0; i < task_.operations.size(); ++i) {
-      auto form = graph_part(task_, Part{static_cast<int>(i)});
-      if (!form) return form.error();
-      tasks_.emplace_back(form->task);
-      forms_.push_back(std::move(*form));
+      const Operation& operation = task_.operations[i];
+      for (const LowerClass& one : lower_classes(task_)) {
+        if (is_contraction(operation)) {
+          auto done = ask(i, {.bits = one.bits}, fmt::format("{} in {}", operation.name, one.name));
+          if (!done) return done.error();
+        }
+        if (strict || !makes_edges(task_, operation)) continue;
+        auto done = ask(i, {.result_bits = one.bits},
+                        fmt::format("the result of {} in {}", operation.name, one.name));
+        if (!done) return done.error();
+      }
     }
-    return {};
-  }
-
-  // The storages of the task's tensors; empty where an operation did not end. `lowered`: the
-  // operation whose factors keep `bits`.
-  Result<Storages> run(const HonestReference& honest, std::size_t lowered, int bits) {
-    std::map<std::string, std::vector<std::byte>> values;
-    for (std::size_t t = 0; t < task_.tensors.size(); ++t)
-      values[task_.tensors[t].name] = honest.inputs[t];
-    for (std::size_t i = 0; i < forms_.size(); ++i) {
-      auto done = step(i, honest.what.workload, i == lowered ? bits : 0, values);
-      if (!done) return done.error();
-      if (!*done) return Storages();
-    }
-    Storages left;
-    for (const Tensor& tensor : task_.tensors) left.push_back(values[tensor.name]);
-    return left;
+    return std::move(untold_);
   }
 
  private:
-  Result<bool> step(std::size_t number, const Workload& workload, int bits,
-                    std::map<std::string, std::vector<std::byte>>& values) {
-    const PartTask& form = forms_[number];
-    const Operation& operation = form.task.operations.front();
-    Workload own;
-    for (const auto& [axis, extent] : form.axes) {
-      const auto size = evaluate_or_error(extent, task_scope(task_, workload));
-      if (!size) return size.error();
-      own.sizes[axis] = *size;
+  // Keeps the words of a width that all references let pass, where nothing else rounds.
+  Result<void> ask(std::size_t operation, const FactorWidth& width, std::string words) {
+    std::vector<FactorWidth> widths(task_.operations.size());
+    widths[operation] = width;
+    WholeProof proof;
+    for (const HonestReference& honest : references_) {
+      if (proof.refused) break;
+      const auto left =
+          executions_.run(honest.what.workload, honest.inputs, widths, HonestOrder::blocks);
+      if (!left) return left.error();
+      if (left->empty()) continue;
+      if (auto judged = judge_whole(task_, honest, *left, proof); !judged) return judged;
     }
-    Storages inputs(form.task.tensors.size());
-    for (std::size_t t = 0; t < inputs.size(); ++t) {
-      const Tensor& tensor = form.task.tensors[t];
-      if (tensor.role == Role::out) continue;
-      inputs[t] = values[form.tensors.at(tensor.name)];
-      const auto at = std::find(operation.inputs.begin(), operation.inputs.end(), tensor.name);
-      if (bits > 0 && tensor.type == DType::f32 && at - operation.inputs.begin() < 2)
-        round_to(bits, inputs[t]);
-    }
-    auto left = device_.honest(tasks_[number], own, inputs, HonestOrder::blocks);
-    if (!left) return left.error();
-    if (left->empty()) return false;
-    for (std::size_t t = 0; t < inputs.size(); ++t) {
-      const Tensor& tensor = form.task.tensors[t];
-      if (tensor.role != Role::in) values[form.tensors.at(tensor.name)] = std::move((*left)[t]);
-    }
-    return true;
+    const bool sure = width_of(task_.precision).bits == 0 || proof.worst >= sure_ratio;
+    if (!proof.refused || !sure) untold_.push_back(std::move(words));
+    return {};
   }
 
-  ObservingDevice& device_;
   const Task& task_;
-  std::vector<PartTask> forms_;
-  std::vector<TaskRef> tasks_;
+  const std::vector<HonestReference>& references_;
+  OneByOne executions_;
+  std::vector<std::string> untold_;
 };
 
 }  // namespace
@@ -122,24 +105,7 @@ Result<std::vector<std::string>> untold_classes(Backend& backend, const Task& ta
     if (!honest) return honest.error();
     references.push_back(std::move(*honest));
   }
-  OneByOne executions(*device, task);
-  if (auto cut = executions.cut(); !cut) return cut.error();
-  for (std::size_t i = 0; i < task.operations.size(); ++i) {
-    if (!is_contraction(task.operations[i])) continue;
-    for (const LowerClass& lower : classes) {
-      WholeProof proof;
-      for (const HonestReference& honest : references) {
-        if (proof.refused) break;
-        const auto left = executions.run(honest, i, lower.bits);
-        if (!left) return left.error();
-        if (left->empty()) continue;
-        if (auto judged = judge_whole(task, honest, *left, proof); !judged) return judged.error();
-      }
-      if (!proof.refused)
-        untold.push_back(fmt::format("{} in {}", task.operations[i].name, lower.name));
-    }
-  }
-  return untold;
+  return Calibration(*device, task, references).run();
 }
 
 }  // namespace cupilot

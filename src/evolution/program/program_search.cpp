@@ -527,7 +527,10 @@ Result<EvolveReport> evolve_program(const Task& task, Backend& backend,
     auto notices = untold_classes(backend, task);
     if (!notices) return notices.error();
     for (std::string& one : *notices)
-      one = "unproved by errors of the whole, which parts prove: " + one;
+      one =
+          (one.starts_with("the result") ? "unproved, since the class grants as much: "
+                                         : "unproved by errors of the whole, which parts prove: ") +
+          one;
     for (std::string& one : compose_bodies(task, known_families(options)).whole)
       notices->push_back("program: " + std::move(one));
     return evolve_kernel(task, backend, all,

@@ -18,12 +18,16 @@
 namespace cupilot::testing {
 namespace {
 
-Task mlp_task() {
-  const auto tensor = [](const char* name, Role role, std::vector<Expr> shape) {
-    return Tensor{.name = name, .role = role, .shape = std::move(shape)};
+Task mlp_task(Precision precision = Precision::fp32_strict, DType type = DType::f32) {
+  const auto tensor = [&](const char* name, Role role, std::vector<Expr> shape) {
+    return Tensor{.name = name,
+                  .role = role,
+                  .type = role == Role::out ? DType::f32 : type,
+                  .shape = std::move(shape)};
   };
   Task task;
   task.name = "mlp";
+  task.precision = precision;
   task.axes = {{"rows"}, {"k", AxisKind::reduced}, {"n"}, {"m"}};
   task.tensors = {tensor("x", Role::in, {"rows", "k"}), tensor("w", Role::in, {"n", "k"}),
                   tensor("v", Role::in, {"m", "n"}), tensor("y", Role::out, {"rows", "m"})};
@@ -42,22 +46,43 @@ constexpr const char* text = R"(
 #if !defined(OPERAND)
 #define OPERAND(x) (x)
 #endif
+#if !defined(FIRST)
+#define FIRST(x) (x)
+#endif
+#if !defined(INPUT)
+#define INPUT float
+#endif
 #if !defined(EDGE)
 #define EDGE(x) (x)
 #endif
 __device__ float cut(float x, int bits) {
   return __uint_as_float(__float_as_uint(x) + (1u << (22 - bits)) & ~((1u << (23 - bits)) - 1u));
 }
-extern "C" __global__ void product(const float* x, const float* w, float* y, int rows, int n, int k,
-                                   int last) {
+__device__ float chopped(float x, int bits) {
+  return __uint_as_float(__float_as_uint(x) & ~((1u << (23 - bits)) - 1u));
+}
+struct bf16 { unsigned short bits; };
+__device__ float number(float x) { return x; }
+__device__ float number(bf16 x) { return __uint_as_float(x.bits << 16); }
+template <class X>
+__device__ void product_of(const X* x, const INPUT* w, float* y, int rows, int n, int k, int last) {
   const int e = blockIdx.x * 128 + threadIdx.x;
   if (e >= rows * n) return;
   float acc = 0.0f;
   for (int i = 0; i < (last ? TERMS(k) : k); ++i) {
-    const float a = x[e / n * k + i], b = w[e % n * k + i];
-    acc = last ? fmaf(OPERAND(a), OPERAND(b), acc) : fmaf(a, b, acc);
+    const float a = number(x[e / n * k + i]), b = number(w[e % n * k + i]);
+    acc = last ? fmaf(OPERAND(a), OPERAND(b), acc) : fmaf(FIRST(a), FIRST(b), acc);
+#if defined(CHOPPED)
+    if (i % 8 == 7) acc = __uint_as_float(__float_as_uint(acc) - (acc != 0.0f));
+#endif
   }
   y[e] = last ? acc : EDGE(0.5f * acc * (1.0f + erff(acc * 0.70710678118654752f)));
+}
+extern "C" __global__ void product(const INPUT* x, const INPUT* w, float* y, int rows, int n, int k) {
+  product_of(x, w, y, rows, n, k, 0);
+}
+extern "C" __global__ void second(const float* x, const INPUT* w, float* y, int rows, int n, int k) {
+  product_of(x, w, y, rows, n, k, 1);
 }
 )";
 
@@ -76,13 +101,12 @@ KernelSource mlp_kernel(const std::string& fault) {
   first.entry = "product";
   first.grid = {Expr("cdiv(rows * n, 128)")};
   first.block = {128};
-  first.args = {named("x"),  named("w"),  named("h"), number("rows"),
-                number("n"), number("k"), number("0")};
+  first.args = {named("x"), named("w"), named("h"), number("rows"), number("n"), number("k")};
   PlanLaunch last = first;
   last.name = "last";
   last.grid = {Expr("cdiv(rows * m, 128)")};
-  last.args = {named("h"),  named("v"),  named("y"), number("rows"),
-               number("m"), number("n"), number("1")};
+  last.entry = "second";
+  last.args = {named("h"), named("v"), named("y"), number("rows"), number("m"), number("n")};
   source.plan.launches = {first, last};
   return source;
 }
@@ -116,6 +140,49 @@ TEST_CASE("a whole graph errs no more than honest executions", "[threads]") {
     CHECK(proof->refused.has_value() == row.refused);
     CHECK(proof->proved.empty() == row.refused);
     if (proof->refused) CHECK(proof->refused->code == "verify.bound");
+  }
+}
+
+TEST_CASE("graphs in lower classes err no more than honest executions in them", "[threads]") {
+  const std::string nearest = "#define FIRST(x) cut(x, BITS)\n#define OPERAND(x) cut(x, BITS)\n",
+                    chopped =
+                        "#define FIRST(x) chopped(x, BITS)\n"
+                        "#define OPERAND(x) chopped(x, BITS)\n#define CHOPPED\n",
+                    mixed = "#define FIRST(x) chopped(x, BITS)\n#define CHOPPED\n",
+                    other = "#define OPERAND(x) chopped(x, BITS)\n",
+                    dropped = "#define TERMS(k) ((k) - 1)\n";
+  struct Row {
+    Precision precision;
+    DType type;
+    std::string fault;
+    bool refused;
+  };
+  std::vector<Row> rows;
+  for (const auto& [precision, type] : {std::pair{Precision::tf32, DType::f32},
+                                        {Precision::fp16, DType::f32},
+                                        {Precision::bf16, DType::f32},
+                                        {Precision::bf16, DType::bf16}}) {
+    const bool coarse = precision == Precision::bf16;
+    std::string own = coarse ? "#define BITS 7\n" : "#define BITS 10\n";
+    if (type == DType::bf16) own += "#define INPUT bf16\n";
+    const std::string lower = coarse ? "3" : "7";
+    for (const std::string& honest : {std::string(), nearest, chopped, mixed, other})
+      rows.push_back({precision, type, own + honest, false});
+    for (const std::string& fault :
+         {dropped, "#define OPERAND(x) cut(x, " + lower + ")\n",
+          "#define EDGE(x) cut(x, " + std::string(coarse ? "3" : "5") + ")\n", nearest + dropped})
+      rows.push_back({precision, type, own + fault, true});
+  }
+  for (const Row& row : rows) {
+    INFO(name_of(row.precision) << " " << static_cast<int>(row.type) << "\n" << row.fault);
+    const TaskRef task(mlp_task(row.precision, row.type));
+    REQUIRE(is_proved_as_a_whole(task));
+    for (const std::uint64_t seed : {1, 2}) {
+      const auto proof = prove_whole(device(), task, compiled(row.fault), seed);
+      REQUIRE_OK(proof);
+      UNSCOPED_INFO("of what is allowed: " << proof->worst);
+      CHECK(proof->refused.has_value() == row.refused);
+    }
   }
 }
 

@@ -41,7 +41,12 @@ TEST_CASE("classes that errors of the whole cannot tell are named", "[threads]")
   const Row rows[] = {
       {mlp(), {}},
       {mlp(Precision::fp32_strict, true), all},  // too few elements at every shape
-      {mlp(Precision::tf32), {}},                // not proved so
+      {mlp(Precision::tf32),
+       {"first in bf16", "the result of first in bf16", "the result of act in bf16",
+        "last in bf16"}},
+      {mlp(Precision::bf16),
+       {"the result of first in fp8", "the result of act in fp8", "last in fp8"}},
+      {mlp(Precision::bf16x3), {}},  // not proved so
   };
   for (const Row& row : rows) {
     const auto untold = untold_classes(device(), row.task);
