@@ -35,7 +35,9 @@ struct HonestReference {
   std::vector<ReferenceValues> want{};
   std::vector<std::vector<double>> err0{};  // as `want`; empty where an execution did not end
 };
-Result<HonestReference> honest_reference(Backend& backend, const TaskRef& task, const Case& what);
+// `round`: 0 for the first executions; each other one moves the inputs in another way.
+Result<HonestReference> honest_reference(Backend& backend, const TaskRef& task, const Case& what,
+                                         int round = 0);
 
 // Adds to `proof` what the outputs that a run left show; the first refusal stays.
 Result<void> judge_whole(const Task& task, const HonestReference& honest, const Storages& left,

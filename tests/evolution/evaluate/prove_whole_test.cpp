@@ -284,6 +284,29 @@ TEST_CASE("a whole is held to honest executions that its caller knows", "[thread
   CHECK(asked == 1);
 }
 
+TEST_CASE("a small miss is judged again, beside further honest executions", "[threads]") {
+  const TaskRef task(mlp_task());
+  std::map<ContentKind, HonestReference> honest;
+  const CompiledKernel kernel = compiled("");
+  int refused = 0;
+  for (double share = 0.6; share > 0.002; share *= 0.8) {
+    const HonestSource known = [&](const Case& what) {
+      auto& one = honest[what.content.kind];
+      if (one.err0.empty()) one = *honest_reference(device(), task, what);
+      HonestReference lucky = one;  // executions that happened to err little
+      for (std::vector<double>& errors : lucky.err0)
+        for (double& error : errors) error *= share;
+      return Result(std::make_shared<const HonestReference>(std::move(lucky)));
+    };
+    const auto proof = prove_whole(device(), task, kernel, 1, known);
+    REQUIRE_OK(proof);
+    INFO(share << " " << proof->worst);
+    CHECK((!proof->refused || proof->worst >= 2));
+    refused += proof->refused ? 1 : 0;
+  }
+  CHECK(refused > 0);
+}
+
 TEST_CASE("values at other shapes are unproved where the bound accepts zeros", "[threads]") {
   const TaskRef task(mlp_task());
   for (const double sum : {1.0, 1e12}) {
