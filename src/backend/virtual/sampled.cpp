@@ -202,12 +202,14 @@ struct Written {
   double share = 0;   // of the outputs, by these blocks
   double scaled = 0;  // each sample's as often as it stands in the grid
   double weight = 0;  // blocks of the grid that the samples stand for
+  double most = 0;    // a block's of those that wrote most
 
   void add(const Sample& one, double wrote) {
     blocks.insert(one.blocks.begin(), one.blocks.end());
     share += wrote;
     scaled += wrote * one.weight;
     weight += static_cast<double>(one.blocks.size()) * one.weight;
+    most = std::max(most, wrote / static_cast<double>(one.blocks.size()));
   }
   double of_grid(std::uint64_t count) const {
     return weight > 0 ? scaled / weight * static_cast<double>(count) : 0;
@@ -277,10 +279,12 @@ Counts mean_of(const Drawn& drawn, double full_blocks) {
 }
 
 // True if the blocks of a grid leave a part of the outputs unwritten: others than those that ran,
-// drawn at random, write too little for all to write everything.
+// drawn at random, write too little for all to write everything. Those of a kind that no draw met,
+// rows that a grid with a stride has left in its last round, are taken for those that wrote most.
 Attempt<bool> leaves_bare(BlockRunner& runner, VirtualMemory& memory, Coverage& coverage,
                           const ResolvedLaunch& launch, const Written& written, const Rng& rng) {
-  constexpr std::size_t drawn = 16;
+  constexpr std::size_t drawn = 48;
+  constexpr double doubt = 0.01;
   const std::uint64_t blocks = block_count(launch);
   std::set<std::uint64_t> ran = written.blocks;
   std::vector<double> shares;
@@ -299,7 +303,10 @@ Attempt<bool> leaves_bare(BlockRunner& runner, VirtualMemory& memory, Coverage& 
   double square = 0;
   for (const double one : shares) square += (one - sum / n) * (one - sum / n);
   const double error = std::sqrt(square / (n * (n - 1)));
-  return (sum / n + 3 * error) * static_cast<double>(blocks) < nearly_all;
+  const double unmet = 1 - std::pow(doubt, 1 / n);
+  const double most = std::max(written.most, *std::max_element(shares.begin(), shares.end()));
+  return ((1 - unmet) * (sum / n + 3 * error) + unmet * most) * static_cast<double>(blocks) <
+         nearly_all;
 }
 
 // Counts blocks drawn from all of a grid in the samples' place, where the budget reaches enough.

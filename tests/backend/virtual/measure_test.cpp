@@ -162,6 +162,32 @@ TEST_CASE("What was not done, or done wrong, has no modelled time", "[threads]")
   CHECK(time.rejected().message.find(row.says) != std::string::npos);
 }
 
+TEST_CASE("A grid of which few blocks have a further round leaves nothing unwritten", "[threads]") {
+  struct Row {
+    int rows;
+    const char* count;  // of a block's rows
+    bool all;
+  };
+  const std::string rounds = "(rows - (int)blockIdx.x + (int)gridDim.x - 1) / (int)gridDim.x";
+  for (const Row& row :
+       {Row{1110, rounds.c_str(), true}, Row{1164, rounds.c_str(), true},
+        Row{1300, rounds.c_str(), true}, Row{1164, "1", false}, Row{2000, "1", false}}) {
+    INFO(row.rows << " " << row.count);
+    const Task task = row_sum_task(row.rows, 256);
+    KernelSource source = row_sum_source(
+        row_sum_head + sums("(int)blockIdx.x + ((int)gridDim.x - 1) * i", row.count, "cols"));
+    source.plan.launches[0].grid = {Expr("min(rows, 1056)")};
+    const auto kernel = virtual_h200().compile(source);
+    REQUIRE(kernel);
+    const Subject one[] = {{Subject::Kind::candidate, "candidate", &*kernel}};
+    const auto reports = virtual_h200().measure(TaskRef(task), task.time_shapes[0], one, {});
+    REQUIRE(reports);
+    const Attempt<Measurement>& time = reports->front().measurement;
+    if (row.all && time.is_rejected()) FAIL(time.rejected().message);
+    CHECK(static_cast<bool>(time) == row.all);
+  }
+}
+
 TEST_CASE("Modelled times are bitwise equal whoever asks", "[threads]") {
   const Task task = gemm({"m=130", "n=257", "k=100", "dtype=fp32"});
   const CompiledKernel kernel = kernel_of(task, simt);
