@@ -534,8 +534,36 @@ std::optional<PartTask> stated_part(const Task& program, int operation, const Fa
   return std::nullopt;
 }
 
+namespace {
+
+// The tensor that the part reads as it was before an operation of another part updates it; "":
+// none. That part may run first.
+std::string read_before_update(const Task& program, const Part& part) {
+  const auto holds = [](const auto& all, const auto& one) {
+    return std::find(all.begin(), all.end(), one) != all.end();
+  };
+  for (const Tensor& tensor : program.tensors) {
+    if (tensor.role != Role::in_out) continue;
+    for (int i = 0; i < static_cast<int>(program.operations.size()); ++i) {
+      if (holds(part, i) ||
+          !holds(program.operations[static_cast<std::size_t>(i)].outputs, tensor.name))
+        continue;
+      for (const int reader : part) {
+        if (reader < i &&
+            holds(program.operations[static_cast<std::size_t>(reader)].inputs, tensor.name))
+          return tensor.name;
+      }
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
 Result<PartTask> served_part(const Task& program, const Part& part, const Families& families,
                              const EdgeFills& fills) {
+  if (const std::string name = read_before_update(program, part); !name.empty())
+    return unserved(program, part, "another part updates " + name + ", which it reads before");
   if (part.size() == program.operations.size() && is_served(program, families))
     return whole_task(program);
   auto graph = graph_part(program, part, fills);

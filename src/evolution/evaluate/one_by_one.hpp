@@ -16,7 +16,7 @@
 
 namespace cupilot {
 
-// How tensor cores take the factors of one contraction, and what their sums lose.
+// Says how tensor cores take the factors of one contraction, and what their sums lose.
 struct FactorWidth {
   int bits = 0;            // of a fraction; 0: factors stay as they are
   int least = -1022;       // the exponent below which steps stay as they are

@@ -33,7 +33,7 @@ constexpr std::array contents = {ContentKind::ordinary, ContentKind::ordinary, C
                                  ContentKind::sparse, ContentKind::hard_line};
 constexpr std::array orders = {HonestOrder::blocks, HonestOrder::in_turn, HonestOrder::by_eights};
 
-// Of more, a sum of what they truncate may pass twice the root of its squares.
+// A sum of what more of them truncate may pass twice the root of its squares.
 constexpr std::ptrdiff_t most_contractions = 8;
 
 // The largest shape that is cheap enough, else the cheapest, the task's own among them: a loop of
@@ -195,7 +195,7 @@ void keep_largest(double error, double& largest) {
   if (!(error <= largest)) largest = std::isnan(error) ? HUGE_VAL : error;
 }
 
-// What honest executions err, of each output element by element; empty where one did not end: the
+// Returns what honest executions err, of each output element by element; empty where one did not end: the
 // largest error, or the root of the squares of what single contractions move by truncating, which
 // stands for any of them together.
 Result<std::vector<std::vector<double>>> honest_errors(const Task& task,

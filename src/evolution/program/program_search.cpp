@@ -318,8 +318,9 @@ class ProgramSearch {
     if (!updated.empty()) {
       const std::string which = fmt::format("{}", fmt::join(updated, ", "));
       reason = fmt::format(
-          "; {} {} in_out, which built-in templates write only where it is fp32 "
-          "of one dimension and no other value is made of it",
+          "; {} {} in_out, which built-in templates write only where each element is read at its "
+          "own place alone, by operations of one part without sums, or where it is fp32 of one "
+          "dimension and no other value is made of it",
           which, updated.size() == 1 ? "is" : "are");
       step = fmt::format(
           "give {} the role in, and its new value an out tensor of its own; or write", which);

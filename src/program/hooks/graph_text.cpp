@@ -135,12 +135,7 @@ class GraphText : public StageText {
         "  template <int N>\n  __device__ __forceinline__ Values<N> {}(const {}& at, long long "
         "column) const {{\n    Values<N> values;\n{}",
         name, row_type(), first());
-    for (const std::string& tensor : StageText::held(stages)) {
-      out += fmt::format(
-          "    values.{0} = LOAD_HINT ? load_vector_streaming<T_{0}, N>(this->{0} + first)\n"
-          "                           : load_vector<T_{0}, N>(this->{0} + first);\n",
-          tensor);
-    }
+    for (const std::string& tensor : StageText::held(stages)) out += loaded(tensor);
     for (const auto& [run, read] : runs(stages)) {
       out += fmt::format(
           "    values.{0} = load_run<T_{1}, N, {2}, LOAD_HINT != 0>(\n        this->{1} + at.row * "

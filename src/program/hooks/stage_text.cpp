@@ -46,6 +46,16 @@ bool counts_wide(const Task& task) {
   });
 }
 
+std::string StageText::loaded(const std::string& tensor) const {
+  const std::string plain = fmt::format("load_vector<T_{0}, N>(this->{0} + first);\n", tensor);
+  if (find_tensor(task_, tensor)->role == Role::in_out)
+    return fmt::format("    values.{} = {}", tensor, plain);
+  return fmt::format(
+      "    values.{0} = LOAD_HINT ? load_vector_streaming<T_{0}, N>(this->{0} + first)\n"
+      "                           : {1}",
+      tensor, plain);
+}
+
 std::vector<int> StageText::outputs(StagePlace place) const {
   std::vector<int> out;
   for (int i = 0; i < static_cast<int>(site_.stages.size()); ++i) {

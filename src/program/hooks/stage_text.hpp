@@ -34,6 +34,8 @@ class StageText {
   std::vector<int> outputs(StagePlace place) const;
 
  protected:
+  // Loads N neighbours of a tensor into `values`; with a hint where no thread writes it.
+  std::string loaded(const std::string& tensor) const;
   using Kind = SiteRead::Kind;
 
   // Neighbours are of several rows.

@@ -21,7 +21,7 @@
 namespace cupilot {
 namespace {
 
-// An input that is written anew: only its new value's own stage may read it, as one value a row.
+// True of an updated tensor that only its new value's own stage reads, as one value a row.
 bool owns(const Task& task, const Tensor& tensor) {
   const auto& stages = task.reference.stages;
   return tensor.type == DType::f32 && tensor.shape.size() == 1 &&
@@ -34,15 +34,35 @@ bool owns(const Task& task, const Tensor& tensor) {
 
 bool is_float_task(const Task& task) {
   const auto fits = [&](const Tensor& tensor) {
-    return tensor.role == Role::in || tensor.role == Role::constant ||
-           (tensor.role == Role::in_out && owns(task, tensor)) ||
-           (tensor.role == Role::out && tensor.type != DType::f64);
+    return tensor.role == Role::in || tensor.role == Role::constant || tensor.type != DType::f64;
   };
   return task.precision != Precision::fp64 && task.precision != Precision::integer &&
          task.scalars.empty() && std::all_of(task.tensors.begin(), task.tensors.end(), fits) &&
          std::all_of(task.tensors.begin(), task.tensors.end(), [](const Tensor& tensor) {
            return tensor.strides.empty() && tensor.alignment == Tensor().alignment;
          });
+}
+
+// True of an updated tensor whose elements are read at their own places alone: the thread that
+// writes one has read it.
+bool is_updated_in_place(const Task& task, const GraphSite& site, const std::string& tensor) {
+  const auto full = outputs_of(task, site).full;
+  const auto is_old = [&](const SiteRead& read) { return read.stage < 0 && read.source == tensor; };
+  return site.folds.empty() && site.joins.empty() && site.scan < 0 &&
+         std::find(full.begin(), full.end(), tensor) != full.end() &&
+         std::all_of(site.stages.begin(), site.stages.end(), [&](const SiteStage& stage) {
+           return std::none_of(stage.called.begin(), stage.called.end(), is_old) &&
+                  std::all_of(stage.reads.begin(), stage.reads.end(), [&](const SiteRead& read) {
+                    return !is_old(read) || read.kind == SiteRead::Kind::element;
+                  });
+         });
+}
+
+// True if templates of anchor `map` alone may write an updated tensor of the task.
+bool updates_elements(const Task& task) {
+  return std::any_of(task.tensors.begin(), task.tensors.end(), [&](const Tensor& tensor) {
+    return tensor.role == Role::in_out && !owns(task, tensor);
+  });
 }
 
 // Tensors of which a thread takes several neighbours; all where no form of a graph says which.
@@ -331,11 +351,14 @@ std::optional<Tunable> over_rows(const Tunable& tunable, const Task& task) {
   if (contraction_of(task, *site) ||
       (tiles_of(task, *site) && value_at_time(task, site->cols) < 1024))
     return std::nullopt;
+  bool updates = false;
+  const auto full = outputs_of(task, *site).full;
   for (const Tensor& tensor : task.tensors) {
-    const auto full = outputs_of(task, *site).full;
-    if (tensor.role == Role::in_out &&
-        std::find(full.begin(), full.end(), tensor.name) != full.end())
+    const bool whole = std::find(full.begin(), full.end(), tensor.name) != full.end();
+    if (tensor.role != Role::in_out || (owns(task, tensor) && !whole)) continue;
+    if (tunable.anchor != "map" || !is_updated_in_place(task, *site, tensor.name))
       return std::nullopt;
+    updates = true;
   }
   if (site->folds.empty() && site->scan < 0) {
     const bool same = std::all_of(site->stages.begin(), site->stages.end(), [](const SiteStage& s) {
@@ -349,7 +372,8 @@ std::optional<Tunable> over_rows(const Tunable& tunable, const Task& task) {
       site->rows = 1;
     }
   }
-  return given_graph(tunable, task, *site, graph_text(task, *site), {});
+  const std::string told = updates ? "#define GRAPH_UPDATES 1\n" : "";
+  return given_graph(tunable, task, *site, told + graph_text(task, *site), {});
 }
 
 // The epilogue's arguments are those of a launch with D that name neither operands nor buffers nor
@@ -442,7 +466,8 @@ std::optional<Tunable> after_product(const Tunable& tunable, const Task& task) {
 }  // namespace
 
 std::optional<Tunable> with_hooks(const Tunable& tunable, const Task& task) {
-  if (!is_float_task(task)) return std::nullopt;
+  if (!is_float_task(task) || (tunable.anchor != "map" && updates_elements(task)))
+    return std::nullopt;
   auto out = tunable.anchor == "matmul"        ? after_product(tunable, task)
              : tunable.anchor == "gather"      ? in_tiles(tunable, task)
              : tunable.anchor == "contraction" ? as_contraction(tunable, task)

@@ -224,8 +224,10 @@ TEST_CASE("a graph that updates a tensor as no template can is told so", "[threa
   task.axes = {{"rows"}, {"cols"}};
   task.tensors = {{.name = "x", .shape = {"rows", "cols"}},
                   {.name = "held", .role = Role::in_out, .shape = {"rows", "cols"}}};
-  task.operations = {{"act", "relu", {"x"}, {"h"}, {}},
-                     {"more", "add", {"held", "h"}, {"held"}, {}}};
+  task.operations = {
+      {"act", "relu", {"x"}, {"h"}, {}},
+      {"turned", "flip", {"held"}, {"back"}, {{"dims", std::vector<std::int64_t>{1}}}},
+      {"more", "add", {"back", "h"}, {"held"}, {}}};
   task.edges = {};
   task.reference = {};
   task.work = {};
@@ -234,7 +236,7 @@ TEST_CASE("a graph that updates a tensor as no template can is told so", "[threa
   REQUIRE_FALSE(report);
   CHECK(report.error().code == ErrorCode::usage);
   CHECK_THAT(report.error().message,
-             Catch::Contains("none serves more (add) alone; held is in_out"));
+             Catch::Contains("none serves turned (flip), more (add) alone; held is in_out"));
   CHECK_THAT(report.error().hint,
              Catch::Contains("give held the role in, and its new value an out"));
 }

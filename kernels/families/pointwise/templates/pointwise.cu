@@ -50,6 +50,9 @@
   }
 }
 */
+#if !defined(GRAPH_UPDATES)
+#define GRAPH_UPDATES 0
+#endif
 // A thread computes ITEMS vectors of VECTOR neighbouring elements, a block's threads side by side;
 // all are loaded before the first is computed.
 __device__ __forceinline__ void map_all(const Graph& graph) {
@@ -63,10 +66,11 @@ __device__ __forceinline__ void map_all(const Graph& graph) {
     Graph::Values<VECTOR> values[ITEMS];
 #pragma unroll
     for (int k = 0; k < ITEMS; ++k) {
-      const long long vector = min(top + k * THREADS + threadIdx.x, vectors - 1);
+      const long long own = top + k * THREADS + threadIdx.x, vector = min(own, vectors - 1);
       rows[k] = Graph::Row{vector / width};
       columns[k] = vector % width * VECTOR;
-      values[k] = graph.load<VECTOR>(rows[k], columns[k]);
+      // An updated element is read by the thread that writes it alone.
+      if (GRAPH_UPDATES == 0 || own < vectors) values[k] = graph.load<VECTOR>(rows[k], columns[k]);
     }
 #pragma unroll
     for (int k = 0; k < ITEMS; ++k) {
