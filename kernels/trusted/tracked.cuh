@@ -17,6 +17,11 @@
 #define CUPILOT_SECOND_ORDER 1.0
 #endif
 
+// Whether the class rounds or splits operands on their way, so that an infinite one meets zeros.
+#if !defined(CUPILOT_SPLITS)
+#define CUPILOT_SPLITS 1
+#endif
+
 // An element of a tensor: nothing was lost yet, so its sum need not be carried.
 struct tracked_term {
   double value;
@@ -77,12 +82,11 @@ CUPILOT_HD tracked product_of_own(double a, double b, bool exact) {
   return tracked(value, fabs(value) + 0.0 * value, exact);
 }
 // |d(ab)| <= |a| |db| + |da| |b| + |da| |db|, each operand's own rounding counted once. An
-// infinity moves by no rounding, but classes that round or split operands may make NaN of it.
+// infinity moves by no rounding, but where operands are rounded or split NaN may come of it.
 CUPILOT_HD tracked operator*(tracked a, tracked b) {
   if (a.own && b.own) return product_of_own(a.value, b.value, a.exact && b.exact);
   const double value = a.value * b.value;
-  const bool keeps_infinities = CUPILOT_SECOND_ORDER < 1.0;
-  if (keeps_infinities && own_sum(value) == 0.0 && value != 0.0)
+  if (CUPILOT_SPLITS == 0 && own_sum(value) == 0.0 && value != 0.0)
     return tracked(value, 0.0, a.exact && b.exact);
   const double more_a = beyond_own(a), more_b = beyond_own(b);
   const double carried = fabs(a.value) * more_b + more_a * fabs(b.value);

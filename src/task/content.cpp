@@ -11,6 +11,7 @@
 #include "task/borrowed_scope.hpp"
 #include "task/file_content.hpp"
 #include "task/operators.hpp"
+#include "task/rounding.hpp"
 
 namespace cupilot {
 
@@ -184,15 +185,6 @@ bool stays_wide(const Task& task, const std::string& tensor) {
          std::all_of(task.operations.begin(), task.operations.end(), beside);
 }
 
-bool rounds_inputs(const Task& task) {
-  const double kept = input_roundoff(task.precision);
-  if (task.precision == Precision::fp32_strict || task.precision == Precision::fp64) return false;
-  return std::any_of(task.tensors.begin(), task.tensors.end(), [&](const Tensor& tensor) {
-    const double held = unit_roundoff(tensor.type);
-    return tensor.role != Role::out && held > 0.0 && held < kept && !stays_wide(task, tensor.name);
-  });
-}
-
 double underflow_of(DType type) {
   switch (type) {
     case DType::f64:
@@ -355,6 +347,15 @@ Result<FillParams> fill_params(const Task& task, std::size_t asked, const Worklo
       p.swap_stride *= shape->extents[d];
   }
   return p;
+}
+
+bool rounds_inputs(const Task& task) {
+  const double kept = input_roundoff(task.precision);
+  if (task.precision == Precision::fp32_strict || task.precision == Precision::fp64) return false;
+  return std::any_of(task.tensors.begin(), task.tensors.end(), [&](const Tensor& tensor) {
+    const double held = unit_roundoff(tensor.type);
+    return tensor.role != Role::out && held > 0.0 && held < kept && !stays_wide(task, tensor.name);
+  });
 }
 
 Result<BoundParams> bound_params(const Task& task, std::size_t index, const Workload& workload,

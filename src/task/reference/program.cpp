@@ -7,6 +7,7 @@
 
 #include "task/content.hpp"
 #include "task/reference/stages.hpp"
+#include "task/rounding.hpp"
 
 namespace cupilot {
 namespace {
@@ -333,6 +334,7 @@ Result<ReferenceProgram> reference_program(const Task& task, ReferenceBuild buil
   ReferenceProgram program;
   program.text = fmt::format("// Reference of task '{}', {} build.\n", task.name, name);
   program.text += fmt::format("#define CUPILOT_SECOND_ORDER {}\n", second_order(task.precision));
+  program.text += fmt::format("#define CUPILOT_SPLITS {}\n", rounds_inputs(task) ? 1 : 0);
   program.text += order_text(build);
   for (const char* file : {"trusted/storage.cuh", "trusted/tracked.cuh", "trusted/tree.cuh"}) {
     const bool staged = !task.reference.stages.empty();

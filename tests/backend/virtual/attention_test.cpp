@@ -1,4 +1,4 @@
-// Attention in three launches: by its own words, and as a graph.
+// Attention in three launches, and of 16-bit elements in one: by its own words, and as a graph.
 #include <cupilot/family.hpp>
 
 #include "support/graph.hpp"
@@ -11,13 +11,14 @@ using support::graph_task;
 using support::input;
 using support::output;
 
+Task of(std::vector<std::string> words) {
+  words.insert(words.begin(), "attention");
+  auto task = task_from_words(words);
+  REQUIRE(task);
+  return *task;
+}
+
 TEST_CASE("attention by its words is right, causal or not", "[attention][threads]") {
-  const auto of = [](std::vector<std::string> words) {
-    words.insert(words.begin(), "attention");
-    auto task = task_from_words(words);
-    REQUIRE(task);
-    return *task;
-  };
   const Values small = {{"BLOCK_M", 32}, {"BLOCK_N", 32}, {"WARP_M", 16}, {"WARP_N", 16}};
   check_accepted(of({"batch=2", "queries=35", "keys=37", "width=19", "out=7"}), "attention_mma",
                  small);
@@ -31,9 +32,59 @@ TEST_CASE("attention by its words is right, causal or not", "[attention][threads
                  {{"BLOCK_M", 64}, {"BLOCK_N", 32}, {"WARP_M", 64}, {"WARP_N", 16}, {"VECTOR", 2}});
 }
 
+TEST_CASE("attention of 16-bit elements is right, causal or not", "[attention][threads]") {
+  const std::string dtype = GENERATE("dtype=bf16", "dtype=fp16");
+  INFO(dtype);
+  const Values small = {{"KEYS", 16}, {"BLOCK_M", 32}, {"BLOCK_N", 16}, {"BLOCK_K", 16}};
+  check_accepted(of({"batch=2", "queries=35", "keys=37", "width=19", "out=7", dtype}),
+                 "attention_stream", small);
+  // Several slabs of K, several columns of blocks, a ring of three.
+  Values wide = small;
+  wide["VECTOR"] = 4;
+  wide["STAGES"] = 3;
+  wide["PLANES"] = 3;
+  check_accepted(of({"batch=1", "queries=5", "keys=70", "width=40", "out=36", "causal=1", dtype}),
+                 "attention_stream", wide);
+  // Blocks whose last tiles of keys nobody sees, warps with several rows of tensor-core tiles.
+  check_accepted(of({"batch=2", "queries=40", "keys=150", "width=64", "out=24", "causal=1", dtype}),
+                 "attention_stream",
+                 {{"KEYS", 32},
+                  {"BLOCK_M", 32},
+                  {"BLOCK_N", 32},
+                  {"BLOCK_K", 64},
+                  {"WARP_M", 32},
+                  {"VECTOR", 8},
+                  {"SKIP", 1}});
+}
+
+TEST_CASE("attention whose weights are rounded to 16 bits is refused", "[attention][threads]") {
+  const Task task = of({"batch=2", "queries=40", "keys=40", "width=40", "out=40", "dtype=bf16"});
+  const auto templates = templates_of(builtin_families(), task);
+  const Tunable* tunable = named(templates, task, "attention_stream");
+  REQUIRE(tunable != nullptr);
+  const auto wrong_with = [&](const std::string& old, const std::string& now) -> bool {
+    Tunable changed = *tunable;
+    const std::size_t at = changed.text.find(old);
+    REQUIRE(at != std::string::npos);
+    changed.text.replace(at, old.size(), now);
+    const auto source = instantiate(changed, task, virtual_h200().device(), {{"VECTOR", 8}});
+    REQUIRE(source);
+    auto kernel = virtual_h200().compile(*source);
+    REQUIRE(kernel);
+    Case one;
+    one.workload = task.time_shapes[0];
+    one.content = {1, ContentKind::hard_line};
+    const auto report = virtual_h200().run(TaskRef(task), *kernel, std::vector<Case>{one});
+    REQUIRE(report);
+    return !verdict_of(report).empty();
+  };
+  CHECK_FALSE(wrong_with("plane > 0 && first_plane", "first_plane && plane > 0"));
+  CHECK(wrong_with("plane > 0 && first_plane", "plane > 0"));
+}
+
 // Attention over b by h of queries, with these attributes.
 Result<Task> graph(std::map<std::string, Attribute> attributes, bool mask = false,
-                   Precision precision = Precision::fp32_emulated) {
+                   Precision precision = Precision::fp32_emulated, DType type = DType::f32) {
   std::vector<Tensor> tensors = {input("keys", {"b", "h", "m", "d"}),
                                  input("K", {"b", "h", "n", "d"}), input("V", {"b", "h", "n", "e"}),
                                  output("y", {"b", "h", "m", "e"})};
@@ -42,6 +93,7 @@ Result<Task> graph(std::map<std::string, Attribute> attributes, bool mask = fals
     tensors.push_back(input("mask", {"m", "n"}));
     inputs.push_back("mask");
   }
+  for (Tensor& tensor : tensors) tensor.type = type;
   return graph_task(std::move(tensors), {{"a", "attention", inputs, {"y"}, std::move(attributes)}},
                     {{"b", 2}, {"h", 2}, {"m", 9}, {"n", 12}, {"d", 10}, {"e", 6}}, precision);
 }
@@ -52,6 +104,9 @@ TEST_CASE("a graph that is attention has the family's template", "[attention][th
   REQUIRE(causal);
   for (const Task* task : {&*plain, &*causal})
     check_accepted(*task, "attention_mma", {{"BLOCK_M", 32}, {"BLOCK_N", 32}, {"WARP_N", 16}});
+  auto narrow = graph({{"causal", std::int64_t{1}}}, false, Precision::bf16, DType::bf16);
+  REQUIRE(narrow);
+  check_accepted(*narrow, "attention_stream", {{"KEYS", 16}, {"BLOCK_N", 16}, {"SKIP", 1}});
 }
 
 TEST_CASE("attention that the template does not compute is not offered it", "[attention]") {
@@ -59,7 +114,8 @@ TEST_CASE("attention that the template does not compute is not offered it", "[at
              strict = graph({}, false, Precision::fp32_strict);
   for (const auto* task : {&masked, &scaled, &strict}) {
     REQUIRE(*task);
-    CHECK(named(templates_of(builtin_families(), **task), **task, "attention_mma") == nullptr);
+    for (const char* name : {"attention_mma", "attention_stream"})
+      CHECK(named(templates_of(builtin_families(), **task), **task, name) == nullptr);
   }
 }
 
