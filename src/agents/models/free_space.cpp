@@ -51,10 +51,18 @@ bool may_have_work(const std::string& text, std::string_view of) {
   return names("exp") && (of == "exponentials" || names("max"));
 }
 
+bool has_triangle(const Task& task) {
+  return std::any_of(task.tensors.begin(), task.tensors.end(), [](const Tensor& tensor) {
+    return tensor.fill.structure != Structure::dense &&
+           tensor.fill.structure != Structure::symmetric;
+  });
+}
+
 // True if the task has work of that kind, or may have.
 bool has_work(const Task& task, std::string_view of) {
   if (of.empty()) return true;
   if (of == "products") return is_matmul_like(task);
+  if (of == "triangular_products") return is_matmul_like(task) && has_triangle(task);
   const std::string& text = task.reference.text;
   if (task.operations.empty()) return may_have_work(text, of);
   return std::any_of(task.operations.begin(), task.operations.end(), [&](const Operation& one) {

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <cupilot/parts/technique.hpp>
+
 #include "program/hooks/graph_site.hpp"
 #include "program/hooks/graph_text.hpp"
 #include "program/hooks/passes.hpp"
@@ -427,6 +429,15 @@ void set_walked(NamedExprs& let, int spans) {
   }
 }
 
+// What a template leaves out where operands are triangles is a technique, which its strategies
+// state.
+void add_techniques_of_triangles(Tunable& tunable) {
+  if (tunable.text.find("Graph::SPANS") == std::string::npos) return;
+  for (const Technique& row : catalogue()) {
+    if (row.of == "triangular_products") tunable.provides.push_back(row.name);
+  }
+}
+
 std::optional<Tunable> after_product(const Tunable& tunable, const Task& task) {
   const auto product = graph_product(task);
   if (!product) return std::nullopt;
@@ -439,6 +450,7 @@ std::optional<Tunable> after_product(const Tunable& tunable, const Task& task) {
     return std::nullopt;
   Tunable kept = tunable;
   if (kept.model) set_walked(kept.model->let, product->spans);
+  if (product->spans != 0) add_techniques_of_triangles(kept);
   std::vector<bool> stores;
   for (PlanLaunch& launch : kept.plan.launches) {
     stores.push_back(std::any_of(launch.args.begin(), launch.args.end(),

@@ -106,5 +106,52 @@ TEST_CASE("products of triangles leave out zeros alone", "[hooks][threads]") {
                  "gemm_wgmma_split", cut);
 }
 
+TEST_CASE("strategies of products of triangles state what they leave out", "[hooks]") {
+  const auto states = [](const std::vector<std::string>& names) {
+    return std::count(names.begin(), names.end(), "skip_zero_slabs");
+  };
+  const Task whole = product_of_square(symmetric, dense, false, false, 70);
+  for (const Structure left : {upper, lower, diagonal}) {
+    const Task task = product_of_square(left, dense, false, false, 70);
+    const auto templates = templates_of(builtin_families(), task);
+    const auto others = templates_of(builtin_families(), whole);
+    for (const char* name : {"gemm_simt", "gemm_simt_ring"}) {
+      INFO(name);
+      REQUIRE(named(templates, task, name) != nullptr);
+      REQUIRE(named(others, whole, name) != nullptr);
+      CHECK(states(named(templates, task, name)->provides) == 1);
+      CHECK(states(named(others, whole, name)->provides) == 0);
+    }
+  }
+}
+
+TEST_CASE("a strategy that does not state what triangles leave out is the same kernel", "[hooks]") {
+  const Task task = product_of_square(upper, dense, false, false, 70);
+  const auto templates = templates_of(builtin_families(), task);
+  const auto space = make_space(task, virtual_h200().device(), templates);
+  REQUIRE(space);
+  const auto completed = (*space)->complete(Strategy{{{"simt_core", {}, "", {}}}, "", {}, "test"});
+  REQUIRE(completed);
+  const auto stated = [](const Use& use) { return use.technique == "skip_zero_slabs"; };
+  const auto& uses = completed->strategy.uses;
+  CHECK(std::count_if(uses.begin(), uses.end(), stated) == 1);
+  // As strategies of earlier versions are: pools and wisdom hold such.
+  Strategy without = completed->strategy;
+  std::erase_if(without.uses, stated);
+  const auto code_of = [&](const Strategy& strategy) {
+    WriterBrief brief;
+    brief.task = TaskRef(task);
+    brief.strategy = &strategy;
+    brief.device = &virtual_h200().device();
+    const auto source = template_writer(templates)->write(brief);
+    REQUIRE(source);
+    const std::size_t begin = source->text.find("struct bf16");
+    REQUIRE(begin != std::string::npos);
+    return source->text.substr(begin);
+  };
+  CHECK(code_of(without) == code_of(completed->strategy));
+  CHECK(code_of(without).find("zeros beyond are not read") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace cupilot
