@@ -17,7 +17,7 @@
 #define CUPILOT_SECOND_ORDER 1.0
 #endif
 
-// Whether the class rounds or splits operands on their way, so that an infinite one meets zeros.
+// 1 where the class rounds or splits operands on their way, so that an infinite one meets zeros.
 #if !defined(CUPILOT_SPLITS)
 #define CUPILOT_SPLITS 1
 #endif
@@ -74,7 +74,7 @@ CUPILOT_HD double finite_sum(double value, double sum) {
 // the general one where finite operands have a finite product: most terms of most sums are such.
 CUPILOT_HD tracked product_of_own(double a, double b, bool exact) {
   const double value = a * b;
-  if (CUPILOT_SECOND_ORDER < 1.0) {
+  if (CUPILOT_SPLITS == 0) {
     tracked product(value, own_sum(value), exact);
     product.own = true;
     return product;
