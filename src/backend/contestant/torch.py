@@ -211,8 +211,18 @@ def over_last(kind):
 def attention(x, a):
     x = x + ["None"] * (4 - len(x))
     scale = a.get("scale", 0.0) or None
-    return (f"F.scaled_dot_product_attention({x[0]}, {x[1]}, {x[2]}, {x[3]}, is_causal={bool(a.get('causal', 0))},"
-            f" scale={scale})")
+    return f"attention({x[0]}, {x[1]}, {x[2]}, {x[3]}, {bool(a.get('causal', 0))}, {scale})"
+
+
+# PyTorch's fused kernels take tensors of four dimensions alone; those of three go as one batch, by views.
+ATTENTION = """def attention(q, k, v, mask, causal, scale):
+    if q.dim() != 3:
+        return F.scaled_dot_product_attention(q, k, v, mask, is_causal=causal, scale=scale)
+    mask = mask.unsqueeze(0) if mask is not None and mask.dim() == 3 else mask
+    return F.scaled_dot_product_attention(q[None], k[None], v[None], mask, is_causal=causal, scale=scale)[0]
+
+
+"""
 
 
 def sliced(x, a):
@@ -340,7 +350,8 @@ def source_of(task):
             text += "[0]"
         lines.append(f"    {', '.join(names[name] for name in operation['outputs'])} = {text}")
     results = [names[tensor["name"]] for tensor in task["tensors"] if tensor["role"] in ("out", "in_out")]
-    return f"def graph({', '.join(inputs)}):\n" + "\n".join(lines) + f"\n    return {', '.join(results)},\n"
+    helpers = ATTENTION if any(operation["kind"] == "attention" for operation in task["operations"]) else ""
+    return helpers + f"def graph({', '.join(inputs)}):\n" + "\n".join(lines) + f"\n    return {', '.join(results)},\n"
 
 
 # ---- the contestant -------------------------------------------------------------------------------------------------------
