@@ -17,9 +17,9 @@ using Json = OrderedJson;
 constexpr std::array resource_names = {"dram",  "l2",      "shared",    "fp_pipe", "tensor_pipe",
                                        "issue", "latency", "occupancy", "launch",  "tail"};
 
-constexpr std::array<std::string_view, 6> works = {"products",     "triangular_products",
-                                                   "reductions",   "normalised_exponentials",
-                                                   "exponentials", "windows"};
+constexpr std::array<std::string_view, 6> works = {
+    "products",     "reductions", "normalised_exponentials",
+    "exponentials", "windows",    "triangular_products"};
 
 Error malformed_row(const std::string& origin, const std::string& row, const std::string& reason) {
   return {ErrorCode::usage, fmt::format("{}: technique '{}': {}", origin, row, reason),

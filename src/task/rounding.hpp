@@ -1,4 +1,4 @@
-// What becomes of inputs on their way to the arithmetic.
+// Tells whether inputs are rounded on their way to the arithmetic.
 #pragma once
 
 #include <cupilot/task.hpp>

@@ -225,6 +225,8 @@ TEST_CASE("shipped practice says what it is, and speaks the catalogue's words") 
     for (const Use& use : one.strategy.uses) {
       INFO(use.technique);
       const Technique* row = find_technique(use.technique);
+      // A template's own knobs bear its name; spaces say what they take of them.
+      if (row == nullptr && !use.values.empty()) continue;
       REQUIRE(row != nullptr);
       for (const auto& [name, value] : use.values) {
         INFO(name << " " << value);

@@ -167,6 +167,23 @@ void add_practice(RunContext& context, const EvolveOptions& options) {
   }
 }
 
+// Families whose templates serve the task: a graph has a family of its own, and the practice of
+// templates with hooks is theirs.
+std::vector<std::string> serving_families(const Task& task, const Families& families) {
+  std::vector<std::string> names;
+  const std::vector<Tunable> templates = templates_of(families, task);
+  for (const Family& family : families) {
+    const auto serves_task = [&](const Tunable& own) {
+      return std::any_of(templates.begin(), templates.end(), [&](const Tunable& one) {
+        return one.name == own.name && serves(one, task);
+      });
+    };
+    if (std::any_of(family.templates.begin(), family.templates.end(), serves_task))
+      names.push_back(family.name);
+  }
+  return names;
+}
+
 // A pool that cannot be read costs its advice, not the run.
 void consult_pool(RunContext& context, const EvolveOptions& options) {
   if (options.pool.empty() || !options.search.steering.pool) return;
@@ -175,7 +192,8 @@ void consult_pool(RunContext& context, const EvolveOptions& options) {
   const PoolGuard guard{options.pool_tags.empty() ? "" : context.task.id(), options.pool_tags};
   const auto pool = StrategyPool::open(options.pool);
   auto remembered =
-      pool ? remember(context.task, context.backend->device(), *context.space, zone, *pool, guard)
+      pool ? remember(context.task, context.backend->device(), *context.space, zone, *pool, guard,
+                      serving_families(context.task, known_families(options.families)))
            : Result<Recollection>(pool.error());
   if (!remembered) {
     context.notices.push_back("nothing was read from the " + remembered.error().message);

@@ -49,6 +49,27 @@ std::vector<StrategyBrief::Effect> mean_effects(std::span<const PoolMatch> match
   return all;
 }
 
+// Matches of the family and of the related ones, best first, as many as the query asks for.
+Result<std::vector<PoolMatch>> found_in(const StrategyPool& pool, PoolQuery query,
+                                        const std::string& family,
+                                        const std::vector<std::string>& related) {
+  query.family = family;
+  auto all = pool.find(query);
+  if (!all) return all;
+  for (const std::string& other : related) {
+    if (other == family) continue;
+    query.family = other;
+    const auto more = pool.find(query);
+    if (!more) return more;
+    all->insert(all->end(), more->begin(), more->end());
+  }
+  std::stable_sort(all->begin(), all->end(),
+                   [](const PoolMatch& a, const PoolMatch& b) { return a.score > b.score; });
+  const std::size_t most = static_cast<std::size_t>(query.limit);
+  if (query.limit >= 0 && all->size() > most) all->resize(most);
+  return all;
+}
+
 // The task as the pool's texts speak of such.
 std::string words_of(const Task& task) {
   std::string words = task.family + " " + task.name + " " + std::string(name_of(task.precision));
@@ -100,9 +121,8 @@ Result<ProvedKernel> nearest_example(const Task& task, const DeviceSpec& device,
 
 Result<Recollection> remember(const Task& task, const DeviceSpec& device, const Space& space,
                               std::optional<Zone> zone, const StrategyPool& pool,
-                              const PoolGuard& guard) {
+                              const PoolGuard& guard, const std::vector<std::string>& related) {
   PoolQuery query;
-  query.family = task.family;
   query.precision = name_of(task.precision);
   query.device = device.name;
   query.arch = device.arch;
@@ -112,7 +132,7 @@ Result<Recollection> remember(const Task& task, const DeviceSpec& device, const 
   query.limit = most_consulted;
   query.without_task = guard.task;
   query.without_tags = guard.tags;
-  const auto matches = pool.find(query);
+  const auto matches = found_in(pool, query, task.family, related);
   if (!matches) return matches.error();
   Recollection all;
   std::set<std::string> ids;

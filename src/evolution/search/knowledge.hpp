@@ -25,10 +25,11 @@ struct PoolGuard {
   std::vector<std::string> tags{};
 };
 
-// Best match first, each feasible in the space and none twice. Error: the pool cannot be read.
+// Best match first, each feasible in the space and none twice. `related`: families whose entries
+// count besides those of the task's own. Error: the pool cannot be read.
 Result<Recollection> remember(const Task& task, const DeviceSpec& device, const Space& space,
                               std::optional<Zone> zone, const StrategyPool& pool,
-                              const PoolGuard& guard);
+                              const PoolGuard& guard, const std::vector<std::string>& related = {});
 
 // The kernel of another family's entry that has most operators in common with the task; empty:
 // none has one.

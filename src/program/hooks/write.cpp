@@ -429,8 +429,7 @@ void set_walked(NamedExprs& let, int spans) {
   }
 }
 
-// What a template leaves out where operands are triangles is a technique, which its strategies
-// state.
+// Adds what the template leaves out where operands are triangles, so that strategies state it.
 void add_techniques_of_triangles(Tunable& tunable) {
   if (tunable.text.find("Graph::SPANS") == std::string::npos) return;
   for (const Technique& row : catalogue()) {

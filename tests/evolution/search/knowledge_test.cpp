@@ -128,6 +128,36 @@ TEST_CASE(
   CHECK(guarded->effects[0].count == 2);
 }
 
+TEST_CASE("entries of families whose templates serve the task count besides its own") {
+  auto space = build_space({rows(), {}});
+  auto pool = StrategyPool::open(":memory:");
+  REQUIRE(space);
+  REQUIRE(pool);
+  DeviceSpec device;
+  device.name = "h200";
+  const Task task = toy_task();
+  for (const auto& [family, technique] :
+       {std::pair("toy", "a"), std::pair("hooks", "b"), std::pair("strange", "c")}) {
+    PoolEntry entry;
+    entry.strategy = of({technique});
+    entry.family = family;
+    entry.precision = name_of(task.precision);
+    entry.device = "h200";
+    REQUIRE(pool->add(entry));
+  }
+  const auto found = [&](const std::vector<std::string>& related) {
+    const auto all = remember(task, device, **space, Zone::compute, *pool, {}, related);
+    REQUIRE(all);
+    std::set<std::string> names;
+    for (const Strategy& strategy : all->strategies) {
+      for (const Use& use : strategy.uses) names.insert(use.technique);
+    }
+    return names;
+  };
+  CHECK(found({}) == std::set<std::string>{"a"});
+  CHECK(found({"hooks", "toy"}) == std::set<std::string>{"a", "b"});
+}
+
 TEST_CASE("the nearest kernel that the pool holds is an example, short enough and not forbidden") {
   auto space = build_space({rows(), {}});
   auto pool = StrategyPool::open(":memory:");

@@ -101,7 +101,7 @@ constexpr int PITCH_K = BLOCK_K + 8, PITCH_V = BLOCK_N + 8;  // 8 apart, rows me
 constexpr int STAGE = KEYS * (PITCH_K > PITCH_V ? PITCH_K : PITCH_V);
 constexpr float LOG2_E = 1.44269504f;
 
-// What is specific to the type of the elements. LIFT is a power of two by which exponentials are
+// Conversions of the type of the elements. LIFT is a power of two by which exponentials are
 // multiplied, so that the low plane of small ones stays clear of the type's denormals.
 template <class Element>
 struct Sixteen;
@@ -151,8 +151,7 @@ __device__ __forceinline__ void start_tile(T* to, int to_pitch, const Matrix& of
   for (int i = static_cast<int>(threadIdx.x); i < ROWS * RUNS; i += THREADS) {
     const int row = top + i / RUNS, column = left + i % RUNS * VECTOR;
     const bool present = row < of.rows && column < of.columns;
-    const T* from =
-        present ? of.from + static_cast<long long>(row) * of.columns + column : of.from;
+    const T* from = present ? of.from + static_cast<long long>(row) * of.columns + column : of.from;
     T* at = to + i / RUNS * to_pitch + i % RUNS * VECTOR;
     if constexpr (VECTOR == 1) {
       *at = present ? *from : T{0};
@@ -186,7 +185,7 @@ struct Supply {
   }
 };
 
-// What a warp holds of its queries. A lane has two rows of each sixteen, lane / 4 and 8 below.
+// A warp's scores and sums. A lane has two rows of each sixteen, lane / 4 and 8 below.
 struct Held {
   float scores[DOWN][KEYS / 8][4];
   float sums[DOWN][BLOCK_N / 8][4];
@@ -247,8 +246,8 @@ __device__ __forceinline__ void mask(Held& held, int row, int first_key, int key
   }
 }
 
-// Turns scores into exponentials. The distance is taken before the factor, so that it is zero at the
-// largest score however large that is.
+// Turns scores into exponentials. The distance is taken before the factor, so that it is zero at
+// the largest score however large that is.
 __device__ __forceinline__ void weigh(Held& held, float factor) {
 #pragma unroll
   for (int i = 0; i < DOWN; ++i) {
@@ -257,8 +256,8 @@ __device__ __forceinline__ void weigh(Held& held, float factor) {
       float largest = held.largest[i][half];
 #pragma unroll
       for (int j = 0; j < KEYS / 8; ++j)
-        largest = fmaxf(largest,
-                        fmaxf(held.scores[i][j][half * 2], held.scores[i][j][half * 2 + 1]));
+        largest =
+            fmaxf(largest, fmaxf(held.scores[i][j][half * 2], held.scores[i][j][half * 2 + 1]));
       largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 1));
       largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 2));
       const float base = largest == minus_infinity() ? 0.0f : largest;
@@ -269,8 +268,7 @@ __device__ __forceinline__ void weigh(Held& held, float factor) {
       for (int j = 0; j < KEYS / 8; ++j) {
 #pragma unroll
         for (int e = half * 2; e < half * 2 + 2; ++e) {
-          const float one =
-              power_of_two((held.scores[i][j][e] - base) * factor) * Sixteen<T>::LIFT;
+          const float one = power_of_two((held.scores[i][j][e] - base) * factor) * Sixteen<T>::LIFT;
           total += one;
           held.scores[i][j][e] = one;
         }
@@ -330,7 +328,7 @@ __device__ __forceinline__ void multiply_values(Held& held, const T* v, bool fir
   }
 }
 
-// Where a warp's results go. `row` is the lane's first.
+// Stores a warp's results. `row` is the lane's first.
 struct Target {
   T* y;
   int row, column, queries, out;
@@ -400,7 +398,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   do {
     Supply supply = {{k + batch * keys * width, keys, width},
                      {v + batch * keys * out, keys, out},
-                     left, slabs, tiles, seen, ring};
+                     left,
+                     slabs,
+                     tiles,
+                     seen,
+                     ring};
     Held held;
     held.clear();
 #pragma unroll 1
@@ -430,7 +432,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
       multiply_values(held, next(), again || t >= seen, lane);
     }
     wait_copies<0>();
-    // Where V holds infinities, a second walk by the first plane tells them from what is none.
+    // A second walk by the first plane tells infinities of V from what is none.
     const bool broken = target.store(held, again);
     again = !again && __syncthreads_or(broken);
   } while (again);
