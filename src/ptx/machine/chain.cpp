@@ -35,11 +35,20 @@ struct Body {
     find_blocks();
     find_edges();
     find_dominators();
+    find_loops();
     find_straight();
   }
   std::size_t blocks() const { return first.size() - 1; }
   // True if the assembler makes one straight run of the block and the one behind it.
   bool runs_on(Index b) const { return straight_[b] != 0; }
+  // The nearest block that dominates `b` and lies in no loop that `b` has left.
+  Index before_loops(Index b) const {
+    Index over = dominator[b];
+    for (Index loop = loop_of_[over]; loop != none_index && loop != 0 && !contains(loop, b);
+         loop = loop_of_[over])
+      over = dominator[loop];
+    return over;
+  }
   Opcode opcode(Index i) const { return module.form(function.instructions[i]).opcode; }
 
  private:
@@ -102,6 +111,55 @@ struct Body {
     for (Index b = 0; b < n; ++b) dominator[b] = n - 1 - found[n - 1 - b];
   }
 
+  bool dominates(Index over, Index b) const {
+    while (b != over && dominator[b] != b) b = dominator[b];
+    return b == over;
+  }
+  bool contains(Index loop, Index b) const {
+    Index one = loop_of_[b];
+    while (one != none_index && one != loop) one = outer_[one];
+    return one == loop;
+  }
+
+  // Loops by the block that they are entered at, inner ones before those around them.
+  void find_loops() {
+    const auto n = static_cast<Index>(blocks());
+    loop_of_.assign(n, none_index);
+    outer_.assign(n, none_index);
+    std::vector<Index> depth(n, 0), heads;
+    std::vector<std::vector<Index>> back(n);
+    for (Index b = 0; b < n; ++b) {
+      for (Index d = b; dominator[d] != d; d = dominator[d]) ++depth[b];
+      for (const Index p : before[b]) {
+        if (dominates(b, p)) back[b].push_back(p);
+      }
+      if (!back[b].empty()) heads.push_back(b);
+    }
+    std::stable_sort(heads.begin(), heads.end(),
+                     [&](Index a, Index b) { return depth[a] > depth[b]; });
+    for (const Index head : heads) {
+      loop_of_[head] = head;
+      gather_loop(head, std::move(back[head]));
+    }
+  }
+
+  // Takes into a loop what leads to `open`, blocks that lead back to its head.
+  void gather_loop(Index head, std::vector<Index> open) {
+    while (!open.empty()) {
+      Index b = open.back();
+      open.pop_back();
+      if (loop_of_[b] == none_index) {
+        loop_of_[b] = head;
+      } else {
+        b = loop_of_[b];
+        while (outer_[b] != none_index) b = outer_[b];
+        if (b == head) continue;
+        outer_[b] = head;
+      }
+      open.insert(open.end(), before[b].begin(), before[b].end());
+    }
+  }
+
   // Blocks [b, meet) are left and entered by `b` and `meet` alone.
   bool closed(Index b, Index meet) const {
     for (Index inner = b + 1; inner < meet; ++inner) {
@@ -139,6 +197,7 @@ struct Body {
   }
 
   std::vector<char> straight_;
+  std::vector<Index> loop_of_, outer_;  // the innermost loop of a block, the next around a loop
 };
 
 // Registers that an instruction reads and writes.
@@ -323,7 +382,8 @@ struct Reached {
       for (const Index b : below[over]) {
         warps[b] = std::min(issued[body.first[b]], warps[over]);
         if (warps[b] == 0) continue;
-        times[b] = times[over] * longest_share(average(b) / average(over));
+        const Index outside = body.before_loops(b);
+        times[b] = times[outside] * longest_share(average(b) / average(outside));
         order.push_back(b);
       }
     }

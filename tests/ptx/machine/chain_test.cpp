@@ -76,6 +76,22 @@ TEST_CASE("a loop counts as often as a warp goes through it, whatever the number
   CHECK(four.waits == Approx(one.waits));
 }
 
+TEST_CASE("what follows a loop is passed as often as the loop is entered", "[chain]") {
+  // Two loops of a few passes each, one in a loop of its own, before a load and a loop of loads.
+  const std::string body =
+      "first: mov.u32 %r1, 0; @%p1 bra first; "
+      "around: mov.u32 %r2, 0; inner: mov.u32 %r3, 0; @%p2 bra inner; mov.u32 %r4, 0; @%p3 bra "
+      "around; "
+      "ld.global.f32 %f1, [%rd1]; add.f32 %f2, %f2, %f1; "
+      "again: ld.global.f32 %f1, [%rd1]; add.f32 %f2, %f2, %f1; @%p4 bra again; ret;";
+  for (const std::uint64_t passes : {1, 2, 4, 8}) {
+    INFO(passes);
+    const std::uint64_t both = 2 * passes;
+    CHECK(chain(body, {passes, passes, 2, both, both, 2, 2, 1, 1, 10, 10, 10, 1}).waits ==
+          Approx(11));
+  }
+}
+
 TEST_CASE("loads under short branches go together, under long ones one by one", "[chain]") {
   const auto guarded = [](const std::string& label, int more) {
     std::string text = "@%p1 bra " + label + "; ld.global.f32 %f1, [%rd1]; ";
