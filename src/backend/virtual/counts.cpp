@@ -130,7 +130,7 @@ CountingPlan counting_plan(const TaskRef& task, const CompiledKernel& kernel, co
 struct ModelledLaunch {
   ModelInput input;
   bool counted = false;
-  bool apart = false;  // sampled, but the samples do not stand for the grid
+  bool apart = false;  // blocks do not wait for one another, but samples do not stand for the grid
 };
 
 // Counts launches of a plan by sampled blocks.
@@ -183,7 +183,7 @@ struct LaunchCounter {
       // Blocks of several columns may share an element after all: whole runs tell.
       into.counted = !*wrong;
     }
-    into.apart = !into.counted && !sampled->too_long;
+    into.apart = !into.counted && !(columns && sampled->too_long);
     if (!into.counted) return into;
     if (sampled->mixed) {
       const Attempt<bool> mixed =

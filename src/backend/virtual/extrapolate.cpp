@@ -119,6 +119,13 @@ std::vector<AxisPair> affordable_axes(const Task& task, const Workload& workload
   return axes;
 }
 
+bool affordable_rows(const Task& task, const PlanAt& plan_at, const Workload& workload,
+                     const std::vector<AxisPair>& axes) {
+  return cost(task, workload, axes, plain_instruction_operations) <=
+             4.0 * static_cast<double>(counting_budget) &&
+         host_bytes(task, plan_at, {beyond(workload, axes), 1}) <= 4 * counting_bytes;
+}
+
 // An axis stays as it is where the plan is not meant for its shorter extents, such as one column of
 // 16-byte rows, or a tensor has no size there, as where a window is larger than its input.
 void keep_meant(const Task& task, const PlanAt& plan_at, const Workload& workload,
@@ -243,6 +250,27 @@ std::vector<AxisPair> shrunk_axes(const Task& task, const Workload& workload, st
   return axes;
 }
 
+std::vector<AxisPair> whole_row_axes(const Task& task, const Workload& workload,
+                                     std::int64_t step) {
+  std::int64_t several = 0, row = 1;
+  for (const Axis& axis : task.axes) {
+    const auto found = workload.sizes.find(axis.name);
+    if (axis.kind != AxisKind::reduced || found == workload.sizes.end() || found->second == 1)
+      continue;
+    if (found->second >= step) return {};
+    ++several;
+    row *= found->second;
+  }
+  if (several < 2 || row < step) return {};
+  std::vector<AxisPair> axes = shrunk_axes(task, workload, step, 1, {});
+  std::erase_if(axes, [&](const AxisPair& pair) {
+    return std::any_of(task.axes.begin(), task.axes.end(), [&](const Axis& axis) {
+      return axis.name == pair.axis && axis.kind == AxisKind::reduced;
+    });
+  });
+  return axes;
+}
+
 double multilinear(const std::vector<AxisPair>& axes, const std::vector<double>& values,
                    const Sizes& sizes) {
   double sum = 0;
@@ -303,9 +331,10 @@ Attempt<std::vector<ExtrapolatedLaunch>> extrapolate(
   const std::int64_t step = residue_step(kernel.source.constants);
   if (auto staying = count_staying(context, task, kernel, programs, plan, workload, step, content))
     return *std::move(staying);
-  std::vector<AxisPair> axes =
-      affordable_axes(task, workload, step, repeated_axes(task, plan_at, workload, step),
-                      has_wgmma(programs.module()));
+  std::vector<AxisPair> axes = whole_row_axes(*task, workload, step);
+  if (axes.empty() || !affordable_rows(*task, plan_at, workload, axes))
+    axes = affordable_axes(task, workload, step, repeated_axes(task, plan_at, workload, step),
+                           has_wgmma(programs.module()));
   keep_meant(*task, plan_at, workload, axes);
   return extrapolate_along(context, task, kernel, programs, plan_at, plan, workload, axes, content);
 }

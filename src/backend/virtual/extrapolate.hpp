@@ -31,6 +31,10 @@ struct AxisPair {
 // Axes of `repeated` are counted at one unit and at two.
 std::vector<AxisPair> shrunk_axes(const Task& task, const Workload& workload, std::int64_t step,
                                   std::int64_t tiles, const std::set<std::string>& repeated = {});
+// The free axes alone, of a task whose reduced ones are shorter than a step each and make up longer
+// rows together: a kernel keeps a part of a row and reads the rest again, of which one or two units
+// of each axis tell nothing. Empty: others.
+std::vector<AxisPair> whole_row_axes(const Task& task, const Workload& workload, std::int64_t step);
 
 // Operations of a task that a warp instruction does, about: plain, and of warpgroups' products.
 inline constexpr double plain_instruction_operations = 40, wgmma_instruction_operations = 400;

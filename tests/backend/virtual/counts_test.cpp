@@ -108,6 +108,43 @@ TEST_CASE("Shrunk axes keep residues, order and at least the asked tiles") {
         1);  // k: one and two
 }
 
+TEST_CASE("A row of several axes stays whole where its axes are shorter than a step") {
+  struct Row {
+    const char* what;
+    std::vector<std::pair<AxisKind, std::int64_t>> axes;
+    std::size_t shrunk;  // axes, all free
+  };
+  const Row rows[] = {
+      {"a norm of images",
+       {{AxisKind::free, 16},
+        {AxisKind::reduced, 64},
+        {AxisKind::reduced, 96},
+        {AxisKind::reduced, 96}},
+       1},
+      {"of many", {{AxisKind::free, 4096}, {AxisKind::reduced, 64}, {AxisKind::reduced, 64}}, 1},
+      {"a short row", {{AxisKind::free, 16}, {AxisKind::reduced, 3}, {AxisKind::reduced, 3}}, 0},
+      {"one axis", {{AxisKind::free, 16}, {AxisKind::reduced, 100}}, 0},
+      {"a product", {{AxisKind::free, 512}, {AxisKind::free, 512}, {AxisKind::reduced, 512}}, 0},
+      {"a long axis among them",
+       {{AxisKind::free, 16}, {AxisKind::reduced, 64}, {AxisKind::reduced, 4096}},
+       0},
+      {"axes of one", {{AxisKind::free, 16}, {AxisKind::reduced, 100}, {AxisKind::reduced, 1}}, 0},
+  };
+  for (const Row& row : rows) {
+    INFO(row.what);
+    Task task;
+    Workload workload;
+    for (const auto& [kind, extent] : row.axes) {
+      const std::string name(1, static_cast<char>('a' + task.axes.size()));
+      task.axes.push_back({name, kind});
+      workload.sizes[name] = extent;
+    }
+    const std::vector<AxisPair> axes = whole_row_axes(task, workload, 128);
+    CHECK(axes.size() == row.shrunk);
+    for (const AxisPair& one : axes) CHECK(one.axis == "a");
+  }
+}
+
 TEST_CASE("The residue step is a multiple of what fits") {
   CHECK(residue_step({}) == 32);
   CHECK(residue_step({{"BM", 128}, {"BN", 64}, {"BK", 16}}) == 128);
