@@ -39,6 +39,8 @@ Json input_json(const ModelInput& input) {
           {"last", input.last_block_requests},
           {"text", input.repeated_text},
           {"distinct", input.distinct_loads},
+          {"reread", input.reread_bytes},
+          {"span", input.reread_span},
           {"counts", std::move(counts)}};
 }
 

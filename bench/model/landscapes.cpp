@@ -36,6 +36,8 @@ ModelInput input_of(const json& from) {
   input.last_block_requests = from.at("last");
   input.repeated_text = from.value("text", 0.0);
   input.distinct_loads = from.value("distinct", 0.0);
+  input.reread_bytes = from.value("reread", 0.0);
+  input.reread_span = from.value("span", 0.0);
   for (std::size_t c = 0; c < counter_count; ++c) {
     const double value =
         from.at("counts").value(std::string(name_of(static_cast<Counter>(c))), 0.0);

@@ -110,6 +110,10 @@ struct ModelInput {
   // Lines of global memory that 16 blocks side by side load, over the sum of what each of their
   // clusters loads: 1/16 where all blocks load the same, 1 where none shares; 0: unknown.
   double distinct_loads = 0;
+  // Bytes that a block loads again, of lines that no block beside it loads, and how many bytes of
+  // such lines lie between the two loads. Each load counts by what lies between; 0: none, or
+  // unknown.
+  double reread_bytes = 0, reread_span = 0;
 };
 struct ModelledTime {
   double us = 0, low_us = 0, high_us = 0;

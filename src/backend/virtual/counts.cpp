@@ -7,6 +7,7 @@
 #include <cupilot/parts/rejection.hpp>
 
 #include "backend/virtual/extrapolate.hpp"
+#include "backend/virtual/fitted_rereads.hpp"
 #include "backend/virtual/sampled.hpp"
 #include "backend/virtual/shape.hpp"
 #include "backend/virtual/timed.hpp"
@@ -143,7 +144,8 @@ struct LaunchCounter {
   const Workload& at;    // that the memory was made for
   const Content& content;
   VirtualMemory& memory;
-  bool only;  // the plan runs one launch
+  const ResolvedPlan &plan, &small_plan;  // at `full`, at `at`
+  bool only;                              // it runs one launch
 
   // True if blocks load far more than the tensors hold.
   bool rereads(const Counts& counts) const {
@@ -190,10 +192,17 @@ struct LaunchCounter {
           count_mixed(context, kernel, programs, memory, small, launch.grid, *sampled);
       if (!mixed) return mixed.failure();
     }
-    if (rereads(sampled->counts)) {
-      const Attempt<double> distinct = distinct_loads(context, kernel, programs, memory, small);
-      if (!distinct) return distinct.failure();
-      into.input.distinct_loads = *distinct;
+    const bool many = rereads(sampled->counts);
+    const Result<bool> beyond =
+        rereads_beyond_l2(context.device, *task, full, plan, launch, sampled->counts);
+    if (!beyond) return beyond.error();
+    if (many || *beyond) {
+      const Attempt<SideBySide> seen = loads_side_by_side(context, kernel, programs, memory, small);
+      if (!seen) return seen.failure();
+      if (many) into.input.distinct_loads = seen->distinct_loads;
+      const Result<double> read = readable_bytes(*task, at, small_plan, small);
+      if (!read) return read.error();
+      take_rereads(*seen, *read, static_cast<double>(block_count(small)), into.input);
     }
     into.input.counts = std::move(sampled->counts);
     into.input.last_block_requests = sampled->last_block_requests;
@@ -205,14 +214,28 @@ struct LaunchCounter {
   }
 };
 
-// Takes the counts of a launch that was not counted from runs of smaller ones.
-void put_fitted(const ExtrapolatedLaunch& fitted, ModelledLaunch& into) {
-  into.input.counts = fitted.counts;
-  ptx::Chain chain = fitted.chain;
-  chain.waits *= fitted.waits_times / (into.apart ? 1 : moved_up);
-  put_chain(into.input, chain);
-  // Blocks that wait for others go round as long as they wait.
-  put_ring(into.input, fitted.chain, fitted.chain_times);
+// Takes the counts of launches that were not counted from runs of smaller ones.
+Attempt<bool> put_fitted(const FittedPlan& of, std::vector<ModelledLaunch>& launches) {
+  Attempt<std::vector<ExtrapolatedLaunch>> fitted = extrapolate(
+      of.context, of.task, of.kernel, of.programs, of.plan_at, of.plan, of.workload, of.content);
+  if (!fitted) return fitted.failure();
+  std::size_t i = 0;
+  for (std::size_t l = 0; l < of.plan.launches.size(); ++l) {
+    if (of.plan.launches[l].when != When::run) continue;
+    const ExtrapolatedLaunch& from = (*fitted)[i];
+    ModelledLaunch& into = launches[i++];
+    if (into.counted) continue;
+    into.input.counts = from.counts;
+    ptx::Chain chain = from.chain;
+    chain.waits *= from.waits_times / (into.apart ? 1 : moved_up);
+    put_chain(into.input, chain);
+    // Blocks that wait for others go round as long as they wait.
+    put_ring(into.input, from.chain, from.chain_times);
+    if (from.smallest.empty()) continue;
+    const Attempt<bool> put = of.put_rereads(l, from.smallest, into.input);
+    if (!put) return put.failure();
+  }
+  return true;
 }
 
 }  // namespace
@@ -241,9 +264,17 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, c
     const bool columns = seen.tickets && (launch.grid[1] > 1 || launch.grid[2] > 1);
     if (memory->has_value() && counting.alike[l] && !launch.cooperative && !seen.waits &&
         (!seen.tickets || columns)) {
-      const LaunchCounter counter{context,  task,     kernel,
-                                  programs, workload, counting.at,
-                                  content,  **memory, runs_one_launch(plan)};
+      const LaunchCounter counter{context,
+                                  task,
+                                  kernel,
+                                  programs,
+                                  workload,
+                                  counting.at,
+                                  content,
+                                  **memory,
+                                  plan,
+                                  small,
+                                  runs_one_launch(plan)};
       Attempt<ModelledLaunch> done = counter.count(small.launches[l], launch, *facts, seen, columns,
                                                    std::move(launches.back().input));
       if (!done) return done.failure();
@@ -252,12 +283,9 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, c
     missing = missing || !launches.back().counted;
   }
   if (missing) {
-    Attempt<std::vector<ExtrapolatedLaunch>> fitted =
-        extrapolate(context, task, kernel, programs, plan_at, plan, workload, content);
-    if (!fitted) return fitted.failure();
-    for (std::size_t i = 0; i < launches.size(); ++i) {
-      if (!launches[i].counted) put_fitted((*fitted)[i], launches[i]);
-    }
+    const FittedPlan fitted{context, task, kernel, programs, plan_at, plan, workload, content};
+    const Attempt<bool> put = put_fitted(fitted, launches);
+    if (!put) return put.failure();
   }
   std::vector<ModelInput> inputs;
   for (ModelledLaunch& launch : launches) inputs.push_back(std::move(launch.input));

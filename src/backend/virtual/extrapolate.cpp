@@ -336,7 +336,11 @@ Attempt<std::vector<ExtrapolatedLaunch>> extrapolate(
     axes = affordable_axes(task, workload, step, repeated_axes(task, plan_at, workload, step),
                            has_wgmma(programs.module()));
   keep_meant(*task, plan_at, workload, axes);
-  return extrapolate_along(context, task, kernel, programs, plan_at, plan, workload, axes, content);
+  auto fitted =
+      extrapolate_along(context, task, kernel, programs, plan_at, plan, workload, axes, content);
+  if (!fitted) return fitted;
+  for (ExtrapolatedLaunch& launch : *fitted) launch.smallest = corner(workload, axes, 0);
+  return fitted;
 }
 
 }  // namespace cupilot

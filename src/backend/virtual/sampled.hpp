@@ -52,9 +52,20 @@ Attempt<bool> count_mixed(const VirtualContext& context, const CompiledKernel& k
                           const ResolvedLaunch& launch, const std::array<std::int64_t, 3>& full,
                           Sampled& seen);
 
-// ModelInput::distinct_loads of a launch, whose outputs hold no results afterwards; 0: unknown.
-Attempt<double> distinct_loads(const VirtualContext& context, const CompiledKernel& kernel,
-                               KernelPrograms& programs, VirtualMemory& memory,
-                               const ResolvedLaunch& launch);
+// The loads of blocks side by side.
+struct SideBySide {
+  double distinct_loads = 0;                 // ModelInput's
+  double reread_bytes = 0, reread_span = 0;  // the same
+  double loaded_bytes = 0;                   // by a block, of each load
+  // Distinct bytes that a block loads and none beside it does, and those that several do.
+  double own_bytes = 0, shared_bytes = 0;
+};
+// Takes what blocks load again. `read`: bytes that a launch of `blocks` may read. Where it is less
+// than all of them have alone, blocks further away load the same at the same time.
+void take_rereads(const SideBySide& seen, double read, double blocks, ModelInput& input);
+// The outputs of the launch hold no results afterwards. 0: unknown.
+Attempt<SideBySide> loads_side_by_side(const VirtualContext& context, const CompiledKernel& kernel,
+                                       KernelPrograms& programs, VirtualMemory& memory,
+                                       const ResolvedLaunch& launch);
 
 }  // namespace cupilot

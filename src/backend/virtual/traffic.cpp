@@ -5,6 +5,7 @@
 #include <set>
 
 #include "kernel/plan_arguments.hpp"
+#include "roofline/rereads.hpp"
 
 namespace cupilot {
 namespace {
@@ -63,7 +64,35 @@ Count between(double low, double value, double high) {
   return {std::clamp(value, low, high), low, high, CountHow::estimated};
 }
 
+// Bytes of a launch's loads that the first level of caches leaves to L2.
+double loads_of_l2(const Counts& counts) {
+  const double asked =
+      counts[Counter::global_load_sectors].value * 32;  // asynchronous copies among them
+  const double passed =
+      counts[Counter::l2_bytes].value - counts[Counter::global_store_sectors].value * 32;
+  return passed > 0 ? std::min(passed, asked) : asked;
+}
+
+bool fits_l2(const DeviceSpec& device, const Unique& unique) {
+  return unique.read <= 0.8 * static_cast<double>(device.l2_bytes);
+}
+
 }  // namespace
+
+Result<double> readable_bytes(const Task& task, const Workload& workload, const ResolvedPlan& plan,
+                              const ResolvedLaunch& launch) {
+  const Result<Unique> unique = unique_bytes(task, workload, plan, launch);
+  if (!unique) return unique.error();
+  return unique->read;
+}
+
+Result<bool> rereads_beyond_l2(const DeviceSpec& device, const Task& task, const Workload& workload,
+                               const ResolvedPlan& plan, const ResolvedLaunch& launch,
+                               const Counts& counts) {
+  const Result<Unique> unique = unique_bytes(task, workload, plan, launch);
+  if (!unique) return unique.error();
+  return !fits_l2(device, *unique) && loads_of_l2(counts) > 1.1 * unique->read;
+}
 
 Result<void> estimate_traffic(const DeviceSpec& device, const Task& task, const Workload& workload,
                               const ResolvedPlan& plan, std::vector<ModelInput>& launches) {
@@ -74,12 +103,9 @@ Result<void> estimate_traffic(const DeviceSpec& device, const Task& task, const 
     Result<Unique> unique = unique_bytes(task, workload, plan, launch);
     if (!unique) return unique.error();
     Counts& counts = input.counts;
-    const double asked =
-        counts[Counter::global_load_sectors].value * 32;  // asynchronous copies among them
+    const double asked = counts[Counter::global_load_sectors].value * 32;
     const double stores = counts[Counter::global_store_sectors].value * 32;
-    // Leaves out what the first level of caches holds.
-    const double passed = counts[Counter::l2_bytes].value - stores;
-    const double loads = passed > 0 ? std::min(passed, asked) : asked;
+    const double loads = loads_of_l2(counts);
     const int resident = std::max(
         1, resident_blocks(device, input.threads_per_block, input.registers, input.shared_bytes));
     const double wave =
@@ -87,12 +113,13 @@ Result<void> estimate_traffic(const DeviceSpec& device, const Task& task, const 
     const double waves = std::ceil(static_cast<double>(input.blocks) / wave);
     const double read = std::min(unique->read, loads);
     const double reuse = std::min(loads / std::sqrt(wave), waves * read);
-    const bool cached = unique->read <= 0.8 * static_cast<double>(device.l2_bytes);
+    const bool cached = fits_l2(device, *unique);
+    const double again = read + std::min(far_reread_bytes(device, input), loads - read);
     const double atomics = counts[Counter::atomic_sectors].value * 32;
     const double l2 = loads + stores + atomics;
     counts[Counter::l2_bytes] =
         between(std::min(read, loads) + std::min(unique->write, stores), l2, l2 - loads + asked);
-    counts[Counter::dram_read_bytes] = between(read, cached ? read : reuse, asked);
+    counts[Counter::dram_read_bytes] = between(read, cached ? read : std::max(reuse, again), asked);
     // Bytes written last stay in L2 until others need the room.
     const double written = std::min(unique->write, stores);
     counts[Counter::dram_write_bytes] =

@@ -172,8 +172,6 @@ void fill_counts(Report& report, const Program& program, const std::vector<Worke
     if (counter == Counter::l2_bytes)
       out = {out.value, 0, out.high + 32 * static_cast<double>(kept) * scale, CountHow::estimated};
   }
-  std::sort(report.loaded.begin(), report.loaded.end());
-  report.loaded.erase(std::unique(report.loaded.begin(), report.loaded.end()), report.loaded.end());
   report.counts.source = CounterSource::interpreted;
   report.blocks_run = run;
 }

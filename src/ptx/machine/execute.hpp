@@ -126,7 +126,7 @@ struct Report {
   std::vector<LineCount> lines;       // only executed ones
   Executed executed;                  // with check_races
   std::vector<std::uint64_t> loaded;  // with note_loads: numbers of lines of 128 bytes of global
-                                      // memory that were loaded, one of eight drawn; ascending
+                                      // memory in the order of their loads, one of eight drawn
   std::uint64_t warp_instructions = 0;
   std::uint64_t blocks_run = 0;
   std::uint32_t threads = 1;  // host threads that ran them

@@ -368,7 +368,7 @@ struct Worker {
   std::array<std::uint64_t, counter_count> totals{};
   std::vector<LineTraffic> traffic;   // a step; empty: not asked for
   std::uint64_t kept_sectors = 0;     // of the loads' that the first level of caches still holds
-  std::vector<std::uint64_t> loaded;  // ExecuteOptions::note_loads; a line may stand in it twice
+  std::vector<std::uint64_t> loaded;  // ExecuteOptions::note_loads; none twice in a row
   std::uint64_t blocks = 0;
   std::uint64_t instructions = 0;
 };

@@ -133,7 +133,8 @@ inline void note_load(Warp& warp, std::uint64_t address, std::uint64_t bytes) {
   if (!warp.block->launch->options->note_loads || bytes == 0) return;
   std::vector<std::uint64_t>& loaded = warp.block->worker->loaded;
   for (std::uint64_t line = address / 128; line <= (address + bytes - 1) / 128; ++line) {
-    if ((line * 0x9e3779b97f4a7c15u) >> 61 == 0) loaded.push_back(line);
+    if ((line * 0x9e3779b97f4a7c15u) >> 61 != 0) continue;
+    if (loaded.empty() || loaded.back() != line) loaded.push_back(line);
   }
 }
 

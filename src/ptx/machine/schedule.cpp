@@ -14,6 +14,8 @@ namespace {
 // A warp gives way after so many instructions, so that one that waits for another by spinning lets
 // it run.
 constexpr std::uint64_t turn = 20000;
+// Warps go on side by side where the order of loads is asked for.
+constexpr std::uint64_t short_turn = 200;
 // Rounds of expired waits without any progress after which a kernel hangs.
 constexpr std::uint32_t patience = 16;
 // Instructions that a pending copy lets the rest run on without it.
@@ -94,8 +96,9 @@ bool take_turn(Cluster& cluster, Warp& warp) {
     out_of_budget(cluster);
     launch.halt = true;
   } else {
+    const std::uint64_t most = launch.options->note_loads ? short_turn : turn;
     const std::uint64_t took =
-        run_warp(warp, std::min<std::uint64_t>(turn, static_cast<std::uint64_t>(left)));
+        run_warp(warp, std::min<std::uint64_t>(most, static_cast<std::uint64_t>(left)));
     cluster.used += took;
     cluster.worker->instructions += took;
     launch.budget.fetch_sub(static_cast<std::int64_t>(took), std::memory_order_relaxed);
