@@ -156,7 +156,8 @@ std::vector<Item> items_of(Backend& device, const std::vector<Subject>& subjects
                           std::make_shared<HonestMemory>(device, subject.task)};
       if (!flags.wrong_only) items.push_back({seeded, {}});
       for (const Fault& fault : drawn_faults(subject, seeded.seed, flags.steps)) {
-        if (!flags.honest_only) items.push_back({seeded, fault});
+        const Item item{seeded, fault};
+        if (item.honest() ? !flags.wrong_only : !flags.honest_only) items.push_back(item);
       }
     }
   }
