@@ -195,9 +195,9 @@ void keep_largest(double error, double& largest) {
   if (!(error <= largest)) largest = std::isnan(error) ? HUGE_VAL : error;
 }
 
-// Returns what honest executions err, of each output element by element; empty where one did not end: the
-// largest error, or the root of the squares of what single contractions move by truncating, which
-// stands for any of them together.
+// Returns what honest executions err, of each output element by element; empty where one did not
+// end: the largest error, or the root of the squares of what single contractions move by
+// truncating, which stands for any of them together.
 Result<std::vector<std::vector<double>>> honest_errors(const Task& task,
                                                        const std::vector<Result<Storages>>& runs,
                                                        std::size_t single,
