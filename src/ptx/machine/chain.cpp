@@ -369,7 +369,7 @@ struct Reached {
   std::vector<Index> order{0};
   std::vector<double> warps, times;  // times: that the longest way passes through
 
-  Reached(const Body& body, const std::vector<double>& issued)
+  Reached(const Body& body, const std::vector<double>& issued, bool products)
       : warps(body.blocks(), 0), times(body.blocks(), 1) {
     std::vector<std::vector<Index>> below(body.blocks());
     for (Index b = 1; b < body.blocks(); ++b) {
@@ -382,7 +382,7 @@ struct Reached {
       for (const Index b : below[over]) {
         warps[b] = std::min(issued[body.first[b]], warps[over]);
         if (warps[b] == 0) continue;
-        const Index outside = body.before_loops(b);
+        const Index outside = products ? over : body.before_loops(b);
         times[b] = times[outside] * longest_share(average(b) / average(outside));
         order.push_back(b);
       }
@@ -392,10 +392,10 @@ struct Reached {
 
 // Returns the longest way: blocks that a block dominates and all of its warps reach follow one
 // another; of those that only some reach, the longest is on the way.
-double longest(const Body& body, const std::vector<double>& issued) {
+double longest(const Body& body, const std::vector<double>& issued, bool products) {
   if (issued[0] == 0) return 0;
   const Passes passes(body, issued);
-  const Reached reached(body, issued);
+  const Reached reached(body, issued, products);
   std::vector<double> waits(body.blocks(), 0), of_some(body.blocks(), 0);
   for (auto it = reached.order.rbegin(); it != reached.order.rend(); ++it) {
     const Index b = *it;
@@ -410,6 +410,23 @@ double longest(const Body& body, const std::vector<double>& issued) {
     }
   }
   return waits[0];
+}
+
+// True for a text that multiplies matrices: what follows a loop of a few copies of their operands
+// waits once a pass of it, as the time model's constants for them were set with.
+bool is_product(const Module& module, const Function& text, const std::vector<double>& issued) {
+  constexpr double products_a_load = 20;
+  double products = 0, loaded = 0;
+  for (std::size_t i = 0; i < issued.size(); ++i) {
+    if (issued[i] == 0) continue;
+    const Form& form = module.form(text.instructions[i]);
+    if (form.opcode == Opcode::op_mma || form.opcode == Opcode::op_wmma ||
+        form.opcode == Opcode::op_wgmma)
+      return true;
+    if (form.opcode == Opcode::op_fma) products += issued[i];
+    if (loads(form) || form.opcode == Opcode::op_cp) loaded += issued[i];
+  }
+  return products > products_a_load * loaded;
 }
 
 }  // namespace
@@ -444,7 +461,7 @@ Chain chain_of(const Module& module, std::uint32_t function, std::span<const Lin
   }
   const Body body(module, text);
   Chain chain;
-  chain.waits = longest(body, issued);
+  chain.waits = longest(body, issued, is_product(module, text, issued));
   chain.fills = fills / std::max(1.0, blocks);
   chain.mbarriers = mbarriers / std::max(1.0, blocks);
   chain.text = squares > 0 ? sum * sum / squares : 0;

@@ -90,6 +90,13 @@ TEST_CASE("what follows a loop is passed as often as the loop is entered", "[cha
     CHECK(chain(body, {passes, passes, 2, both, both, 2, 2, 1, 1, 10, 10, 10, 1}).waits ==
           Approx(11));
   }
+  // Loops of copies of a product's operands are not looked into.
+  const std::string product =
+      "mov.u32 %r5, 0; first: mov.u32 %r1, 0; @%p1 bra first; ld.global.f32 %f1, [%rd1]; add.f32 "
+      "%f2, %f2, %f1; "
+      "many: fma.rn.f32 %f3, %f4, %f5, %f3; @%p2 bra many; ret;";
+  CHECK(chain(product, {1, 4, 4, 1, 1, 15, 15, 1}).waits == Approx(1));
+  CHECK(chain(product, {1, 4, 4, 1, 1, 30, 30, 1}).waits == Approx(4));
 }
 
 TEST_CASE("loads under short branches go together, under long ones one by one", "[chain]") {
