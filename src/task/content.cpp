@@ -11,7 +11,6 @@
 #include "task/borrowed_scope.hpp"
 #include "task/file_content.hpp"
 #include "task/operators.hpp"
-#include "task/rounding.hpp"
 
 namespace cupilot {
 

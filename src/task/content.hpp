@@ -53,6 +53,9 @@ inline constexpr std::int64_t default_alignment = 256;
 inline constexpr std::uint64_t base_ways = 3;
 std::int64_t base_offset(const Tensor& tensor, const Case& what);
 
+// True where the task's class rounds or splits an input that is stored wider.
+bool rounds_inputs(const Task& task);
+
 // The check of one output (out or in_out) as numbers.
 Result<BoundParams> bound_params(const Task& task, std::size_t tensor, const Workload& workload,
                                  const Content& content);

@@ -181,13 +181,15 @@ std::string to_json(const ProgramRecord& record) {
     if (part.like) part_list.back()["like"] = *part.like;
   }
   for (const ProgramSlotRecord& slot : record.slots) slot_list.push_back(json_of(slot));
-  const Json json = {{"cupilot_program", format},
-                     {"max_evaluations", record.max_evaluations},
-                     {"slot_evaluations", record.slot_evaluations},
-                     {"listed", record.listed},
-                     {"parts", std::move(part_list)},
-                     {"partitions", record.partitions},
-                     {"slots", std::move(slot_list)}};
+  Json json = {{"cupilot_program", format},
+               {"max_evaluations", record.max_evaluations},
+               {"slot_evaluations", record.slot_evaluations},
+               {"listed", record.listed},
+               {"parts", std::move(part_list)},
+               {"partitions", record.partitions},
+               {"slots", std::move(slot_list)}};
+  if (record.lookahead != 0) json["lookahead"] = record.lookahead;
+  if (!record.pool.empty()) json["pool"] = record.pool;
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -204,6 +206,8 @@ Result<ProgramRecord> program_record_from(std::string_view text, const std::stri
     json.at("max_evaluations").get_to(record.max_evaluations);
     json.at("slot_evaluations").get_to(record.slot_evaluations);
     json.at("listed").get_to(record.listed);
+    record.lookahead = json.value("lookahead", 0);
+    record.pool = json.value("pool", "");
     for (const Json& part : json.at("parts")) {
       record.parts.push_back(
           {part.at("on").get<std::vector<std::string>>(), part.at("task_id").get<std::string>(),

@@ -42,6 +42,8 @@ struct ProgramSlotRecord {
 struct ProgramRecord {
   std::int64_t max_evaluations = 0;  // of all parts; 0: no limit
   std::int64_t slot_evaluations = 0;
+  int lookahead = 0;   // of the parts' searches; 0: as each device needs
+  std::string pool{};  // that they ask; "": none
   bool listed = true;  // every legal partition; false: those that dynamic programming found
   std::vector<ProgramPartRecord> parts{};
   std::vector<std::vector<std::size_t>> partitions{};  // parts in the order of their launches

@@ -90,7 +90,10 @@ class ProgramSearch {
         program_(compose_bodies(task, families_)),
         task_(program_.task),
         prepared_(prepared_operations(task_)),
-        began_(host_.monotonic_seconds()) {}
+        began_(host_.monotonic_seconds()) {
+    record_.lookahead = options.search.lookahead;
+    record_.pool = options.pool;
+  }
 
   // Cuts the graph. Error usage: no partition is legal; it names the operations without a template.
   Result<void> cut() {
@@ -365,6 +368,7 @@ class ProgramSearch {
     EvolveOptions one;
     one.search = options_.search;
     one.search.max_evaluations = evaluations;
+    one.search.lookahead = record_.lookahead;
     one.search.max_generations = 0;
     one.search.target_us = 0;  // of the program, not of a part
     one.run_dir = folder_of(part);
@@ -375,7 +379,7 @@ class ProgramSearch {
     one.screen = options_.screen;
     one.worker_path = options_.worker_path;
     one.cancel = options_.cancel;
-    one.pool = options_.pool;
+    one.pool = record_.pool;
     one.pool_tags = options_.pool_tags;
     one.device_name = options_.device_name;
     one.host = options_.host;

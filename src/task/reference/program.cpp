@@ -7,7 +7,6 @@
 
 #include "task/content.hpp"
 #include "task/reference/stages.hpp"
-#include "task/rounding.hpp"
 
 namespace cupilot {
 namespace {

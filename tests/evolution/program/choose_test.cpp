@@ -209,8 +209,12 @@ TEST_CASE("program.json is read as it was written") {
   ProgramRecord record = record_of({found(1, 10, 9), nothing(2, 10)});
   record.slots[0].strategy.uses = {{"simt_core", {}, "", {}}};
   record.slots[0].library_us = 8.5;
+  record.lookahead = 12;
+  record.pool = "pool.sqlite";
   const auto back = program_record_from(to_json(record), "program.json");
   if (!back) FAIL(back.error().message);
+  CHECK(back->lookahead == 12);
+  CHECK(back->pool == "pool.sqlite");
   CHECK(to_json(*back) == to_json(record));
   CHECK(back->slots[0].strategy.uses == record.slots[0].strategy.uses);
   CHECK(back->slots[1].refused == "no luck");
