@@ -539,7 +539,6 @@ class Battery {
   static constexpr double telling_share = 0.25;
   // Beyond the budget, each content that it left out may take this much of the whole.
   static constexpr double small_share = 1.0 / 24;
-  // On a real device, where a launch costs microseconds.
 
   const Task& task_;
   const KernelSource& source_;
