@@ -287,6 +287,7 @@ Attempt<KernelSource> library_part(const Task& task, const Families& families) {
 
 std::optional<PartTask> step_alone(const Task& program, const Part& part, const Families& families,
                                    const EdgeFills& fills) {
+  if (!read_before_update(program, part).empty()) return std::nullopt;
   auto graph = graph_part(program, part, fills);
   if (!graph || !library_part(graph->task, families)) return std::nullopt;
   return std::move(*graph);

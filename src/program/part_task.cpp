@@ -534,10 +534,6 @@ std::optional<PartTask> stated_part(const Task& program, int operation, const Fa
   return std::nullopt;
 }
 
-namespace {
-
-// The tensor that the part reads as it was before an operation of another part updates it; "":
-// none. That part may run first.
 std::string read_before_update(const Task& program, const Part& part) {
   const auto holds = [](const auto& all, const auto& one) {
     return std::find(all.begin(), all.end(), one) != all.end();
@@ -545,20 +541,20 @@ std::string read_before_update(const Task& program, const Part& part) {
   for (const Tensor& tensor : program.tensors) {
     if (tensor.role != Role::in_out) continue;
     for (int i = 0; i < static_cast<int>(program.operations.size()); ++i) {
-      if (holds(part, i) ||
-          !holds(program.operations[static_cast<std::size_t>(i)].outputs, tensor.name))
+      const Operation& updating = program.operations[static_cast<std::size_t>(i)];
+      if (holds(part, i) || !(holds(updating.outputs, tensor.name) ||
+                              holds(made_names(program, updating), tensor.name)))
         continue;
       for (const int reader : part) {
-        if (reader < i &&
-            holds(program.operations[static_cast<std::size_t>(reader)].inputs, tensor.name))
+        const Operation& reading = program.operations[static_cast<std::size_t>(reader)];
+        if (reader < i && (holds(reading.inputs, tensor.name) ||
+                           holds(read_names(program, reading), tensor.name)))
           return tensor.name;
       }
     }
   }
   return "";
 }
-
-}  // namespace
 
 Result<PartTask> served_part(const Task& program, const Part& part, const Families& families,
                              const EdgeFills& fills) {

@@ -53,6 +53,10 @@ std::vector<Tunable> templates_of_operator(const Families& families, const Task&
 // One operation in the words of a family that states it; nullopt: none does.
 std::optional<PartTask> stated_part(const Task& program, int operation, const Families& families);
 
+// The tensor that the part reads as it was before an operation of another part updates it; "":
+// none. That part may run first.
+std::string read_before_update(const Task& program, const Part& part);
+
 // The part as a task that a template of the families serves: that which a family states for its
 // only operator (family.md, `operators`), else its graph. Error usage: none serves it. A task that
 // templates serve is its own only part.

@@ -53,6 +53,8 @@ class Judge {
     }
     const double usual = usual_error(groups);
     for (const Group& one : groups) judge_line(one, usual);
+    for (std::size_t i = 0; i < output_.want.size(); ++i)
+      verdict_.looked_at += is_looked_at(i) ? 1 : 0;
     return verdict_;
   }
 
@@ -134,7 +136,7 @@ class Judge {
     const bool ok = error <= allowed;  // so that NaN fails
     if (verdict_.ok && ok && ratio <= verdict_.ratio) return;
     if (!verdict_.ok && (ok || !(ratio > verdict_.ratio))) return;
-    verdict_ = {ok, ratio, first, count, error, allowed, measure};
+    verdict_ = {ok, ratio, first, count, error, allowed, 0, measure};
   }
 
   const HonestOutput& output_;

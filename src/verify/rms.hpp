@@ -31,7 +31,8 @@ struct RmsVerdict {
   std::int64_t first = -1;  // the first element of the lines at fault; -1: of the whole output
   std::int64_t count = 0;   // elements of these
   double error = 0, allowed = 0;
-  std::string_view measure;  // "rms" or "largest"
+  std::int64_t looked_at = 0;  // elements of the output whose reference and honest error are finite
+  std::string_view measure;    // "rms" or "largest"
 };
 
 // Elements whose reference or honest error is not finite are not looked at.

@@ -265,10 +265,11 @@ Result<std::unique_ptr<Backend>> assemble(std::unique_ptr<CompilePool> pool,
   std::shared_future judging = std::async(std::launch::async, [&pool = *pool, arch = spec.arch] {
     return compile_judging(pool, arch);
   });
-  auto arm = [judging, what, &held = *device]() -> Result<void> {
-    const Result<std::vector<std::uint8_t>>& image = judging.get();
-    if (!image) return Error(image.error()).while_doing("opening " + what);
-    return held.judge_by(*image);
+  auto arm = [judging, what, &held = *device, &pool = *pool, arch = spec.arch]() -> Result<void> {
+    Result<std::vector<std::uint8_t>> image = judging.get();
+    if (!image) image = compile_judging(pool, arch);  // the machine may have been too busy
+    if (!image) return std::move(image.error()).while_doing("opening " + what);
+    return held.judge_by(std::move(*image));
   };
   auto trusted = compile_trusted(*pool, spec.arch);
   if (!trusted) return std::move(trusted.error()).while_doing("opening " + what);

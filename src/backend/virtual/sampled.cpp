@@ -305,7 +305,8 @@ Attempt<bool> leaves_bare(BlockRunner& runner, VirtualMemory& memory, Coverage& 
   for (const double one : shares) square += (one - sum / n) * (one - sum / n);
   const double error = std::sqrt(square / (n * (n - 1)));
   const double unmet = 1 - std::pow(doubt, 1 / n);
-  const double most = std::max(written.most, *std::max_element(shares.begin(), shares.end()));
+  const double met = std::max(written.most, *std::max_element(shares.begin(), shares.end()));
+  const double most = std::min(met, 2 * sum / n);  // a further round of work at most
   return ((1 - unmet) * (sum / n + 3 * error) + unmet * most) * static_cast<double>(blocks) <
          nearly_all;
 }

@@ -252,6 +252,7 @@ Result<void> judge_output(const Task& task, const HonestReference& honest, std::
                            shape->extents.empty() ? 1 : shape->extents.back(),
                            one_operation + bound->per_value, bound->tiny};
   const RmsVerdict verdict = judge_by_rms(known, got);
+  if (verdict.looked_at < least_for_rms) return {};
   proof.worst = std::max(proof.worst, verdict.ratio);
   proof.workload = what.workload;
   ++proof.outputs;
@@ -292,8 +293,10 @@ constexpr int more_rounds = 2;
 
 void add_executions(HonestReference& honest, const HonestReference& more) {
   for (std::size_t i = 0; i < std::min(honest.err0.size(), more.err0.size()); ++i) {
-    for (std::size_t e = 0; e < std::min(honest.err0[i].size(), more.err0[i].size()); ++e)
-      keep_largest(more.err0[i][e], honest.err0[i][e]);
+    for (std::size_t e = 0; e < std::min(honest.err0[i].size(), more.err0[i].size()); ++e) {
+      // One that overflows takes no element out of the judgement.
+      if (std::isfinite(more.err0[i][e])) keep_largest(more.err0[i][e], honest.err0[i][e]);
+    }
   }
 }
 
@@ -409,16 +412,19 @@ Result<WholeProof> prove_whole(Backend& backend, const TaskRef& task, const Comp
     proof.unproved = "errors of the whole against honest executions: no virtual device ran them";
     return proof;
   }
+  int judged = 0;  // contents
   for (const Case& what : cases_of_the_whole(task, kernel.source, backend.device(), seed)) {
+    const int before = proof.outputs;
     if (auto done = prove_on(backend, *device, task, kernel, what, honest, proof); !done)
       return done.error();
     if (proof.refused) return proof;
+    judged += proof.outputs > before ? 1 : 0;
   }
   if (proof.outputs > 0)
     proof.proved = fmt::format(
         "the whole errs no more than honest executions of its operations, {} outputs on {} "
         "contents, {:.2g} of what they allow",
-        proof.outputs, contents.size(), proof.worst);
+        proof.outputs, judged, proof.worst);
   else
     proof.unproved = "errors of the whole against honest executions: too few elements to tell";
   if (!proof.loose.empty() && proof.unproved.empty())

@@ -145,6 +145,7 @@ class ProgramSearch {
                     record_.parts.end(), same))
       return Error{ErrorCode::usage, path + ": the graph is cut into other parts now",
                    "resume with the program and the families that began the run"};
+    if (known->pool.empty()) known->pool = record_.pool;
     record_ = std::move(*known);
     return {};
   }

@@ -49,13 +49,16 @@ bool is_float_task(const Task& task) {
 // writes one has read it.
 bool is_updated_in_place(const Task& task, const GraphSite& site, const std::string& tensor) {
   const auto full = outputs_of(task, site).full;
-  const auto is_old = [&](const SiteRead& read) { return read.stage < 0 && read.source == tensor; };
+  // A stage that is read at another place is computed there anew, of the tensor perhaps.
+  const auto may_be_old = [&](const SiteRead& read) {
+    return read.stage >= 0 || read.source == tensor;
+  };
   return site.folds.empty() && site.joins.empty() && site.scan < 0 &&
          std::find(full.begin(), full.end(), tensor) != full.end() &&
          std::all_of(site.stages.begin(), site.stages.end(), [&](const SiteStage& stage) {
-           return std::none_of(stage.called.begin(), stage.called.end(), is_old) &&
+           return std::none_of(stage.called.begin(), stage.called.end(), may_be_old) &&
                   std::all_of(stage.reads.begin(), stage.reads.end(), [&](const SiteRead& read) {
-                    return !is_old(read) || read.kind == SiteRead::Kind::element;
+                    return !may_be_old(read) || read.kind == SiteRead::Kind::element;
                   });
          });
 }

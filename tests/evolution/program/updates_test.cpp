@@ -105,6 +105,10 @@ TEST_CASE("an updated element that is read at another place is no template's", "
       moved("roll", {{"dims", Integers{1}}, {"shifts", Integers{1}}}),
       moved("flip", {{"dims", Integers{1}}}),
       moved("roll", {{"dims", Integers{0}}, {"shifts", Integers{1}}}),
+      // Through a value of its own that is computed anew at the other place.
+      states({{"own", "mul", {"m", "x"}, {"a"}, {}},
+              {"move", "roll", {"a"}, {"n"}, {{"dims", Integers{1}}, {"shifts", Integers{1}}}},
+              {"sum", "add", {"n", "x"}, {"m"}, {}}}),
       states({{"of_row", "sum", {"m"}, {"n"}, {{"dim", Integers{1}}, {"keepdim", std::int64_t{1}}}},
               {"sum", "add", {"n", "x"}, {"m"}, {}}}),
       states({{"peak", "softmax", {"m"}, {"n"}, {{"dim", std::int64_t{1}}}},
