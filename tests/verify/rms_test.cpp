@@ -44,6 +44,16 @@ TEST_CASE("errors pass up to twice the honest ones of the whole") {
   }
 }
 
+TEST_CASE("elements that no honest execution leaves finite are told not to be looked at") {
+  for (const std::size_t left : {std::size_t{256}, std::size_t{20}, std::size_t{0}}) {
+    Output output = with_errors(1);
+    for (std::size_t i = left; i < output.err0.size(); ++i)
+      output.err0[i] = std::numeric_limits<double>::infinity();
+    CHECK(output.judged().ok);
+    CHECK(output.judged().looked_at == static_cast<std::int64_t>(left));
+  }
+}
+
 TEST_CASE("a line may err four times as much, an element eight times") {
   const auto spoilt = [](double times, int first, int count) {
     Output out = with_errors(0.5);

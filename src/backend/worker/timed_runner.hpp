@@ -10,8 +10,7 @@
 
 namespace cupilot {
 
-// Name under which both device processes load the trusted kernels.
-// Of kernels/trusted/health.cu, in every process, and of judge.cu, where outputs are judged.
+// Names the images of trusted kernels: of health.cu in every process, of judge.cu in the judge.
 inline constexpr const char* trusted_image = "trusted";
 inline constexpr const char* judge_image = "judge";
 
