@@ -93,6 +93,21 @@ TEST_CASE("tensors of any type and dimension are updated element by element", "[
   }
 }
 
+TEST_CASE("a part that reads a tensor before another updates it does not stand alone") {
+  const auto task = task_with({updated("m", {"r", "c"}),
+                               given("x", {"r", "c"}),
+                               {.name = "y", .role = Role::out, .shape = {"r", "c"}}},
+                              {{"first", "relu", {"x"}, {"g"}, {}},
+                               {"read", "mul", {"m", "x"}, {"y"}, {}},
+                               {"update", "add", {"m", "g"}, {"m"}, {}}});
+  REQUIRE_OK(task);
+  CHECK(read_before_update(*task, {1}) == "m");
+  CHECK(read_before_update(*task, {0, 1}) == "m");
+  CHECK(read_before_update(*task, {1, 2}).empty());
+  CHECK(read_before_update(*task, {0}).empty());
+  CHECK(read_before_update(*task, {0, 2}).empty());
+}
+
 TEST_CASE("an updated element that is read at another place is no template's", "[threads]") {
   const auto states = [](std::vector<Operation> operations) {
     return task_with({updated("m", {"r", "c"}), given("x", {"r", "c"})}, std::move(operations));
