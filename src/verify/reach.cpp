@@ -206,12 +206,11 @@ void Reach::add_ladder(const Axis& axis, std::int64_t met) {
     size = std::min(4 * size + 1, most);
     std::optional<Step> step = step_of(axis.name, size);
     while (step && step->cost > idle_budget && size > met + met / 2) {
-      size -= size / 4;
+      size -= std::max<std::int64_t>(1, size / 4);
       step = step_of(axis.name, size);
     }
-    const bool expensive = !step || step->cost > idle_budget;
-    if (!expensive) ladder_.push_back(std::move(*step));
-    if (expensive || size < met) break;
+    if (!step || step->cost > idle_budget || size <= met) break;
+    ladder_.push_back(std::move(*step));
     met = size;
   }
 }

@@ -172,6 +172,23 @@ TEST_CASE("axes do not grow beyond what smaller runs executed") {
   for (const Case& one : run_all(told, covered(0, 2))) CHECK(one.workload.sizes.at("m") <= 100);
 }
 
+TEST_CASE("an axis met at one element stays there where two are too expensive") {
+  Task task = gemm_of(64, 1, 8);
+  KernelSource source = tiled_gemm();
+  source.plan.launches[0].grid = {"1024 * m"};
+  source.plan.launches[0].block = {1024};
+  const Workload small{{{"m", 1}, {"n", 1}, {"k", 8}, {"batch", 1}}, 1};
+  const std::vector<Case> met = {{.workload = small, .content = {.seed = 9}}};
+  for (const double instructions : {0.0, 1e6, 1e9}) {
+    CaseReport ran;
+    ran.what.workload = small;
+    ran.counts[Counter::warp_instructions].value = instructions;
+    Reach reach(task, source, DeviceSpec{}, ProofLevel::finalist, met, {}, true, {&ran, 1});
+    for (const Case& one : run_all(reach, covered(0, 2)))
+      if (instructions > 1e6) CHECK(one.workload.sizes.at("m") == 1);
+  }
+}
+
 TEST_CASE("a grid that the task's sizes leave below its bound is met beyond it") {
   const Task task = gemm_of(1000, 8, 8);
   KernelSource source =
