@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <sstream>
 #include <string_view>
+#include <vector>
 
 namespace cupilot::cli {
 
@@ -38,6 +40,32 @@ std::string python_path() {
   return "";
 }
 
+// cuDNN's names: CUPILOT_CUDNN's, else the loader's, then that of the Python packages of `python`.
+std::vector<std::string> cudnn_names(const std::string& python) {
+  namespace fs = std::filesystem;
+  if (const char* chosen = std::getenv("CUPILOT_CUDNN"); chosen != nullptr && chosen[0] != '\0')
+    return {chosen};
+  std::vector<std::string> names{"libcudnn.so.9"};
+  std::error_code ignored;
+  if (python.empty()) return names;
+  const auto add = [&](const fs::path& folder) {
+    for (const auto& library : fs::directory_iterator(folder, ignored)) {
+      if (!library.path().filename().string().starts_with("python3")) continue;
+      for (const char* packages : {"site-packages", "dist-packages"}) {
+        const fs::path file = library.path() / packages / "nvidia/cudnn/lib/libcudnn.so.9";
+        if (fs::exists(file, ignored)) names.push_back(file);
+      }
+    }
+  };
+  // A prefix has lib/python3.11/site-packages; a distribution's own has packages in local too.
+  for (const fs::path& program : {fs::path(python), fs::weakly_canonical(python, ignored)}) {
+    const fs::path prefix = program.parent_path().parent_path();
+    add(prefix / "lib");
+    add(prefix / "local/lib");
+  }
+  return names;
+}
+
 BackendOptions backend_options(int compile_jobs) {
   BackendOptions options;
   options.compile_jobs = compile_jobs;
@@ -45,6 +73,7 @@ BackendOptions backend_options(int compile_jobs) {
   options.compile_cache = compile_cache_path();
   if (const char* worker = std::getenv("CUPILOT_WORKER")) options.worker_path = worker;
   options.python = python_path();
+  options.cudnn = cudnn_names(options.python);
   for (char** variable = environ; *variable != nullptr; ++variable)
     options.python_environment.emplace_back(*variable);
   return options;

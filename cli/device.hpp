@@ -1,7 +1,8 @@
 // Devices as the program opens them. Of the environment it reads CUPILOT_WORKER, the path of
 // cupilot-worker, CUPILOT_COMPILE_CACHE, the folder of compiled images (off: none), CUPILOT_PYTHON,
-// the python3 that has PyTorch (default: the first on the PATH), and for the user's folders
-// XDG_DATA_HOME, XDG_CACHE_HOME and HOME. Contestants are given all of it.
+// the python3 that has PyTorch (default: the first on the PATH), CUPILOT_CUDNN, the path of
+// libcudnn.so.9 (default: the loader's, else that of this python3's packages), and for the user's
+// folders XDG_DATA_HOME, XDG_CACHE_HOME and HOME. Contestants are given all of it.
 #pragma once
 
 #include <memory>

@@ -28,13 +28,13 @@ namespace cupilot {
 struct Subject {
   enum class Kind { candidate, plain, library, contestant };
   Kind kind = Kind::candidate;
-  // "candidate", "plain", "cublaslt"; contestant: its name in parts/contestants.hpp
+  // "candidate", "plain", "cublaslt", "cudnn"; contestant: its name in parts/contestants.hpp
   std::string name{};
   const CompiledKernel* kernel = nullptr;  // candidate only
 };
 
-// Names the vendor library's kernel for the task in tables: "cublaslt", with its compute mode where
-// the task's precision offers several.
+// Names the vendor library's kernel for the task in tables: "cudnn" for a convolution, "cublaslt"
+// for others, with its compute mode where the task's precision offers several.
 std::string library_name(const Task& task);
 
 struct MeasureOptions {
@@ -92,6 +92,8 @@ struct DeviceTraits {
   // False: it answers from records or from a function (recorded:DIR, fake:FILE). A search may ask
   // it; it proves nothing of a kernel.
   bool runs = true;
+  // Libraries that compute steps of programs there: "cublaslt", "cudnn".
+  std::vector<std::string> libraries{};
   // Each lack of this machine and its cost, a sentence each ("no CUPTI: …").
   std::vector<std::string> notices{};
 };
@@ -211,6 +213,9 @@ struct BackendOptions {
   // default: there are no contestants.
   std::string python{};
   std::vector<std::string> python_environment{};
+  // Names and paths of cuDNN 9, tried in order, for convolutions. default: the loader's, then the
+  // toolkit's; in a host's context the loader's alone.
+  std::vector<std::string> cudnn{"libcudnn.so.9"};
   // Library calls that baselines are taken from, beside those of the built-in families.
   std::vector<LibraryCall> library_calls{};
 };

@@ -241,8 +241,12 @@ PlanLaunch launch_from(JsonFaults& faults, const Json& json, const std::string& 
   // A template of nested layouts has a name of some thousand bytes.
   if (launch.entry.empty() || launch.entry.size() > 4096)
     object.fail("entry", "want 1 to 4096 bytes");
-  if (!launch.library.empty() && launch.library != cublaslt_library)
-    object.fail("library", "there is no such library", std::string(cublaslt_library));
+  if (!launch.library.empty() && find_step_library(launch.library) == nullptr) {
+    std::string known;
+    for (const StepLibrary& one : step_libraries())
+      known += fmt::format("{}{}", known.empty() ? "" : " or ", one.name);
+    object.fail("library", "there is no such library", known);
+  }
   return launch;
 }
 

@@ -2,18 +2,25 @@
 
 #include <fmt/format.h>
 
+#include "kernel/library_step.hpp"
+
 namespace cupilot {
 
 std::vector<std::string> sentences_of(const ResolvedPlan& plan) {
   std::vector<std::string> out;
-  std::string names, steps;
+  std::string names;
   for (const ResolvedLaunch& launch : plan.launches) {
     if (launch.when == When::setup) names += (names.empty() ? "" : ", ") + launch.name;
-    if (!launch.library.empty()) steps += (steps.empty() ? "" : ", ") + launch.name;
   }
-  if (!steps.empty())
-    out.push_back(fmt::format(
-        "by cuBLASLt where the device has it, by a plain kernel on a virtual one: {}", steps));
+  for (const StepLibrary& library : step_libraries()) {
+    std::string steps;
+    for (const ResolvedLaunch& launch : plan.launches)
+      if (launch.library == library.name) steps += (steps.empty() ? "" : ", ") + launch.name;
+    if (!steps.empty())
+      out.push_back(
+          fmt::format("by {} where the device has it, by a plain kernel on a virtual one: {}",
+                      library.title, steps));
+  }
   bool arrays = false;
   for (const ResolvedTexture& texture : plan.textures)
     arrays = arrays || texture.state.memory == TextureMemory::array;

@@ -318,9 +318,13 @@ void Resolver::add_launch(const PlanLaunch& launch) {
   if (bytes > parameter_limit)
     limit(fmt::format("{} bytes of parameters; want at most {}", bytes, parameter_limit), where);
   if (!refused_) check_surfaces(out, where);
-  const bool step = !out.library.empty();
-  if (step && !refused_ && (out.library != cublaslt_library || !library_step(out)))
-    limit("its arguments are no product's that a library computes", where + ".args");
+  if (!out.library.empty() && !refused_ && !library_step(out)) {
+    const StepLibrary* library = find_step_library(out.library);
+    limit(library == nullptr ? "there is no such library"
+                             : fmt::format("its arguments are not those of {} that {} computes",
+                                           library->computes, library->title),
+          where + ".args");
+  }
   if (compiled_ && !refused_) check_compiled(out, where);
   resolved_.launches.push_back(std::move(out));
 }

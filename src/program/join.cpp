@@ -495,8 +495,9 @@ class Joiner {
           "//  {}: {}{}{}\n", i + 1, parts_[i].form.name,
           prepared_[i] ? ", once before, of constants alone" : "",
           texts_[i] == i ? "" : fmt::format(", by the kernels of part {}", texts_[i] + 1));
-      if (has_library_step(parts_[i].source.plan))
-        text += fmt::format("//     by {}; its kernel stands in elsewhere\n", cublaslt_library);
+      for (const StepLibrary& library : step_libraries())
+        if (has_step_of(parts_[i].source.plan, library.name))
+          text += fmt::format("//     by {}; its kernel stands in elsewhere\n", library.name);
     }
     for (const PlanBuffer& buffer : buffers_.buffers) {
       std::string held;

@@ -9,7 +9,8 @@
 #include <cupilot/parts/library_call.hpp>
 #include <cupilot/parts/rejection.hpp>
 
-#include "base/embedded.hpp"
+#include "program/library_convolution.hpp"
+#include "program/library_text.hpp"
 #include "program/part_task.hpp"
 #include "task/identifiers.hpp"
 
@@ -72,7 +73,7 @@ class EpilogueReader {
 };
 
 // The kernel that stands in for the library, an element a thread.
-constexpr std::string_view stand_in = R"(
+constexpr std::string_view product_text = R"(
 // Computes what the library's step computes, where there is no library:
 // d = epilogue(alpha op(a) op(b) + bias), row after row. Types and class are the library's to know.
 extern "C" __global__ void library_product(const type_a* a, const type_b* b, type_d* d,
@@ -97,7 +98,6 @@ extern "C" __global__ void library_product(const type_a* a, const type_b* b, typ
   d[at] = FromFloat<type_d>::of(value);
 }
 )";
-constexpr int stand_in_threads = 256;
 
 // Makes the step of one task.
 class StepMaker {
@@ -110,7 +110,8 @@ class StepMaker {
     if (auto refused = read_call()) return std::move(*refused);
     KernelSource out;
     out.template_name = cublaslt_library;
-    out.text = text();
+    out.text = library_text({{"type_a", a_->type}, {"type_b", b_->type}, {"type_d", d_->type}},
+                            product_text);
     out.plan.launches = {launch()};
     return out;
   }
@@ -258,16 +259,6 @@ class StepMaker {
     return out;
   }
 
-  std::string text() const {
-    const auto name = [](DType type) {
-      return type == DType::f32 ? "float" : type == DType::bf16 ? "bf16" : "fp16";
-    };
-    return fmt::format(
-        "// cupilot/types.cuh\n{}typedef {} type_a;\ntypedef {} type_b;\ntypedef {} type_d;\n{}",
-        find_embedded(kernel_files(), "device/types.cuh"), name(a_->type), name(b_->type),
-        name(d_->type), stand_in);
-  }
-
   const Task& task_;
   const Families& families_;
   std::vector<LibraryCall> calls_;
@@ -282,7 +273,8 @@ class StepMaker {
 Attempt<LibraryEpilogue> library_epilogue(const Task& graph) { return EpilogueReader(graph).run(); }
 
 Attempt<KernelSource> library_part(const Task& task, const Families& families) {
-  return StepMaker(task, families).run();
+  const bool convolution = !task.operations.empty() && is_convolution(task.operations.front());
+  return convolution ? convolution_part(task) : StepMaker(task, families).run();
 }
 
 std::optional<PartTask> step_alone(const Task& program, const Part& part, const Families& families,

@@ -1,5 +1,5 @@
-// A part of a program as a step of a library: a product with an epilogue that the library has
-// (docs/programs.md, Library steps).
+// A part of a program as a step of a library: a product with an epilogue that the library has, or
+// a convolution (docs/programs.md, Library steps).
 #pragma once
 
 #include <optional>
@@ -24,8 +24,8 @@ struct LibraryEpilogue {
 // Rejected{measure.failed} names the operation that the library has no epilogue for.
 Attempt<LibraryEpilogue> library_epilogue(const Task& graph);
 
-// The task's product as one launch that is a step of the library, with a plain kernel that stands
-// in where the library is not. Rejected{measure.failed} says why there is none.
+// The task as one launch that is a step of a library, which template_name names, with a plain
+// kernel that stands in where the library is not. Rejected{measure.failed} says why there is none.
 Attempt<KernelSource> library_part(const Task& task, const Families& families);
 
 // A part that no template serves as a task that the library computes; nullopt: it does not.

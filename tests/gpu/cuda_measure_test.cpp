@@ -1,5 +1,11 @@
+#include <algorithm>
+
+#include <cupilot/evolve.hpp>
+#include <cupilot/family.hpp>
+
 #include "catch.hpp"
 #include "gpu.hpp"
+#include "program/library_part.hpp"
 
 using namespace cupilot;
 
@@ -78,6 +84,112 @@ TEST_CASE("the library's products are right in every layout, type and epilogue")
             line((*reports)[1]));
     CHECK((*reports)[0].measurement);
     CHECK((*reports)[1].measurement);
+  }
+}
+
+TEST_CASE("the library's convolutions are right in every form, type and class") {
+  const auto& libraries = gpu::backend().traits().libraries;
+  if (std::find(libraries.begin(), libraries.end(), "cudnn") == libraries.end()) {
+    WARN("no cuDNN: name it by CUPILOT_CUDNN");
+    return;
+  }
+  struct Row {
+    const char* kind;
+    std::vector<Expr> x, weight, y;
+    std::map<std::string, Attribute> attributes;
+    DType type;
+    Precision precision;
+  };
+  using Numbers = std::vector<std::int64_t>;
+  const auto each = [](Numbers values) { return Attribute(std::move(values)); };
+  const std::vector<Row> rows = {
+      {"conv1d",
+       {"n", 32, "w"},
+       {48, 32, 5},
+       {"n", 48, "w - 4"},
+       {},
+       DType::f32,
+       Precision::fp32_strict},
+      {"conv2d",
+       {"n", 32, "h", "w"},
+       {64, 16, 3, 3},
+       {"n", 64, "(h - 1) / 2 + 1", "w"},
+       {{"stride", each({2, 1})},
+        {"padding", each({1, 2})},
+        {"dilation", each({1, 2})},
+        {"groups", Attribute(std::int64_t{2})}},
+       DType::f32,
+       Precision::fp32_strict},
+      {"conv2d",
+       {"n", 64, "h", "w"},
+       {64, 64, 3, 3},
+       {"n", 64, "h - 2", "w - 2"},
+       {},
+       DType::f32,
+       Precision::tf32},
+      {"conv2d",
+       {"n", 64, "h", "w"},
+       {64, 64, 3, 3},
+       {"n", 64, "h - 2", "w - 2"},
+       {},
+       DType::bf16,
+       Precision::bf16},
+      {"conv2d",
+       {"n", 64, "h", "w"},
+       {64, 64, 1, 1},
+       {"n", 64, "h", "w"},
+       {},
+       DType::f16,
+       Precision::fp16},
+      {"conv3d",
+       {"n", 8, 6, "h", "w"},
+       {16, 8, 3, 3, 3},
+       {"n", 16, 4, "h - 2", "w - 2"},
+       {},
+       DType::f32,
+       Precision::fp32_strict},
+      {"conv_transpose2d",
+       {"n", 32, "h", "w"},
+       {32, 24, 3, 3},
+       {"n", 48, "2 * (h - 1) + 2", "w + 2"},
+       {{"stride", each({2, 1})},
+        {"padding", each({1, 0})},
+        {"output_padding", each({1, 0})},
+        {"groups", Attribute(std::int64_t{2})}},
+       DType::f32,
+       Precision::fp32_strict},
+  };
+  for (const Row& row : rows) {
+    Task task;
+    task.name = task.family = "convolution";
+    task.axes = {{"n"}, {"h"}, {"w"}};
+    const auto add = [&](const char* name, Role role, const std::vector<Expr>& shape) {
+      task.tensors.push_back({.name = name, .role = role, .type = row.type, .shape = shape});
+    };
+    add("x", Role::in, row.x);
+    add("v", Role::in, row.weight);
+    add("b", Role::in, {row.y[1]});
+    add("y", Role::out, row.y);
+    task.operations = {{"conv", row.kind, {"x", "v", "b"}, {"y"}, row.attributes}};
+    task.precision = row.precision;
+    task.time_shapes = {{{{"n", 4}, {"h", 30}, {"w", 28}}}};
+    REQUIRE(complete(task));
+    CAPTURE(row.kind, static_cast<int>(row.type), name_of(row.precision));
+    const auto source = library_part(task, builtin_families());
+    if (source.is_rejected()) FAIL(source.rejected().message);
+    const Pipe pipe{TaskRef(task), &gpu::backend(), nullptr, 1, nullptr};
+    const auto candidate = evaluate_source(pipe, *source, ProofLevel::elite);
+    if (!candidate) FAIL(candidate.error().message);
+    if (const auto* why = std::get_if<Rejected>(&candidate->outcome))
+      FAIL_CHECK(why->code << ": " << why->message);
+    const std::vector<Subject> contestants{{Subject::Kind::library, library_name(task), nullptr},
+                                           {Subject::Kind::plain, "plain", nullptr}};
+    const auto reports =
+        gpu::backend().measure(TaskRef(task), task.time_shapes[0], contestants, {3, 0.5, true, 1});
+    if (!reports) FAIL(reports.error().message);
+    WARN(row.kind << " " << line((*reports)[0]) << "; " << line((*reports)[1]));
+    CHECK((*reports)[0].name == "cudnn");
+    CHECK((*reports)[0].measurement);
   }
 }
 

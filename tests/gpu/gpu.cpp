@@ -18,7 +18,9 @@ Backend& backend() {
   static const std::unique_ptr<Backend> instance = [] {
     // Another device's name lets the tests be tried where there is no GPU.
     const char* name = std::getenv("CUPILOT_GPU_TEST_DEVICE");
-    auto opened = open_backend(name != nullptr ? name : "cuda:0");
+    BackendOptions options;
+    if (const char* cudnn = std::getenv("CUPILOT_CUDNN")) options.cudnn = {cudnn};
+    auto opened = open_backend(name != nullptr ? name : "cuda:0", options);
     if (!opened) FAIL(opened.error().message);
     for (const std::string& notice : (*opened)->traits().notices) WARN(notice);
     return std::move(*opened);

@@ -58,8 +58,8 @@ TEST_CASE("a launcher whose plan has a library's step calls the library and comp
   kernel.arch = "sm_90a";
   const auto text = launcher_text(task, device, kernel);
   REQUIRE(text);
-  CHECK(text->find("library_entries = {\"library_product\"}") != std::string::npos);
-  CHECK(text->find("return compute(step, products.at(&step), stream);") != std::string::npos);
+  CHECK(text->find("cublaslt_entries = {\"library_product\"}") != std::string::npos);
+  CHECK(text->find("cudnn") == std::string::npos);
   CHECK(launcher_makefile(source->plan).find("-lcublasLt -lnvrtc") != std::string::npos);
   CHECK(launcher_makefile({}).find("cublasLt") == std::string::npos);
   const fs::path folder = fs::temp_directory_path() / "cupilot-launcher-library-test";
@@ -67,6 +67,45 @@ TEST_CASE("a launcher whose plan has a library's step calls the library and comp
   std::ofstream(folder / "main.cpp") << *text;
   const std::string command =
       fmt::format("cd '{}' && {} -std=c++17 -Wall -Werror -fsyntax-only -isystem '{}' main.cpp",
+                  folder.string(), CUPILOT_CXX, CUPILOT_CUDA_INCLUDE);
+  CHECK(std::system(command.c_str()) == 0);
+  fs::remove_all(folder);
+}
+
+// The plan of a convolution as a step of cuDNN, whose header is made of the calls that we declare.
+TEST_CASE("a launcher whose plan has a convolution of cuDNN says what it needs and compiles") {
+  Task task;
+  task.name = "convolution";
+  task.axes = {{"n"}, {"h"}};
+  task.tensors = {{.name = "x", .role = Role::in, .shape = {"n", 6, "h"}},
+                  {.name = "v", .role = Role::in, .shape = {8, 6, 3}},
+                  {.name = "y", .role = Role::out, .shape = {"n", 8, "h - 2"}}};
+  task.operations = {{"conv", "conv1d", {"x", "v"}, {"y"}, {}}};
+  task.time_shapes = {{{{"n", 2}, {"h", 30}}}};
+  REQUIRE(complete(task));
+  const auto source = library_part(task, builtin_families());
+  REQUIRE(source);
+  CompiledKernel kernel;
+  kernel.source = *source;
+  kernel.arch = "sm_90a";
+  const auto text = launcher_text(task, *chip("h200"), kernel);
+  REQUIRE(text);
+  CHECK(text->find("// Needs the CUDA toolkit and cuDNN 9: make") != std::string::npos);
+  CHECK(text->find("#include <cudnn.h>") != std::string::npos);
+  CHECK(text->find("cudnn_entries = {\"library_convolution\"}") != std::string::npos);
+  CHECK(text->find("cublasLt") == std::string::npos);
+  const std::string makefile = launcher_makefile(source->plan);
+  CHECK(makefile.find("# Needs cuDNN 9: cudnn.h in $(CUDNN_HOME)/include") != std::string::npos);
+  CHECK(makefile.find("-lcudnn -lnvrtc") != std::string::npos);
+  CHECK(makefile.find("cublasLt") == std::string::npos);
+  CHECK(launcher_makefile({}).find("CUDNN") == std::string::npos);
+  const fs::path folder = fs::temp_directory_path() / "cupilot-launcher-cudnn-test";
+  fs::create_directories(folder);
+  std::ofstream(folder / "main.cpp") << *text;
+  std::ofstream(folder / "cudnn.h") << "#include <driver_types.h>\n#include \"" CUPILOT_SOURCE_DIR
+                                       "/src/backend/worker/cudnn_calls.hpp\"\n";
+  const std::string command =
+      fmt::format("cd '{}' && {} -std=c++17 -Wall -Werror -fsyntax-only -isystem '{}' -I. main.cpp",
                   folder.string(), CUPILOT_CXX, CUPILOT_CUDA_INCLUDE);
   CHECK(std::system(command.c_str()) == 0);
   fs::remove_all(folder);

@@ -43,11 +43,17 @@ Result<ProgramStrategy> program_strategy_from_json(std::string_view json);
 // names its operations, and the part's techniques, which apply to these. Of one part, its strategy.
 inline constexpr std::string_view part_technique = "part";
 Strategy as_strategy(const ProgramStrategy& program);
-// A part whose only use is this one is a step of that library, with the library's epilogue.
-inline constexpr std::string_view library_technique = "cublaslt";
-inline bool is_library_step(const Strategy& strategy) {
-  return strategy.uses.size() == 1 && strategy.uses.front().technique == library_technique;
+// A part whose only use is one of these is a step of that library: a product with the library's
+// epilogue, or a convolution.
+inline constexpr std::string_view library_techniques[] = {"cublaslt", "cudnn"};
+// The library whose step the part is; "": it is none.
+inline std::string_view library_of(const Strategy& strategy) {
+  if (strategy.uses.size() != 1) return "";
+  for (const std::string_view name : library_techniques)
+    if (strategy.uses.front().technique == name) return name;
+  return "";
 }
+inline bool is_library_step(const Strategy& strategy) { return !library_of(strategy).empty(); }
 // The parts that a strategy names, in their order; one of all operations where it names none.
 ProgramStrategy parts_of(const Strategy& strategy);
 

@@ -54,7 +54,7 @@ std::vector<CountedLaunch> counted(const std::string& chip, std::uint64_t counte
   return launches;
 }
 
-std::string count(CudaSession& session, TimedRunner& visitor, LibraryMatmul& library,
+std::string count(CudaSession& session, TimedRunner& visitor, LibrarySteps& library,
                   RangeCounters& ranges, const std::string& chip, const CountOrder& order) {
   const auto begin = HostClock::now();
   const auto launches = prepare_launches(session, library, order.run);
@@ -88,13 +88,13 @@ std::string count(CudaSession& session, TimedRunner& visitor, LibraryMatmul& lib
 
 }  // namespace
 
-int serve_counter(int device, int confinement) {
-  ConfinedSession confined(device, confinement);
+int serve_counter(const DeviceRole& role) {
+  ConfinedSession confined(role);
   CudaSession& session = confined.session;
-  Result<RangeCounters> ranges = take_counters(session, device);
-  const std::string chip = chip_of(static_cast<std::size_t>(device));
+  Result<RangeCounters> ranges = take_counters(session, role.device);
+  const std::string chip = chip_of(static_cast<std::size_t>(role.device));
   TimedRunner visitor(session);
-  LibraryMatmul library(session, visitor, LibraryPlaces::loader_and_toolkit);
+  LibrarySteps library(session, visitor, LibraryPlaces::loader_and_toolkit, confined.cudnn);
   const auto work = [&](const Frame& frame) -> std::optional<std::string> {
     const auto order = unpack_count(frame.body);
     if (!order) return std::nullopt;

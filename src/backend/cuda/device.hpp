@@ -157,6 +157,7 @@ class CudaDevice : public TrialDevice {
   int index_ = 0, confinement_ = 0, counter_confinement_ = 0;
   std::string counters_lost_;  // why none can be read, once that is known
   std::string worker_;
+  std::vector<std::string> cudnn_;  // as BackendOptions has it
   DeviceDeadlines deadlines_;
   DeviceHello hello_;
   std::vector<std::uint8_t> trusted_, judging_;

@@ -39,6 +39,7 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::open(int index, const BackendOpt
   device->index_ = index;
   device->worker_ = *worker;
   device->deadlines_ = deadlines;
+  device->cudnn_ = options.cudnn;
   for (;;) {
     auto opened = device->open_processes();
     if (opened) {
@@ -85,11 +86,11 @@ Error CudaDevice::suspect() const {
 }
 
 Result<Process> CudaDevice::start_process(Role role) {
-  return Process::start(
-      {worker_,
-       {role_names[role], std::to_string(index_),
-        std::to_string(role == counter_role ? counter_confinement_ : confinement_)},
-       worker_environment(WorkerKind::device)});
+  std::vector<std::string> words{
+      role_names[role], std::to_string(index_),
+      std::to_string(role == counter_role ? counter_confinement_ : confinement_)};
+  words.insert(words.end(), cudnn_.begin(), cudnn_.end());
+  return Process::start({worker_, std::move(words), worker_environment(WorkerKind::device)});
 }
 
 Result<DeviceHello> CudaDevice::greet(Role role, Process& process) {

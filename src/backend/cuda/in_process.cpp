@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "backend/wire/frame.hpp"
+#include "backend/worker/cudnn_convolution.hpp"
 #include "backend/worker/run.hpp"
 #include "backend/worker/serve.hpp"
 
@@ -42,7 +43,8 @@ bool default_stream(CUstream stream) {
 
 }  // namespace
 
-Result<std::unique_ptr<InProcessDevice>> InProcessDevice::open(CUcontext context, CUstream stream) {
+Result<std::unique_ptr<InProcessDevice>> InProcessDevice::open(CUcontext context, CUstream stream,
+                                                               const BackendOptions& options) {
   if (context == nullptr) {
     return Error{ErrorCode::usage, "no context was given",
                  "give a CUcontext: cuCtxGetCurrent tells the one in use"};
@@ -59,12 +61,13 @@ Result<std::unique_ptr<InProcessDevice>> InProcessDevice::open(CUcontext context
   }
   if (!driver().reason.empty())
     return Error{ErrorCode::no_device, driver().reason, "install a newer driver"};
-  std::unique_ptr<InProcessDevice> device(new InProcessDevice(context, stream));
+  std::unique_ptr<InProcessDevice> device(new InProcessDevice(context, stream, options.cudnn));
   if (auto started = device->start(); !started) return started.error();
   return device;
 }
 
 Result<void> InProcessDevice::start() {
+  const std::string cudnn = cudnn_file(cudnn_, LibraryPlaces::loader);
   try {
     const Current current(context_);
     CUcontext owner = nullptr;
@@ -74,11 +77,12 @@ Result<void> InProcessDevice::start() {
                    "make the stream in that context"};
     }
     session_ = std::make_unique<CudaSession>(context_, stream_);
-    judge_ = std::make_unique<Judge>(*session_, LibraryPlaces::loader);
+    judge_ = std::make_unique<Judge>(*session_, LibraryPlaces::loader, cudnn);
   } catch (const CudaFailure& failure) {
     return unusable(failure);
   }
   hello_ = session_->hello();
+  hello_.cudnn = cudnn;
   hello_.confinement =
       "unconfined: kernels run in the host's process and context; no deadline, no read-only "
       "inputs, no unmapped neighbours";

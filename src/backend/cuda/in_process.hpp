@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <cupilot/backend.hpp>
+
 #include "backend/cuda/trial_device.hpp"
 #include "backend/judge/orders_served.hpp"
 
@@ -15,7 +17,8 @@ class InProcessDevice : public TrialDevice {
  public:
   // Error usage when `stream` is not a stream of `context` that can be captured; no_device without
   // a driver in this process.
-  static Result<std::unique_ptr<InProcessDevice>> open(CUcontext context, CUstream stream);
+  static Result<std::unique_ptr<InProcessDevice>> open(CUcontext context, CUstream stream,
+                                                       const BackendOptions& options = {});
   ~InProcessDevice() override;
   // The trusted kernels, loaded now and probed: Error failure when the known kernel gives another
   // answer.
@@ -51,7 +54,8 @@ class InProcessDevice : public TrialDevice {
     std::int64_t bytes = 0;
     bool leased = false;
   };
-  InProcessDevice(CUcontext context, CUstream stream) : context_(context), stream_(stream) {}
+  InProcessDevice(CUcontext context, CUstream stream, std::vector<std::string> cudnn)
+      : context_(context), stream_(stream), cudnn_(std::move(cudnn)) {}
   Result<void> start();
   void stop();
   // The judge or the runner, as the order says.
@@ -64,6 +68,7 @@ class InProcessDevice : public TrialDevice {
 
   CUcontext context_ = nullptr;
   CUstream stream_ = nullptr;
+  std::vector<std::string> cudnn_;  // as BackendOptions has it
   DeviceHello hello_;
   std::unique_ptr<CudaSession> session_;
   std::unique_ptr<Judge> judge_;

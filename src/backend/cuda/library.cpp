@@ -5,6 +5,9 @@
 #include <cupilot/backend.hpp>
 #include <cupilot/parts/rejection.hpp>
 
+#include "kernel/library_step.hpp"
+#include "program/library_convolution.hpp"
+
 namespace cupilot {
 namespace {
 
@@ -102,6 +105,8 @@ void add_sizes(const LibraryCall& call, CallValues& values, LibraryOrder& order)
 }  // namespace
 
 std::string library_name(const Task& task) {
+  if (!task.operations.empty() && is_convolution(task.operations.front()))
+    return std::string(cudnn_library);
   switch (task.precision) {
     case Precision::fp32_emulated:
     case Precision::bf16x3:

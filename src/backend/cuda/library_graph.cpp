@@ -6,8 +6,11 @@
 #include <fmt/core.h>
 #include <cupilot/family.hpp>
 #include <cupilot/parts/rejection.hpp>
+#include <cupilot/parts/resolved_plan.hpp>
 
 #include "backend/cuda/library.hpp"
+#include "kernel/library_step.hpp"
+#include "program/library_convolution.hpp"
 #include "program/library_part.hpp"
 #include "program/part_task.hpp"
 
@@ -32,7 +35,32 @@ Result<Workload> workload_of(const PartTask& form, const Task& task, const Workl
   return made;
 }
 
+// The step of a task that is a convolution.
+Attempt<StepOrder> convolution_order(const Task& task, const Workload& workload,
+                                     const DeviceSpec& device, const TaskPlacement& placement) {
+  const auto source = library_part(task, known_families());
+  if (!source) return source.failure();
+  const auto resolution = resolve(*source, task, workload, device, nullptr);
+  if (!resolution) return resolution.failure();
+  const auto* plan = std::get_if<ResolvedPlan>(&*resolution);
+  const auto step = plan == nullptr ? std::nullopt : library_step(plan->launches.front());
+  if (!step) return no_baseline("cuDNN computes no convolution of this shape");
+  return step_order(*step, placement, {});
+}
+
 }  // namespace
+
+Attempt<StepOrder> baseline_order(std::span<const LibraryCall> calls, const Task& task,
+                                  const Workload& workload, const DeviceSpec& device,
+                                  const TaskPlacement& placement) {
+  const LibraryCall* call = find_library_call(calls, task);
+  if (call == nullptr && !task.operations.empty() && is_convolution(task.operations.front()))
+    return convolution_order(task, workload, device, placement);
+  auto product = call != nullptr ? library_order(call, task, workload, placement.tensors)
+                                 : graph_library_order(calls, task, workload, placement.tensors);
+  if (!product) return product.failure();
+  return StepOrder{.product = std::move(*product)};
+}
 
 Attempt<LibraryOrder> graph_library_order(std::span<const LibraryCall> calls, const Task& task,
                                           const Workload& workload,

@@ -44,7 +44,7 @@ constexpr double contest_seconds = 60;  // for a launch of a contestant that is 
 struct Entrant {
   const Subject* who = nullptr;
   std::optional<PlacedKernel> kernel;
-  std::optional<LibraryOrder> library;
+  std::optional<StepOrder> library;
   std::string graph;            // of a contestant
   std::string doubt;            // of a contestant's outputs
   std::optional<Rejected> out;  // why it takes no further part
@@ -123,10 +123,8 @@ class MeasuredRounds {
     Entrant& entrant = entrants_.emplace_back();
     entrant.who = &contestant;
     if (contestant.kind == Subject::Kind::library) {
-      const LibraryCall* call = find_library_call(trials_.library_calls_, task_);
-      auto order = call != nullptr ? library_order(call, task_, workload_, placement_.tensors)
-                                   : graph_library_order(trials_.library_calls_, task_, workload_,
-                                                         placement_.tensors);
+      auto order =
+          baseline_order(trials_.library_calls_, task_, workload_, trials_.spec_, placement_);
       if (order.is_error()) return order.error();
       if (order.is_rejected()) {
         entrant.out = order.rejected();
@@ -368,7 +366,7 @@ class MeasuredRounds {
   }
 
   Result<std::optional<DeviceRun>> visit_library(Entrant& entrant, const VisitTiming& timing) {
-    LibraryOrder order = *entrant.library;
+    StepOrder order = *entrant.library;
     order.timing = timing;
     std::vector<Region> poison;
     for (std::size_t i = 0; i < task_->tensors.size(); ++i) {

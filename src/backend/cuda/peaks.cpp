@@ -253,9 +253,10 @@ Result<std::vector<double>> CudaTrials::sustain_library(const TaskRef& task,
   auto order = library_order(&call, task, what.workload, placement->tensors);
   if (order.is_error()) return order.error();
   if (order.is_rejected()) return Error{ErrorCode::usage, order.rejected().message, ""};
+  StepOrder step{.product = std::move(*order)};
   const auto burst = [&](int launches) -> Result<double> {
-    order->timing = {VisitTiming::Mode::burst, launches, false};
-    auto payload = device_.judge(DeviceMessage::library, pack(*order, {}));
+    step.timing = {VisitTiming::Mode::burst, launches, false};
+    auto payload = device_.judge(DeviceMessage::library, pack(step, {}));
     if (!payload) return payload.error();
     const auto answer = unpack_run_answer(*payload);
     if (!answer) return Error{ErrorCode::failure, "the judge gave times that cannot be read", ""};

@@ -1,6 +1,7 @@
 // Places a case's tensors and a kernel's buffers, and turns launches into orders over those places.
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include <fmt/core.h>
 #include <cupilot/parts/rejection.hpp>
@@ -100,12 +101,10 @@ WireLaunch wire(const ResolvedLaunch& launch, const CompiledKernel& kernel,
   return out;
 }
 
+using RegionOf = std::function<Region(const ResolvedArgument&)>;
+
 // The product of a launch that is a library's step, column after column as the library has it.
-LibraryOrder ordered_product(const LibraryStep& step, const TaskPlacement& placement,
-                             const std::vector<Region>& buffers) {
-  const auto region = [&](const ResolvedArgument& argument) {
-    return wire(argument, placement, buffers).region;
-  };
+LibraryOrder ordered(const ProductStep& step, const RegionOf& region) {
   LibraryOrder out;
   out.type_a = static_cast<int>(step.type_b);
   out.type_b = static_cast<int>(step.type_a);
@@ -132,15 +131,55 @@ LibraryOrder ordered_product(const LibraryStep& step, const TaskPlacement& place
   return out;
 }
 
+ConvolutionOrder ordered(const ConvolutionStep& step, const RegionOf& region) {
+  ConvolutionOrder out;
+  out.type = static_cast<int>(step.type);
+  out.compute = step.compute == StepCompute::tf32 ? LibraryOrder::tf32 : LibraryOrder::full;
+  out.transposed = step.transposed;
+  out.batch = step.batch;
+  out.channels = step.channels;
+  out.outputs = step.outputs;
+  out.groups = step.groups;
+  const auto put = [](const ConvolutionStep::Extents& from, std::int64_t(&to)[3]) {
+    std::copy(from.begin(), from.end(), to);
+  };
+  put(step.size, out.size);
+  put(step.window, out.window);
+  put(step.places, out.places);
+  put(step.stride, out.stride);
+  put(step.padding, out.padding);
+  put(step.dilation, out.dilation);
+  out.x = region(step.x);
+  out.weight = region(step.weight);
+  out.y = region(step.y);
+  out.bias = region(step.bias);
+  return out;
+}
+
 }  // namespace
+
+StepOrder step_order(const LibraryStep& step, const TaskPlacement& placement,
+                     const std::vector<Region>& buffers) {
+  const RegionOf region = [&](const ResolvedArgument& argument) {
+    return wire(argument, placement, buffers).region;
+  };
+  StepOrder out;
+  if (const auto* convolution = std::get_if<ConvolutionStep>(&step)) {
+    out.library = StepOrder::cudnn;
+    out.convolution = ordered(*convolution, region);
+  } else {
+    out.product = ordered(std::get<ProductStep>(step), region);
+  }
+  return out;
+}
 
 void add_launch(RunOrder& order, const ResolvedLaunch& launch, const CompiledKernel& kernel,
                 const TaskPlacement& placement, const std::vector<Region>& buffers) {
   order.launches.push_back(wire(launch, kernel, placement, buffers));
   const auto step = launch.library.empty() ? std::nullopt : library_step(launch);
   if (!step) return;
-  order.launches.back().product = static_cast<int>(order.products.size());
-  order.products.push_back(ordered_product(*step, placement, buffers));
+  order.launches.back().step = static_cast<int>(order.steps.size());
+  order.steps.push_back(step_order(*step, placement, buffers));
 }
 
 Result<FillParams> layout_of(const Task& task, std::size_t tensor, const Workload& workload,

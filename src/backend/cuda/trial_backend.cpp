@@ -27,6 +27,7 @@
 #include "backend/worker/mps.hpp"
 #include "base/phases.hpp"
 #include "base/stop.hpp"
+#include "kernel/library_step.hpp"
 
 namespace cupilot {
 namespace {
@@ -43,6 +44,14 @@ std::vector<LibraryCall> library_calls_in(const BackendOptions& options) {
   return calls;
 }
 
+// Returns names of the libraries whose steps may be tried: whether there is a cuBLASLt shows at the
+// first.
+std::vector<std::string> libraries_of(const DeviceHello& hello) {
+  std::vector<std::string> names{std::string(cublaslt_library)};
+  if (!hello.cudnn.empty()) names.emplace_back(cudnn_library);
+  return names;
+}
+
 class CudaBackend final : public Backend, public Inspector {
  public:
   // `arm` gives the device its judge's kernels; called before its first use.
@@ -56,6 +65,7 @@ class CudaBackend final : public Backend, public Inspector {
                 .provenance = Provenance::measured,
                 .identity = identity_of(device_->hello()),
                 .parallel_compiles = pool_->jobs(),
+                .libraries = libraries_of(device_->hello()),
                 .notices = std::move(notices)},
         programs_(*pool_, traits_.spec.arch),
         spot_(*pool_, traits_.spec.arch),
@@ -294,8 +304,8 @@ Result<std::unique_ptr<Backend>> open_cuda(int index, const BackendOptions& opti
 
 Result<std::unique_ptr<Backend>> open_in_process(void* context, void* stream,
                                                  const BackendOptions& options) {
-  auto device =
-      InProcessDevice::open(static_cast<CUcontext>(context), static_cast<CUstream>(stream));
+  auto device = InProcessDevice::open(static_cast<CUcontext>(context),
+                                      static_cast<CUstream>(stream), options);
   if (!device) return device.error();
   auto pool = CompilePool::open(options);
   if (!pool) return pool.error();

@@ -20,6 +20,7 @@
 #include "backend/cuda/spot.hpp"
 #include "backend/cuda/trial_device.hpp"
 #include "backend/wire/frame.hpp"
+#include "kernel/library_step.hpp"
 
 namespace cupilot {
 
@@ -225,11 +226,14 @@ class CudaTrials {
   std::uint64_t gaps_computed_ = 0;
 };
 
-// Recipe numbers of a tensor for one content. Output tensors have a layout only.
-// Adds a launch of the kernel, or the product of a launch that is a library's step.
+// The step over the case's tensors and the kernel's buffers.
+StepOrder step_order(const LibraryStep& step, const TaskPlacement& placement,
+                     const std::vector<Region>& buffers);
+// Adds a launch of the kernel, or the step of a launch that is a library's.
 void add_launch(RunOrder& order, const ResolvedLaunch& launch, const CompiledKernel& kernel,
                 const TaskPlacement& placement, const std::vector<Region>& buffers);
 
+// Recipe numbers of a tensor for one content. Output tensors have a layout only.
 Result<FillParams> layout_of(const Task& task, std::size_t tensor, const Workload& workload,
                              const Content& content);
 

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backend/judge/check.hpp"
@@ -13,8 +14,8 @@
 #include "backend/judge/peaks.hpp"
 #include "backend/judge/repeat.hpp"
 #include "backend/wire/frame.hpp"
-#include "backend/worker/cublaslt.hpp"
 #include "backend/worker/library.hpp"
+#include "backend/worker/library_steps.hpp"
 #include "backend/worker/timed_runner.hpp"
 
 namespace cupilot {
@@ -35,13 +36,14 @@ class Contents {
 // Everything the judge keeps between orders.
 class Judge {
  public:
-  Judge(CudaSession& session, LibraryPlaces places)
-      : session_(session), library_(session, visitor_, places) {}
+  // As LibrarySteps takes them.
+  Judge(CudaSession& session, LibraryPlaces places, std::string cudnn)
+      : session_(session), library_(session, visitor_, places, std::move(cudnn)) {}
   // The payload of the answer to one order. Throws CudaFailure, or OrderRefused. A slot's
   // descriptor, to be sent along, is appended to `descriptors`.
   std::string serve(DeviceMessage type, const Frame& frame, std::vector<int>& descriptors);
   TimedRunner& visitor() { return visitor_; }
-  LibraryMatmul& library() { return library_; }
+  LibrarySteps& library() { return library_; }
 
  private:
   std::string prepare(const PrepareOrder& order);
@@ -54,7 +56,7 @@ class Judge {
   OracleStore oracles_{session_};
   GivenBytes given_;
   Checker checker_{session_, oracles_, given_};
-  LibraryMatmul library_;
+  LibrarySteps library_;
   Contents contents_{session_, given_};
   Repeats repeats_{session_};
   CardWatch card_{session_.hello()};

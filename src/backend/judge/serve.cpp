@@ -4,9 +4,9 @@
 
 namespace cupilot {
 
-int serve_judge(int device, int confinement) {
-  ConfinedSession confined(device, confinement);
-  Judge judge(confined.session, LibraryPlaces::loader_and_toolkit);
+int serve_judge(const DeviceRole& role) {
+  ConfinedSession confined(role);
+  Judge judge(confined.session, LibraryPlaces::loader_and_toolkit, confined.cudnn);
   return serve_device(confined,
                       [&](DeviceMessage type, const Frame& frame, std::vector<int>& descriptors) {
                         return judge.serve(type, frame, descriptors);

@@ -155,14 +155,18 @@ void device_findings(const std::string& worker, const BackendOptions& options,
   card_findings(options, found);
 }
 
-void library_findings(const std::string& worker, std::vector<Finding>& found) {
-  const auto body = greeting(worker, {"probe"});
+void library_findings(const std::string& worker, const BackendOptions& options,
+                      std::vector<Finding>& found) {
+  std::vector<std::string> words{"probe"};
+  words.insert(words.end(), options.cudnn.begin(), options.cudnn.end());
+  const auto body = greeting(worker, std::move(words));
   const auto libraries = body.index() == 0 ? unpack_probe(std::get<0>(body)) : std::nullopt;
   const auto add = [&](const char* name, const ProbedLibrary& library, const char* cost) {
     found.push_back(finding(name, library.found, library.detail, cost));
   };
   const Probe probe = libraries.value_or(Probe{});
   add("cublaslt", probe.cublaslt, "no library baseline for matrix products");
+  add("cudnn", probe.cudnn, "no library baseline for convolutions, and no step of programs");
   add("cupti", probe.cupti,
       "no hardware counters: rooflines use the virtual device's counts or analytic work");
 }
@@ -190,7 +194,7 @@ std::vector<Finding> examine_machine(const BackendOptions& options) {
   if (!worker) return found;
   compiler_findings(options, found);
   device_findings(*worker, options, found);
-  library_findings(*worker, found);
+  library_findings(*worker, options, found);
   return found;
 }
 

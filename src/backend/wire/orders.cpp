@@ -68,7 +68,7 @@ std::optional<T> unpacked(std::string_view body, Walk walk) {
 
 constexpr auto walk_hello = [](auto& io, auto& h) {
   io.value(h.usable), io.value(h.no_device), io.value(h.reason), io.value(h.name), io.value(h.uuid),
-      io.value(h.library);
+      io.value(h.library), io.value(h.cudnn);
   io.value(h.driver_version), io.value(h.devices), io.value(h.compute_major),
       io.value(h.compute_minor), io.value(h.sms);
   io.value(h.clock_khz), io.value(h.memory_clock_khz), io.value(h.bus_bits),
@@ -141,12 +141,11 @@ constexpr auto walk_launch = [](auto& io, auto& l) {
   io.value(l.name), io.value(l.entry), io.value(l.shared), io.value(l.cooperative);
   for (int d = 0; d < 3; ++d) io.value(l.grid[d]), io.value(l.block[d]), io.value(l.cluster[d]);
   io.list(l.args, walk_argument);
-  io.value(l.product);
+  io.value(l.step);
 };
 constexpr auto walk_run = [](auto& io, auto& o) {
   io.value(o.image), io.list(o.maps, walk_map), io.list(o.textures, walk_texture),
-      io.list(o.launches, walk_launch), io.plain(o.products), io.plain(o.zeroed),
-      io.plain(o.poison);
+      io.list(o.launches, walk_launch), io.plain(o.steps), io.plain(o.zeroed), io.plain(o.poison);
   io.value(o.timing);
 };
 constexpr auto walk_run_answer = [](auto& io, auto& a) {
@@ -238,7 +237,7 @@ std::string pack(const RunAnswer& answer) { return packed(answer, walk_run_answe
 std::optional<RunAnswer> unpack_run_answer(std::string_view body) {
   return unpacked<RunAnswer>(body, walk_run_answer);
 }
-std::string pack(const LibraryOrder& order, const std::vector<Region>& poison) {
+std::string pack(const StepOrder& order, const std::vector<Region>& poison) {
   return packed(LibraryVisit{order, poison}, walk_library);
 }
 std::optional<LibraryVisit> unpack_library(std::string_view body) {

@@ -49,6 +49,7 @@ struct DeviceHello {
   bool no_device = false;  // rather than a broken one
   std::string reason;
   std::string name, uuid, library;
+  std::string cudnn;  // its file as this process found it; "": it did not
   int driver_version = 0, devices = 0;
   int compute_major = 0, compute_minor = 0, sms = 0, clock_khz = 0, memory_clock_khz = 0,
       bus_bits = 0;
@@ -251,7 +252,7 @@ struct WireLaunch {
   std::int64_t shared = 0;
   bool cooperative = false;
   std::vector<WireArgument> args;
-  int product = -1;  // of the order's: the library computes it in the entry's place; -1: a kernel
+  int step = -1;  // of the order's: a library computes it in the entry's place; -1: a kernel
 };
 
 // Selects the runs of a visit's launches. once: untimed, waiting after each. timed: `replays` times
@@ -282,6 +283,25 @@ struct LibraryOrder {
   enum Scale { unscaled, scaled_whole, scaled_blocks };
   int scale = unscaled;
   Region scale_a, scale_b;
+};
+
+// A library convolution, dense, as ConvolutionStep says: y = convolution of x + bias.
+struct ConvolutionOrder {
+  int type = 0;                      // DType of all operands
+  int compute = LibraryOrder::full;  // or tf32
+  bool transposed = false;
+  std::int64_t batch = 1, channels = 1, outputs = 1, groups = 1;
+  std::int64_t size[3] = {1, 1, 1}, window[3] = {1, 1, 1}, places[3] = {1, 1, 1};
+  std::int64_t stride[3] = {1, 1, 1}, padding[3] = {0, 0, 0}, dilation[3] = {1, 1, 1};
+  Region x, weight, y, bias;  // bias.slot < 0: none
+};
+
+// A product that cuBLASLt computes, or a convolution that cuDNN does.
+struct StepOrder {
+  enum Library { cublaslt, cudnn };
+  int library = cublaslt;
+  LibraryOrder product;
+  ConvolutionOrder convolution;
   VisitTiming timing;
 };
 
@@ -290,9 +310,9 @@ struct RunOrder {
   std::vector<WireMap> maps;
   std::vector<WireTexture> textures;
   std::vector<WireLaunch> launches;
-  std::vector<LibraryOrder> products;  // of the launches that are steps of a library
-  std::vector<Region> zeroed;          // inside the timed region
-  std::vector<Region> poison;          // before each replay after the first: outputs and scratch
+  std::vector<StepOrder> steps;  // of the launches that are steps of a library
+  std::vector<Region> zeroed;    // inside the timed region
+  std::vector<Region> poison;    // before each replay after the first: outputs and scratch
   VisitTiming timing;
 };
 std::string pack(const RunOrder& order);
@@ -417,9 +437,9 @@ struct CardConditions {
 std::string pack(const CardConditions& conditions);
 std::optional<CardConditions> unpack_conditions(std::string_view body);
 
-std::string pack(const LibraryOrder& order, const std::vector<Region>& poison);
+std::string pack(const StepOrder& order, const std::vector<Region>& poison);
 struct LibraryVisit {
-  LibraryOrder order;
+  StepOrder order;
   std::vector<Region> poison;
 };
 std::optional<LibraryVisit> unpack_library(std::string_view body);

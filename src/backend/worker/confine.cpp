@@ -66,10 +66,10 @@ std::string confine_before_device(ConfineLevel level) {
   return joined(held);
 }
 
-std::string confine_after_device(ConfineLevel level) {
-  std::vector<std::string> held;
-  const bool files =
-      level == ConfineLevel::full && confine_files(readable_places(), device_files());
+std::string confine_after_device(ConfineLevel level, const std::vector<std::string>& libraries) {
+  std::vector<std::string> held, read = readable_places();
+  read.insert(read.end(), libraries.begin(), libraries.end());
+  const bool files = level == ConfineLevel::full && confine_files(read, device_files());
   held.push_back(
       files ? fmt::format("Landlock {} (libraries to read, GPU device files)", landlock_version())
             : std::string("no Landlock"));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace cupilot {
 
@@ -15,7 +16,8 @@ inline constexpr int confine_levels = 3;
 // took hold.
 std::string confine_before_device(ConfineLevel level);
 
-// Afterwards: files and system calls. In words what took hold, and what did not.
-std::string confine_after_device(ConfineLevel level);
+// Afterwards: files and system calls; `libraries` names folders that are read too. In words what
+// took hold, and what did not.
+std::string confine_after_device(ConfineLevel level, const std::vector<std::string>& libraries);
 
 }  // namespace cupilot

@@ -1,6 +1,5 @@
 #include "backend/worker/cublaslt.hpp"
 
-#include <algorithm>
 #include <array>
 #include <map>
 #include <memory>
@@ -32,7 +31,7 @@ struct LibraryCalls {
 };
 
 constexpr std::size_t workspace_bytes = 64u << 20;
-constexpr int most_heuristics = 8, choice_replays = 5;
+constexpr int most_heuristics = 8;
 
 void expect(cublasStatus_t status, const char* what) {
   if (status != CUBLAS_STATUS_SUCCESS)
@@ -85,12 +84,12 @@ std::array<std::uint32_t, 4> alignments_of(const LibraryOrder& o, const CudaSess
 
 // Returns the key under which a product's plan is remembered: everything but addresses, of which
 // it has the alignments.
-std::string key_of(const LibraryOrder& o, const CudaSession& session) {
+std::string key_of(const LibraryOrder& o, bool cold, const CudaSession& session) {
   return fmt::format("{} {} {} {} {} {} {} {}{}{} {} {} {} {} {} {} {} {} {} {} {} {} {}",
                      fmt::join(alignments_of(o, session), " "), o.scale, o.type_a, o.type_b,
                      o.type_c, o.type_d, o.compute, o.trans_a, o.trans_b, o.epilogue, o.rows,
                      o.columns, o.depth, o.batch, o.ld_a, o.ld_b, o.ld_d, o.stride_a, o.stride_b,
-                     o.stride_d, o.beta != 0, o.bias.slot >= 0, o.timing.cold);
+                     o.stride_d, o.beta != 0, o.bias.slot >= 0, cold);
 }
 
 struct LibraryMatmulState {
@@ -254,35 +253,19 @@ void run(LibraryMatmulState& state, const Product& product, const LibraryOrder& 
          "the product");
 }
 
-// Times the heuristics' algorithms and keeps the fastest under `key`.
-void choose(LibraryMatmulState& state, const Product& product, const LibraryOrder& order,
-            const std::vector<Region>& poison, const std::string& key) {
+// The algorithms that the heuristic offers, best first.
+std::vector<cublasLtMatmulAlgo_t> offered(LibraryMatmulState& state, const Product& product) {
   cublasLtMatmulHeuristicResult_t found[most_heuristics] = {};
   int count = 0;
   expect(state.calls.cublasLtMatmulAlgoGetHeuristic(
              state.handle, product.operation, product.a, product.b, product.c, product.d,
              product.preference, most_heuristics, found, &count),
          "asking the heuristic");
-  double least = 0;
+  std::vector<cublasLtMatmulAlgo_t> algorithms;
   for (int i = 0; i < count; ++i) {
-    if (found[i].state != CUBLAS_STATUS_SUCCESS) continue;
-    try {
-      const auto once = [&] { run(state, product, order, found[i].algo); };
-      once();  // warm
-      const VisitTiming timing{VisitTiming::Mode::timed, choice_replays, order.timing.cold};
-      std::vector<double> times = state.visitor.visit(once, poison, timing).event_us;
-      std::sort(times.begin(), times.end());
-      const double time = times[times.size() / 2];
-      if (state.best.count(key) == 0 || time < least) {
-        least = time;
-        state.best[key] = found[i].algo;
-      }
-    } catch (const OrderRefused&) {
-      continue;  // the heuristic may name what the library then refuses
-    }
+    if (found[i].state == CUBLAS_STATUS_SUCCESS) algorithms.push_back(found[i].algo);
   }
-  if (state.best.count(key) == 0)
-    throw OrderRefused{0, "cuBLASLt has no algorithm for this product"};
+  return algorithms;
 }
 
 }  // namespace
@@ -295,28 +278,26 @@ LibraryMatmul::LibraryMatmul(CudaSession& session, TimedRunner& visitor, Library
     : state_(new State(session, visitor, places)) {}
 LibraryMatmul::~LibraryMatmul() = default;
 
-std::function<void()> LibraryMatmul::ready(const LibraryOrder& given) {
-  LibraryOrder order = given;
-  order.timing = {VisitTiming::Mode::timed, choice_replays, true};
-  const auto product = open_product(*state_, order);
-  const std::string key = key_of(order, state_->session);
-  if (state_->best.count(key) == 0) {
-    choose(*state_, *product, order, {}, key);
-    initialise(state_->session, order.d, FillState::poison);
-  }
-  return [state = state_.get(), product, order, algorithm = state_->best.at(key)] {
-    run(*state, *product, order, algorithm);
-  };
-}
-
-RunAnswer LibraryMatmul::visit(const LibraryVisit& visit) {
+ReadyStep LibraryMatmul::ready(const LibraryOrder& order, const std::vector<Region>& poison,
+                               bool cold) {
   State& state = *state_;
-  const auto product = open_product(state, visit.order);
-  const std::string key = key_of(visit.order, state.session);
-  if (state.best.count(key) == 0) choose(state, *product, visit.order, visit.poison, key);
-  const cublasLtMatmulAlgo_t& algorithm = state.best.at(key);
-  return state.visitor.visit([&] { run(state, *product, visit.order, algorithm); }, visit.poison,
-                             visit.order.timing);
+  const auto product = open_product(state, order);
+  const std::string key = key_of(order, cold, state.session);
+  ReadyStep made;
+  auto known = state.best.find(key);
+  if (known == state.best.end()) {
+    const auto once = [&](const cublasLtMatmulAlgo_t& algorithm) {
+      run(state, *product, order, algorithm);
+    };
+    const auto best = fastest(state.visitor, offered(state, *product), once, poison, cold);
+    if (!best) throw OrderRefused{0, "cuBLASLt has no algorithm for this product"};
+    known = state.best.emplace(key, *best).first;
+    made.tried = true;
+  }
+  made.run = [&state, product, order, algorithm = known->second] {
+    run(state, *product, order, algorithm);
+  };
+  return made;
 }
 
 }  // namespace cupilot

@@ -1,13 +1,11 @@
-// cuBLASLt's best of its first eight heuristics, opened at run time: the library baseline, and
-// steps of programs.
+// cuBLASLt's best of its first eight heuristics, opened at run time.
 #pragma once
 
-#include <functional>
 #include <memory>
-#include <string>
+#include <vector>
 
 #include "backend/worker/library.hpp"
-#include "backend/worker/timed_runner.hpp"
+#include "backend/worker/ready_step.hpp"
 
 namespace cupilot {
 
@@ -16,13 +14,10 @@ class LibraryMatmul {
   // `places`: where the library is looked for.
   LibraryMatmul(CudaSession& session, TimedRunner& visitor, LibraryPlaces places);
   ~LibraryMatmul();
-  // Times one product. The first visit of a shape tries the heuristics and keeps the fastest.
-  // Throws CudaFailure, or OrderRefused when the library is missing or has no such product.
-  RunAnswer visit(const LibraryVisit& visit);
-  // The product as work that can be put on the session's stream again and again, captured or not.
-  // The first of a shape tries the heuristics, cold, and leaves the output poisoned. Throws as
-  // visit() does.
-  std::function<void()> ready(const LibraryOrder& order);
+  // Describes the product and chooses its algorithm, which is timed at most once a shape, with
+  // `poison` poisoned in between. Throws CudaFailure, or OrderRefused where the library is missing
+  // or has no such product.
+  ReadyStep ready(const LibraryOrder& order, const std::vector<Region>& poison, bool cold);
 
  private:
   struct State;

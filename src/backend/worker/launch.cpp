@@ -180,7 +180,7 @@ std::unique_ptr<PreparedLaunch> prepare(CudaSession& session, const RunOrder& or
 }  // namespace
 
 std::vector<std::unique_ptr<PreparedLaunch>> prepare_launches(CudaSession& session,
-                                                              LibraryMatmul& library,
+                                                              LibrarySteps& library,
                                                               const RunOrder& order) {
   Bound bound;
   for (const WireMap& map : order.maps) bound.maps.push_back(encode(session, map));
@@ -188,14 +188,13 @@ std::vector<std::unique_ptr<PreparedLaunch>> prepare_launches(CudaSession& sessi
     bound.textures.push_back(std::make_shared<BoundTexture>(session, texture));
   std::vector<std::unique_ptr<PreparedLaunch>> launches;
   for (const WireLaunch& launch : order.launches) {
-    if (launch.product < 0) {
+    if (launch.step < 0) {
       launches.push_back(prepare(session, order, launch, bound));
       continue;
     }
     launches.push_back(std::make_unique<PreparedLaunch>());
     launches.back()->name = launch.name;
-    launches.back()->call =
-        library.ready(order.products.at(static_cast<std::size_t>(launch.product)));
+    launches.back()->call = library.ready(order.steps.at(static_cast<std::size_t>(launch.step)));
   }
   return launches;
 }

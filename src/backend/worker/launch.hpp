@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backend/wire/frame.hpp"
-#include "backend/worker/cublaslt.hpp"
+#include "backend/worker/library_steps.hpp"
 #include "backend/worker/session.hpp"
 #include "backend/worker/texture.hpp"
 
@@ -28,7 +28,7 @@ struct PreparedLaunch {
 
 // Throws OrderRefused or CudaFailure.
 std::vector<std::unique_ptr<PreparedLaunch>> prepare_launches(CudaSession& session,
-                                                              LibraryMatmul& library,
+                                                              LibrarySteps& library,
                                                               const RunOrder& order);
 void launch_one(PreparedLaunch& prepared);
 void clear(CudaSession& session, const std::vector<Region>& regions);

@@ -25,14 +25,15 @@ std::vector<std::string> toolkit_library_folders() {
   return folders;
 }
 
-OpenedLibrary open_library(std::initializer_list<const char*> names, LibraryPlaces where) {
+OpenedLibrary open_library(const std::vector<std::string>& names, LibraryPlaces where) {
   OpenedLibrary opened;
   std::string last;
   std::vector<std::string> folders;
   if (where == LibraryPlaces::loader_and_toolkit) folders = toolkit_library_folders();
-  for (const char* name : names) {
+  for (const std::string& name : names) {
     std::vector<std::string> places{name};
-    for (const std::string& folder : folders) places.push_back(folder + "/" + name);
+    if (name.find('/') == std::string::npos)
+      for (const std::string& folder : folders) places.push_back(folder + "/" + name);
     for (const std::string& place : places) {
       opened.handle = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
       if (opened.handle == nullptr) {
@@ -47,7 +48,7 @@ OpenedLibrary open_library(std::initializer_list<const char*> names, LibraryPlac
     }
   }
   opened.reason = "not found:";
-  for (const char* name : names) opened.reason += std::string(" ") + name;
+  for (const std::string& name : names) opened.reason += " " + name;
   if (!last.empty()) opened.reason += " (" + last + ")";
   return opened;
 }

@@ -1,7 +1,6 @@
 // Opening the vendor's libraries at run time, wherever they are installed.
 #pragma once
 
-#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -17,8 +16,8 @@ struct OpenedLibrary {
 // /usr/local/cuda. Only a process of our own may look there: a host's environment is not read.
 enum class LibraryPlaces { loader, loader_and_toolkit };
 
-// Tries each name in the loader's own folders, then in the toolkit's.
-OpenedLibrary open_library(std::initializer_list<const char*> names,
+// Tries each name in the loader's own folders, then in the toolkit's; a path as it stands.
+OpenedLibrary open_library(const std::vector<std::string>& names,
                            LibraryPlaces where = LibraryPlaces::loader_and_toolkit);
 
 // Folders that hold a toolkit's libraries, existing or not.

@@ -9,7 +9,7 @@
 namespace cupilot {
 namespace {
 
-ProbedLibrary probe_library(std::initializer_list<const char*> names) {
+ProbedLibrary probe_library(const std::vector<std::string>& names) {
   const OpenedLibrary library = open_library(names);
   return {library.handle != nullptr, library.handle != nullptr ? library.path : library.reason};
 }
@@ -18,7 +18,7 @@ ProbedLibrary probe_library(std::initializer_list<const char*> names) {
 
 std::string pack(const Probe& probe) {
   BodyWriter out;
-  for (const ProbedLibrary* library : {&probe.cublaslt, &probe.cupti})
+  for (const ProbedLibrary* library : {&probe.cublaslt, &probe.cudnn, &probe.cupti})
     out.put(library->found).put(library->detail);
   return out.take();
 }
@@ -26,7 +26,7 @@ std::string pack(const Probe& probe) {
 std::optional<Probe> unpack_probe(std::string_view body) {
   BodyReader in(body);
   Probe probe;
-  for (ProbedLibrary* library : {&probe.cublaslt, &probe.cupti}) {
+  for (ProbedLibrary* library : {&probe.cublaslt, &probe.cudnn, &probe.cupti}) {
     library->found = in.get<bool>();
     library->detail = in.text();
   }
@@ -34,8 +34,8 @@ std::optional<Probe> unpack_probe(std::string_view body) {
   return probe;
 }
 
-int serve_probe() {
-  const Probe probe{probe_library({"libcublasLt.so.13", "libcublasLt.so.12"}),
+int serve_probe(const std::vector<std::string>& cudnn) {
+  const Probe probe{probe_library({"libcublasLt.so.13", "libcublasLt.so.12"}), probe_library(cudnn),
                     probe_library({"libcupti.so.13", "libcupti.so.12"})};
   return std::holds_alternative<std::monostate>(
              send_frame(worker_channel, {1, 0, pack(probe), {}}, deadline_in(10)))

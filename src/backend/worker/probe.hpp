@@ -12,7 +12,7 @@ struct ProbedLibrary {
   std::string detail;  // path, or why not
 };
 struct Probe {
-  ProbedLibrary cublaslt, cupti;
+  ProbedLibrary cublaslt, cudnn, cupti;
 };
 
 std::string pack(const Probe& probe);

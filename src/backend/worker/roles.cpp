@@ -20,12 +20,16 @@ int worker_main(int argc, char** argv) {
     return 2;
   }
   if (role == "compile") return serve_compiles();
-  if (role == "probe") return serve_probe();
-  const int device = argc > 2 ? std::atoi(argv[2]) : 0,
-            confinement = argc > 3 ? std::atoi(argv[3]) : 0;
-  if (role == "judge") return serve_judge(device, confinement);
-  if (role == "runner") return serve_runner(device, confinement);
-  if (role == "counter") return serve_counter(device, confinement);
+  const auto words_from = [&](int first) {
+    return first < argc ? std::vector<std::string>(argv + first, argv + argc)
+                        : std::vector<std::string>();
+  };
+  if (role == "probe") return serve_probe(words_from(2));
+  const DeviceRole device{argc > 2 ? std::atoi(argv[2]) : 0, argc > 3 ? std::atoi(argv[3]) : 0,
+                          words_from(4)};
+  if (role == "judge") return serve_judge(device);
+  if (role == "runner") return serve_runner(device);
+  if (role == "counter") return serve_counter(device);
   std::fprintf(stderr, "cupilot-worker: no role %s\n", argv[1]);
   return 2;
 }

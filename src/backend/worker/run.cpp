@@ -4,7 +4,7 @@
 
 namespace cupilot {
 
-std::string carry_out(CudaSession& session, TimedRunner& visitor, LibraryMatmul& library,
+std::string carry_out(CudaSession& session, TimedRunner& visitor, LibrarySteps& library,
                       const RunOrder& order) {
   const auto launches = prepare_launches(session, library, order);
   if (order.timing.mode != VisitTiming::Mode::once) {

@@ -6,10 +6,11 @@
 #include "backend/worker/serve.hpp"
 
 namespace cupilot {
-int serve_runner(int device, int confinement) {
-  ConfinedSession confined(device, confinement);
+int serve_runner(const DeviceRole& role) {
+  ConfinedSession confined(role);
   TimedRunner visitor(confined.session);
-  LibraryMatmul library(confined.session, visitor, LibraryPlaces::loader_and_toolkit);
+  LibrarySteps library(confined.session, visitor, LibraryPlaces::loader_and_toolkit,
+                       confined.cudnn);
   return serve_launches(confined, visitor, DeviceMessage::run,
                         [&](const Frame& frame) -> std::optional<std::string> {
                           const auto order = unpack_run(frame.body);

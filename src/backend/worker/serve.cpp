@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "backend/worker/cudnn_convolution.hpp"
 #include "backend/worker/launch.hpp"
 #include "backend/worker/process.hpp"
 #include "backend/worker/roles.hpp"
@@ -58,16 +59,19 @@ DeviceAnswer answer_of(const OrderHandler& handler, const Frame& frame,
   return answer;
 }
 
-ConfinedSession::ConfinedSession(int device, int confinement)
-    : level(static_cast<ConfineLevel>(std::clamp(confinement, 0, confine_levels - 1))),
+ConfinedSession::ConfinedSession(const DeviceRole& role)
+    : level(static_cast<ConfineLevel>(std::clamp(role.confinement, 0, confine_levels - 1))),
       held(confine_before_device(level)),
-      session(device) {}
+      cudnn(cudnn_file(role.cudnn, LibraryPlaces::loader_and_toolkit)),
+      session(role.device) {}
 
 int serve_device(ConfinedSession& confined, const OrderHandler& handler,
                  const std::function<void()>& idle) {
   die_with_the_controller();
   DeviceHello hello = confined.session.hello();
-  hello.confinement = confined.held + ", " + confine_after_device(confined.level);
+  hello.cudnn = confined.cudnn;
+  hello.confinement =
+      confined.held + ", " + confine_after_device(confined.level, cudnn_folders(confined.cudnn));
   hello.confinement_to_blame =
       !hello.usable && !hello.library.empty() && confined.level != ConfineLevel::limits_only;
   clearenv();

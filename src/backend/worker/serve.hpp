@@ -6,6 +6,7 @@
 
 #include "backend/wire/frame.hpp"
 #include "backend/worker/confine.hpp"
+#include "backend/worker/roles.hpp"
 #include "backend/worker/session.hpp"
 #include "backend/worker/timed_runner.hpp"
 
@@ -27,9 +28,10 @@ DeviceAnswer answer_of(const OrderHandler& handler, const Frame& frame,
 
 // Confines itself and opens the device.
 struct ConfinedSession {
-  ConfinedSession(int device, int confinement);
+  explicit ConfinedSession(const DeviceRole& role);
   ConfineLevel level;
-  std::string held;  // its confinement so far, in words
+  std::string held;   // its confinement so far, in words
+  std::string cudnn;  // the library's file; "": none was found
   CudaSession session;
 };
 

@@ -67,7 +67,7 @@ std::string shown(const Strategy& strategy) {
     std::string names;
     for (const std::string& name : part.on) names += (names.empty() ? "" : "+") + name;
     text += (text.empty() ? "" : " | ") + (names.empty() ? "one part" : names);
-    if (is_library_step(part.strategy)) text += " by " + std::string(library_technique);
+    if (is_library_step(part.strategy)) text += fmt::format(" by {}", library_of(part.strategy));
   }
   return text;
 }
@@ -97,7 +97,7 @@ std::string part_line(const ProgramRecord& record, const std::vector<PartStandin
   }
   std::string line = fmt::format("part {}: {:.4g} us after {} evaluations, floor {:.4g} us", name,
                                  one.time_us, one.evaluations, one.floor_us);
-  if (one.library_us > 0) line += fmt::format(", cublaslt {:.4g} us", one.library_us);
+  if (one.library_us > 0) line += fmt::format(", {} {:.4g} us", one.library, one.library_us);
   line += step;
   if (one.times > 1) line += fmt::format("; {} times in a program", one.times);
   if (one.prepared) line += "; of constants alone: run once before and not timed";
@@ -125,9 +125,9 @@ static void add_slot(PartStanding& part, const ProgramSlotRecord& slot, std::siz
 
 std::string step_text(const PartStanding& part) {
   if (part.step_us > 0)
-    return fmt::format("; as a step of {} {:.4g} us", library_technique, part.step_us);
+    return fmt::format("; as a step of {} {:.4g} us", part.library, part.step_us);
   if (part.step_refused.empty()) return "";
-  return fmt::format("; as a step of {} refused: {}", library_technique, part.step_refused);
+  return fmt::format("; as a step of {} refused: {}", part.library, part.step_refused);
 }
 
 double PartStanding::expected_us() const {
@@ -148,6 +148,7 @@ std::vector<PartStanding> standings(const ProgramRecord& record) {
     all[i].forecast_us = record.parts[i].forecast_us;
     all[i].prepared = record.parts[i].prepared;
     all[i].times = record.parts[i].times;
+    all[i].library = record.parts[i].library;
   }
   for (std::size_t i = 0; i < record.slots.size(); ++i) {
     for (std::size_t part = 0; part < all.size(); ++part) {
@@ -179,6 +180,7 @@ std::string to_json(const ProgramRecord& record) {
     if (part.times != 1) part_list.back()["times"] = part.times;
     if (part.forecast_us > 0) part_list.back()["forecast_us"] = part.forecast_us;
     if (part.like) part_list.back()["like"] = *part.like;
+    if (part.library != ProgramPartRecord().library) part_list.back()["library"] = part.library;
   }
   for (const ProgramSlotRecord& slot : record.slots) slot_list.push_back(json_of(slot));
   Json json = {{"cupilot_program", format},
@@ -214,6 +216,7 @@ Result<ProgramRecord> program_record_from(std::string_view text, const std::stri
            part.at("floor_us").get<double>(), part.value("prepared", false),
            part.value("times", std::int64_t{1}), part.value("forecast_us", 0.0)});
       if (part.contains("like")) record.parts.back().like = part.at("like").get<std::size_t>();
+      record.parts.back().library = part.value("library", ProgramPartRecord().library);
     }
     json.at("partitions").get_to(record.partitions);
     for (const Json& slot : json.at("slots")) record.slots.push_back(slot_of(slot));

@@ -25,6 +25,7 @@ struct ProgramPartRecord {
   double forecast_us = 0;  // of its templates' models; 0: none
   // The earlier part that computes the same and whose search serves this one too.
   std::optional<std::size_t> like{};
+  std::string library = "cublaslt";  // whose step and baseline it may be
 };
 
 // A slot: one part's search went on until it had this many evaluations.
@@ -60,6 +61,7 @@ struct PartStanding {
   double library_us = 0;  // beside its last kernel; 0: none
   double step_us = 0;     // as the library's step; 0: none
   std::string step_refused{};
+  std::string library{};      // as of the part
   double last_gain = 0;       // by which the last slot made it faster: 0.1 is 10 %
   std::size_t best_slot = 0;  // the slot of its best kernel
   bool refused = false;       // slots enough, neither a kernel nor a step

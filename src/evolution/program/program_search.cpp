@@ -55,7 +55,8 @@ bool is_served(const Families& families, const Task& task) {
 // The time of the library's call among baselines; 0: none.
 double library_us(const std::vector<Baseline>& baselines) {
   for (const Baseline& one : baselines) {
-    if (one.name.starts_with("cublaslt")) return one.time_us;
+    for (const std::string_view library : library_techniques)
+      if (one.name.starts_with(library)) return one.time_us;
   }
   return 0;
 }
@@ -221,8 +222,8 @@ class ProgramSearch {
     for (const std::size_t part : partition) {
       const PartStanding& one = parts[part];
       const bool step = steps && one.by_library();
-      const std::vector<Use> uses = step ? std::vector<Use>{{std::string(library_technique)}}
-                                         : record_.slots[one.best_slot].strategy.uses;
+      const std::vector<Use> uses =
+          step ? std::vector<Use>{{one.library}} : record_.slots[one.best_slot].strategy.uses;
       program.parts.push_back({record_.parts[part].on, {uses, "", {}, ""}});
       sum += step || !one.by_library() ? one.expected_us()
                                        : static_cast<double>(one.times) * one.time_us;
@@ -240,20 +241,29 @@ class ProgramSearch {
     auto& place = forms_[part];
     if (form) {
       place = std::move(*form);
-    } else if (has_library()) {
+    } else if (!backend_.traits().libraries.empty()) {
       place = step_alone(task_, part, families_, fills_);
+      if (place && !step_of(*place)) place.reset();
       if (place) steps_alone_.insert(part);
     }
     return place ? &*place : nullptr;
   }
 
-  // A virtual device has no library; whether another has one shows at its first step.
-  bool has_library() const { return backend_.provenance() == Provenance::measured; }
+  // The part as a step of a library that the device has; nullopt: it is none. A virtual device has
+  // no library.
+  std::optional<KernelSource> step_of(const PartTask& form) const {
+    const std::vector<std::string>& known = backend_.traits().libraries;
+    if (known.empty()) return std::nullopt;
+    auto source = library_part(form.task, families_);
+    const bool has =
+        source && std::find(known.begin(), known.end(), source->template_name) != known.end();
+    return has ? std::optional(std::move(*source)) : std::nullopt;
+  }
 
   // Proves and times a part as the library's step, once.
   Result<void> time_step(const PartTask& form, ProgramSlotRecord& slot) {
-    if (!has_library() || standings(record_)[slot.part].slots > 0) return {};
-    const auto source = library_part(form.task, families_);
+    if (standings(record_)[slot.part].slots > 0) return {};
+    const auto source = step_of(form);
     if (!source) return {};
     const Pipe pipe{TaskRef(form.task), &backend_, nullptr, options_.search.seed, options_.screen};
     const auto candidate = evaluate_source(pipe, *source, ProofLevel::elite);
@@ -300,6 +310,7 @@ class ProgramSearch {
     record.forecast_us = record.like ? record_.parts[*record.like].forecast_us
                                      : least_forecast_us(form.task, backend_.device(), families_,
                                                          options_.search.seed);
+    if (const auto step = step_of(form)) record.library = step->template_name;
     record_.parts.push_back(std::move(record));
     forms_in_order_.push_back(&form);
     parts_.push_back(part);

@@ -17,7 +17,7 @@ constexpr std::string_view prologue =
     R"(// Compiles kernel.cu with NVRTC, launches it as it was timed and prints the median time. Floating-point inputs are
 // random numbers, others 0. Setup launches run once, before the clock starts; two
 // or more launches of a run are captured once and replayed as one graph.
-// Needs the CUDA toolkit alone: make && ./launch [LAUNCHES]; with 1 it suits compute-sanitizer.
+// Needs @NEEDS@: make && ./launch [LAUNCHES]; with 1 it suits compute-sanitizer.
 #include <cuda.h>
 #include <nvrtc.h>
 
@@ -26,6 +26,7 @@ constexpr std::string_view prologue =
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <random>
 #include <sstream>
@@ -246,32 +247,18 @@ std::string unmangled_entries(const KernelSource& source) {
   return names;
 }
 
-// Entries that stand in for a library's steps, quoted; "": the plan has no step.
-std::string library_entries(const ResolvedPlan& plan) {
-  std::string names;
-  for (const ResolvedLaunch& launch : plan.launches) {
-    if (!launch.library.empty()) names += (names.empty() ? "" : ", ") + cpp_quoted(launch.entry);
-  }
-  return names;
-}
-
-// The text with what it needs for steps of a library, where there are any.
-std::string filled(std::string_view with, const std::string& entries) {
-  const bool steps = !entries.empty();
+// The text with what it needs for steps of libraries, where there are any.
+std::string filled(std::string_view with, const std::string& libraries) {
+  const bool steps = !libraries.empty();
   std::string text(with);
   const auto put = [&](std::string_view mark, const std::string& what) {
     text.replace(text.find(mark), mark.size(), what);
   };
-  put("@LIBRARY@\n", steps ? fmt::format("static const std::vector<std::string> library_entries = "
-                                         "{{{}}};\n{}\n",
-                                         entries, launcher_library_text())
-                           : std::string());
-  put("@STEP@", steps ? "  if (is_library_step(step)) return compute(step, products.at(&step), "
-                        "stream);\n"
+  put("@LIBRARY@\n", libraries);
+  put("@STEP@", steps ? "  if (const auto found = library_steps.find(&step); found != "
+                        "library_steps.end()) return found->second();\n"
                       : "");
-  put("@CHOICE@", steps ? "  for (const Launch& step : plan.launches) {\n    if "
-                          "(is_library_step(step)) choose(step, stream);\n  }\n"
-                        : "");
+  put("@CHOICE@", steps ? "  choose(stream);\n" : "");
   return text;
 }
 
@@ -294,8 +281,13 @@ Result<std::string> launcher_text(const Task& task, const DeviceSpec& device,
     return Error{ErrorCode::usage, "a launcher binds no textures: the best kernel's plan has some",
                  ""};
   std::string text(prologue);
-  if (has_library_step(kernel.source.plan))
-    text.insert(text.find("#include <cuda.h>"), "#include <cublasLt.h>\n");
+  const bool cudnn = has_step_of(kernel.source.plan, cudnn_library);
+  text.replace(text.find("@NEEDS@"), 7,
+               cudnn ? "the CUDA toolkit and cuDNN 9" : "the CUDA toolkit alone");
+  for (const StepLibrary& library : step_libraries()) {
+    if (has_step_of(kernel.source.plan, library.name))
+      text.insert(text.find("#include <cuda.h>"), fmt::format("#include <{}>\n", library.header));
+  }
   text += plan_types();
   text += "static const std::vector<Tensor> tensors = {\n";
   for (const Tensor& tensor : task.tensors) {
@@ -310,17 +302,28 @@ Result<std::string> launcher_text(const Task& task, const DeviceSpec& device,
       "static const Plan plan = made();\n#define ARCHITECTURE \"--gpu-architecture={}\"\n"
       "static const std::vector<std::string> unmangled = {{{}}};\n",
       assignments(plan_cpp(plan)), kernel.arch, unmangled_entries(kernel.source));
-  text += filled(epilogue, library_entries(plan));
+  text += filled(epilogue, launcher_library_text(plan));
   return text;
 }
 
 std::string launcher_makefile(const LaunchPlan& plan) {
-  return "CUDA_HOME ?= /usr/local/cuda\n"
+  std::string text = "CUDA_HOME ?= /usr/local/cuda\n", linked, more, needs;
+  for (const StepLibrary& library : step_libraries()) {
+    if (!has_step_of(plan, library.name)) continue;
+    linked += fmt::format("{} ", library.linked);
+    if (library.name != cudnn_library) continue;
+    // It is no part of the toolkit.
+    needs =
+        "# Needs cuDNN 9: cudnn.h in $(CUDNN_HOME)/include, libcudnn.so in $(CUDNN_HOME)/lib.\n"
+        "CUDNN_HOME ?= $(CUDA_HOME)\n";
+    more = "-I$(CUDNN_HOME)/include -L$(CUDNN_HOME)/lib -Wl,-rpath,$(CUDNN_HOME)/lib ";
+  }
+  return text + needs +
          "launch: main.cpp\n"
          "\t$(CXX) -O2 -std=c++17 -I$(CUDA_HOME)/include main.cpp -o launch -L$(CUDA_HOME)/lib64 "
          "-L$(CUDA_HOME)/lib64/stubs "
          "-Wl,-rpath,$(CUDA_HOME)/lib64 " +
-         std::string(has_library_step(plan) ? "-lcublasLt " : "") + "-lnvrtc -lcuda\n";
+         more + linked + "-lnvrtc -lcuda\n";
 }
 
 }  // namespace cupilot

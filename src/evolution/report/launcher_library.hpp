@@ -1,12 +1,14 @@
-// Writes the parts of a launcher that call a library, where steps of its plan are a library's.
+// Writes the parts of a launcher that call libraries, where steps of its plan are theirs.
 #pragma once
 
-#include <string_view>
+#include <string>
+
+#include <cupilot/parts/resolved_plan.hpp>
 
 namespace cupilot {
 
-// Functions is_library_step(), choose() and compute(); a table `library_entries` of the entries
-// that stand in for steps comes before them, tables of memory too.
-std::string_view launcher_library_text();
+// A table of the plan's steps of libraries and a function choose() that fills it; tables of memory
+// come before them. "": the plan has no such step.
+std::string launcher_library_text(const ResolvedPlan& plan);
 
 }  // namespace cupilot

@@ -33,10 +33,28 @@ TEST_CASE("auto is never an error where NVRTC is", "[threads]") {
   }
 }
 
+TEST_CASE("the first cuDNN that can be opened is found") {
+  const auto found = [](std::vector<std::string> names) {
+    BackendOptions options;
+    options.cudnn = std::move(names);
+    const std::vector<Finding> all = examine_machine(options);
+    const auto one = std::find_if(all.begin(), all.end(),
+                                  [](const Finding& finding) { return finding.name == "cudnn"; });
+    REQUIRE(one != all.end());
+    return *one;
+  };
+  const Finding there = found({"libcudnn-that-is-nowhere.so.9", CUPILOT_FAKE_CUDNN});
+  CHECK(there.present);
+  CHECK(there.detail == CUPILOT_FAKE_CUDNN);
+  const Finding missing = found({"libcudnn-that-is-nowhere.so.9"});
+  CHECK_FALSE(missing.present);
+  CHECK_THAT(missing.detail, Catch::Contains("not found: libcudnn-that-is-nowhere.so.9"));
+}
+
 TEST_CASE("every lack has a cost and everything present a detail") {
   const std::vector<Finding> found = examine_machine();
   for (const char* name : {"worker", "nvrtc", "landlock", "seccomp", "rlimits", "libcuda", "gpu",
-                           "cublaslt", "cupti"}) {
+                           "cublaslt", "cudnn", "cupti"}) {
     CAPTURE(name);
     bool there = false;
     for (const Finding& finding : found) {

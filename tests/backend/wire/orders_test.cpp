@@ -49,9 +49,10 @@ TEST_CASE("orders and answers survive the channel and nothing else does") {
   run.launches.push_back(launch);
   run.zeroed = {{5, 0, 16}};
   run.poison = {{6, 0, 32}, {7, 8, 9}};
-  run.launches[0].product = 0;
-  run.products.resize(1);
-  run.products[0].rows = 77;
+  run.launches[0].step = 0;
+  run.steps.resize(1);
+  run.steps[0].product.rows = 77;
+  run.steps[0].convolution.places[2] = 55;
   run.timing = {VisitTiming::Mode::timed, 4, true};
   only_whole(pack(run), [](std::string_view body) { return unpack_run(body); });
   const auto back = unpack_run(pack(run));
@@ -62,9 +63,10 @@ TEST_CASE("orders and answers survive the channel and nothing else does") {
   CHECK(back->maps[0].dims == std::vector<std::int64_t>{64, 32});
   CHECK((back->textures.at(0).sides[1] == 77 && back->textures[0].normalized));
   CHECK(back->timing.replays == 4);
-  CHECK(back->launches[0].product == 0);
-  REQUIRE(back->products.size() == 1);
-  CHECK(back->products[0].rows == 77);
+  CHECK(back->launches[0].step == 0);
+  REQUIRE(back->steps.size() == 1);
+  CHECK(back->steps[0].product.rows == 77);
+  CHECK(back->steps[0].convolution.places[2] == 55);
 
   DeviceHello hello;
   hello.usable = true;
@@ -112,7 +114,7 @@ TEST_CASE("orders and answers survive the channel and nothing else does") {
              [](std::string_view body) { return unpack_check_answer(body); });
   only_whole(pack(RunAnswer{{1.0, 2.0}, 5.0}),
              [](std::string_view body) { return unpack_run_answer(body); });
-  only_whole(pack(LibraryOrder{}, {{1, 0, 8}}),
+  only_whole(pack(StepOrder{}, {{1, 0, 8}}),
              [](std::string_view body) { return unpack_library(body); });
   only_whole(pack(ProbeAnswer{7, 1.5, 2.5}),
              [](std::string_view body) { return unpack_probe_answer(body); });
@@ -128,7 +130,7 @@ TEST_CASE("orders and answers survive the channel and nothing else does") {
              [](std::string_view body) { return unpack_read_answer(body); });
   only_whole(pack(CardConditions{"note", 1, 2, 3, 4, 5, {6}}),
              [](std::string_view body) { return unpack_conditions(body); });
-  only_whole(pack(Probe{{true, "a"}, {false, "b"}}),
+  only_whole(pack(Probe{{true, "a"}, {false, "b"}, {true, "c"}}),
              [](std::string_view body) { return unpack_probe(body); });
 }
 
@@ -154,8 +156,8 @@ TEST_CASE("the judge's kernels and a task's references compile") {
   CHECK(refused.error().code == ErrorCode::usage);
 }
 
-// What the runner is told of a task's product as a step of the library.
-std::optional<LibraryOrder> ordered_step(const Task& task, const std::vector<Region>& regions) {
+// What the runner is told of a task as a step of a library.
+std::optional<StepOrder> ordered(const Task& task, const std::vector<Region>& regions) {
   const auto source = library_part(task, builtin_families());
   if (!source) return std::nullopt;
   const auto resolution = resolve(*source, task, task.time_shapes[0], *chip("h200"), nullptr);
@@ -163,8 +165,14 @@ std::optional<LibraryOrder> ordered_step(const Task& task, const std::vector<Reg
   RunOrder run;
   const ResolvedLaunch& launch = std::get<ResolvedPlan>(*resolution).launches.at(0);
   add_launch(run, launch, CompiledKernel(), {.tensors = regions, .layouts = {}}, {});
-  REQUIRE(run.launches.at(0).product == 0);
-  return run.products.at(0);
+  REQUIRE(run.launches.at(0).step == 0);
+  return run.steps.at(0);
+}
+std::optional<LibraryOrder> ordered_step(const Task& task, const std::vector<Region>& regions) {
+  const auto order = ordered(task, regions);
+  if (!order) return std::nullopt;
+  CHECK(order->library == StepOrder::cublaslt);
+  return order->product;
 }
 
 // A step computes what the baseline of the same task computes.
@@ -316,4 +324,48 @@ TEST_CASE("a graph that is a product with an epilogue has the library's call") {
     CHECK(order->depth == 30);
     CHECK(order->compute == LibraryOrder::full);
   }
+}
+
+TEST_CASE("a convolution's baseline is its step, by cuDNN") {
+  using Attributes = std::map<std::string, Attribute>;
+  const auto tensor = [](const char* name, Role role, std::vector<Expr> shape) {
+    return Tensor{.name = name, .role = role, .shape = std::move(shape)};
+  };
+  Task task;
+  task.name = task.family = "graph";
+  task.axes = {{"n"}, {"h"}, {"w"}};
+  task.tensors = {tensor("x", Role::in, {"n", 6, "h", "w"}), tensor("v", Role::in, {8, 3, 3, 5}),
+                  tensor("b", Role::in, {8}),
+                  tensor("y", Role::out, {"n", 8, "(h - 1) / 2 + 1", "w - 4"})};
+  const Attributes attributes = {{"stride", Attribute(std::vector<std::int64_t>{2, 1})},
+                                 {"padding", Attribute(std::vector<std::int64_t>{1, 2})},
+                                 {"dilation", Attribute(std::vector<std::int64_t>{1, 2})},
+                                 {"groups", Attribute(std::int64_t{2})}};
+  task.operations = {{"conv", "conv2d", {"x", "v", "b"}, {"y"}, attributes}};
+  task.time_shapes = {{{{"n", 2}, {"h", 9}, {"w", 12}}}};
+  REQUIRE(complete(task));
+  CHECK(library_name(task) == "cudnn");
+  const std::vector<Region> regions = {{0, 0, 8}, {1, 0, 8}, {2, 0, 8}, {3, 0, 8}};
+  const auto calls = library_calls_of(builtin_families());
+  const auto order = baseline_order(calls, task, task.time_shapes[0], *chip("h200"),
+                                    {.tensors = regions, .layouts = {}});
+  REQUIRE(order);
+  const auto step = ordered(task, regions);
+  REQUIRE(step);
+  for (const StepOrder* one : {&*order, &*step}) {
+    CHECK(one->library == StepOrder::cudnn);
+    const ConvolutionOrder& c = one->convolution;
+    CHECK((c.batch == 2 && c.channels == 6 && c.outputs == 8 && c.groups == 2));
+    CHECK(std::vector(c.size, c.size + 3) == std::vector<std::int64_t>{1, 9, 12});
+    CHECK(std::vector(c.window, c.window + 3) == std::vector<std::int64_t>{1, 3, 5});
+    CHECK(std::vector(c.places, c.places + 3) == std::vector<std::int64_t>{1, 5, 8});
+    CHECK(std::vector(c.stride, c.stride + 3) == std::vector<std::int64_t>{1, 2, 1});
+    CHECK(std::vector(c.padding, c.padding + 3) == std::vector<std::int64_t>{0, 1, 2});
+    CHECK(std::vector(c.dilation, c.dilation + 3) == std::vector<std::int64_t>{1, 1, 2});
+    CHECK((c.x.slot == 0 && c.weight.slot == 1 && c.bias.slot == 2 && c.y.slot == 3));
+    CHECK((!c.transposed && c.compute == LibraryOrder::full));
+    CHECK(c.type == static_cast<int>(DType::f32));
+  }
+  task.precision = Precision::tf32;
+  CHECK(ordered(task, regions)->convolution.compute == LibraryOrder::tf32);
 }

@@ -36,7 +36,7 @@ Task chain_task() {
 Strategy with_steps(const Task& task) {
   ProgramStrategy program = plain_program(task, {{0, 1}, {2}, {3}});
   for (const std::size_t part : {std::size_t{0}, std::size_t{2}})
-    program.parts[part].strategy.uses = {{std::string(library_technique), {}, "", {}}};
+    program.parts[part].strategy.uses = {{std::string(cublaslt_library), {}, "", {}}};
   return as_strategy(program);
 }
 
@@ -105,8 +105,10 @@ TEST_CASE("parts that the library does not compute as they are have no step") {
 // A virtual device that says that it measures, and whose library computes any product at once.
 class Measuring final : public ForwardingDevice {
  public:
-  Measuring() : ForwardingDevice(opened()), traits_(inner().traits()) {
+  explicit Measuring(std::vector<std::string> libraries = {"cublaslt"})
+      : ForwardingDevice(opened()), traits_(inner().traits()) {
     traits_.provenance = Provenance::measured;
+    traits_.libraries = std::move(libraries);
   }
   const DeviceTraits& traits() const override { return traits_; }
   Result<std::vector<SubjectReport>> measure(const TaskRef& task, const Workload& workload,
@@ -177,6 +179,204 @@ TEST_CASE("a search takes the library's step where it is faster, and says so",
   const auto makefile = real_host().read_file(dir / "run/best/Makefile");
   REQUIRE_OK(makefile);
   CHECK_THAT(*makefile, Catch::Contains("-lcublasLt"));
+}
+
+// One convolution; tensors x, v, perhaps b, and y.
+struct Convolution {
+  const char* name;
+  const char* kind;
+  std::vector<Expr> x, weight, y;
+  std::map<std::string, Attribute> attributes;
+  bool bias = false;
+  DType type = DType::f32;
+  Precision precision = Precision::fp32_strict;
+};
+Attribute whole(std::int64_t value) { return value; }
+Attribute each(std::vector<std::int64_t> values) { return values; }
+Task convolution_task(const Convolution& row) {
+  Task task;
+  task.name = "convolution";
+  task.axes = {{"n"}, {"h"}, {"w"}};
+  const auto add = [&](const char* name, Role role, const std::vector<Expr>& shape) {
+    task.tensors.push_back({.name = name, .role = role, .type = row.type, .shape = shape});
+  };
+  add("x", Role::in, row.x);
+  add("v", Role::in, row.weight);
+  if (row.bias) add("b", Role::in, {row.y[1]});
+  add("y", Role::out, row.y);
+  std::vector<std::string> inputs{"x", "v"};
+  if (row.bias) inputs.emplace_back("b");
+  task.operations = {{"conv", row.kind, inputs, {"y"}, row.attributes}};
+  task.precision = row.precision;
+  task.time_shapes = {{{{"n", 2}, {"h", 9}, {"w", 8}}}};
+  REQUIRE_OK(complete(task));
+  return task;
+}
+
+const std::vector<Convolution>& convolutions() {
+  static const std::vector<Convolution> all = {
+      {"of a line", "conv1d", {"n", 4, "w"}, {6, 4, 3}, {"n", 6, "w - 2"}, {}, true},
+      {"with stride, padding, dilation and groups",
+       "conv2d",
+       {"n", 4, "h", "w"},
+       {6, 2, 3, 2},
+       {"n", 6, "(h - 1) / 2 + 1", "w"},
+       {{"stride", each({2, 1})},
+        {"padding", each({1, 1})},
+        {"dilation", each({1, 2})},
+        {"groups", whole(2)}},
+       true},
+      {"of a volume",
+       "conv3d",
+       {"n", 2, "h", "w", 3},
+       {4, 2, 2, 3, 3},
+       {"n", 4, "h - 1", "w", 3},
+       {{"padding", each({0, 1, 1})}}},
+      {"of the same size",
+       "conv2d",
+       {"n", 2, "h", "w"},
+       {4, 2, 3, 3},
+       {"n", 4, "h", "w"},
+       {{"same", whole(1)}, {"dilation", whole(2)}}},
+      {"transposed, in groups",
+       "conv_transpose2d",
+       {"n", 4, "h", "w"},
+       {4, 3, 3, 2},
+       {"n", 6, "2 * (h - 1) + 2", "w + 1"},
+       {{"stride", each({2, 1})},
+        {"padding", each({1, 0})},
+        {"output_padding", each({1, 0})},
+        {"groups", whole(2)}},
+       true},
+      {"of bf16",
+       "conv2d",
+       {"n", 4, "h", "w"},
+       {6, 4, 3, 3},
+       {"n", 6, "h - 2", "w - 2"},
+       {},
+       true,
+       DType::bf16,
+       Precision::bf16},
+  };
+  return all;
+}
+
+TEST_CASE("what stands in for a convolution of the library is right", "[search][threads]") {
+  for (const Convolution& row : convolutions()) {
+    INFO(row.name);
+    const Task task = convolution_task(row);
+    const auto source = library_part(task, builtin_families());
+    if (source.is_rejected()) FAIL(source.rejected().message);
+    REQUIRE(source);
+    CHECK(source->template_name == cudnn_library);
+    CHECK(has_step_of(source->plan, cudnn_library));
+    const Pipe pipe{TaskRef(task), &device(), nullptr, 1, nullptr};
+    const auto candidate = evaluate_source(pipe, *source, ProofLevel::candidate);
+    REQUIRE_OK(candidate);
+    if (const auto* why = std::get_if<Rejected>(&candidate->outcome)) FAIL(why->message);
+    CHECK(std::holds_alternative<Accepted>(candidate->outcome));
+  }
+}
+
+TEST_CASE("convolutions that the library does not compute as they are have no step") {
+  const Convolution& usual = convolutions()[1];
+  struct Row {
+    const char* says;
+    std::function<void(Convolution&)> change;
+  };
+  const Row rows[] = {{"a step of fp32 operands in class fp64",
+                       [](Convolution& one) { one.precision = Precision::fp64; }},
+                      {"a step of bf16 operands in class fp32-strict",
+                       [](Convolution& one) {
+                         one.type = DType::bf16;
+                         one.precision = Precision::fp32_strict;
+                       }},
+                      {"cuDNN pads both sides alike", [](Convolution& one) {
+                         one.attributes = {{"same", whole(1)}, {"groups", whole(2)}};
+                         one.y = {"n", 6, "h", "w"};
+                       }}};
+  for (const Row& row : rows) {
+    INFO(row.says);
+    Convolution changed = usual;
+    row.change(changed);
+    const auto source = library_part(convolution_task(changed), builtin_families());
+    REQUIRE(source.is_rejected());
+    CHECK_THAT(source.rejected().message, Catch::Contains(row.says));
+  }
+  Task task = convolution_task(usual);
+  task.tensors.back().type = DType::bf16;
+  CHECK_THAT(library_part(task, builtin_families()).rejected().message,
+             Catch::Contains("of one type"));
+}
+
+// A convolution, relu, a convolution.
+Task two_convolutions() {
+  const auto tensor = [](const char* name, Role role, std::vector<Expr> shape) {
+    return Tensor{.name = name, .role = role, .shape = std::move(shape)};
+  };
+  Task task;
+  task.name = "convolutions";
+  task.axes = {{"n"}, {"w"}};
+  task.tensors = {tensor("x", Role::in, {"n", 3, "w"}), tensor("v", Role::in, {4, 3, 3}),
+                  tensor("b", Role::in, {4}), tensor("u", Role::in, {5, 4, 3}),
+                  tensor("y", Role::out, {"n", 5, "w - 4"})};
+  task.operations = {{"one", "conv1d", {"x", "v", "b"}, {"h1"}, {}},
+                     {"act", "relu", {"h1"}, {"h2"}, {}},
+                     {"two", "conv1d", {"h2", "u"}, {"y"}, {}}};
+  task.time_shapes = {{{{"n", 2}, {"w", 19}}}};
+  REQUIRE_OK(complete(task));
+  return task;
+}
+
+TEST_CASE("a program of convolutions by the library is proved by what stands in",
+          "[search][threads]") {
+  const Task task = two_convolutions();
+  ProgramStrategy program = plain_program(task, {{0}, {1}, {2}});
+  for (const std::size_t part : {std::size_t{0}, std::size_t{2}})
+    program.parts[part].strategy.uses = {{std::string(cudnn_library), {}, "", {}}};
+  const auto read = strategy_from_json(strategy_to_json(as_strategy(program)));
+  REQUIRE_OK(read);
+  const KernelSource source = written(task, *read);
+  CHECK_THAT(source.text, Catch::Contains("by cudnn; its kernel stands in elsewhere"));
+  const auto writer = program_writer(task);
+  const Pipe pipe{TaskRef(task), &device(), writer.get(), 1, nullptr};
+  const auto candidate = evaluate(pipe, *read, ProofLevel::candidate);
+  REQUIRE_OK(candidate);
+  if (const auto* why = std::get_if<Rejected>(&candidate->outcome)) FAIL(why->message);
+  CHECK_THAT(program_line(*candidate),
+             Catch::StartsWith("program one by cudnn | act | two by cudnn: "));
+}
+
+TEST_CASE("a search has convolutions by cuDNN where the device has it", "[search][long][threads]") {
+  const Task task = two_convolutions();
+  for (const bool has : {true, false}) {
+    INFO(has);
+    Measuring measuring(has ? std::vector<std::string>{"cublaslt", "cudnn"}
+                            : std::vector<std::string>{"cublaslt"});
+    measuring.step_us = 0.5;
+    const TempDir dir;
+    EvolveOptions options;
+    options.search.max_evaluations = has ? 8 : 12;
+    options.run_dir = dir / "run";
+    options.pool = "off";
+    options.screening = false;
+    const auto report = evolve(task, measuring, options);
+    REQUIRE_OK(report);
+    REQUIRE(report->best);
+    std::string notices;
+    for (const std::string& one : report->notices) notices += one + "\n";
+    CHECK((notices.find("as a step of") != std::string::npos) == has);
+    CHECK(has_step_of(report->best->candidate.source.plan, cudnn_library) == has);
+    const auto makefile = real_host().read_file(dir / "run/best/Makefile");
+    REQUIRE_OK(makefile);
+    CHECK((makefile->find("-lcudnn") != std::string::npos) == has);
+    if (!has) continue;
+    CHECK_THAT(notices, Catch::Contains("; as a step of cudnn 0.5 us"));
+    const auto main = real_host().read_file(dir / "run/best/main.cpp");
+    REQUIRE_OK(main);
+    CHECK_THAT(*main, Catch::Contains("cudnnConvolutionForward(") &&
+                          Catch::Contains("// Needs the CUDA toolkit and cuDNN 9: make"));
+  }
 }
 
 }  // namespace
