@@ -111,6 +111,21 @@ __device__ __forceinline__ Vector<T, N> load_wide(const T* from) {
   }
   return out;
 }
+// Neighbours along a product's columns. Those of 4 bytes are read one by one where they are needed:
+// one instruction for four would tie four registers together, and the main loop's are chosen around
+// them.
+template <class T>
+struct ReadInPlace {
+  const T* at;
+};
+template <class T, int N>
+__device__ __forceinline__ auto load_columns(const T* from) {
+  if constexpr (sizeof(T) < 4) {
+    return load_wide<T, N>(from);
+  } else {
+    return ReadInPlace<T>{from};
+  }
+}
 template <class T, int N, bool STREAMING>
 __device__ __forceinline__ void store_wide(T* to, const Vector<T, N>& values) {
   constexpr int LIMIT = 16 / static_cast<int>(sizeof(T));

@@ -472,7 +472,7 @@ class GraphText : public StageText {
         "    const Row at = {{row}};\n    const Values<N> values = load<N>(first);\n"
         "    Results<N> result;\n",
         reads, first_output, first_output);
-    out += columns(order, "load_wide");
+    out += columns(order, "load_columns");
     out +=
         "#pragma unroll\n    for (int each_ = 0; each_ < N; ++each_) {\n    const float acc = "
         "sum[each_];\n" +
