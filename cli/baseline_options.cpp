@@ -18,7 +18,11 @@ void add_captured(CLI::App& verb, EvolveFlags& flags) {
                   "what a captured launch computes: FAMILY key=value …, or a task file");
   verb.add_option("--entry", flags.entry,
                   "part of the name of the capture's kernel; of a kernel file, the kernel");
-  verb.add_option("--bind", flags.bind,
+  add_bind(verb, flags.bind);
+}
+
+void add_bind(CLI::App& verb, std::vector<std::string>& words) {
+  verb.add_option("--bind", words,
                   "NAME=argN: the tensor or scalar of the task that a captured argument is, N from "
                   "0; default: pointers in order. Repeatable")
       ->expected(1)

@@ -14,5 +14,7 @@ namespace cupilot::cli {
 void add_against(CLI::App& verb, std::vector<std::string>& names, const std::string& more);
 // Options of a captured launch in the task's place.
 void add_captured(CLI::App& verb, EvolveFlags& flags);
+// --bind.
+void add_bind(CLI::App& verb, std::vector<std::string>& words);
 
 }  // namespace cupilot::cli

@@ -365,6 +365,7 @@ void add_verify(CLI::App& app, Verbs& verbs) {
       ->expected(1);
   add_settings(*verify, verbs.verify);
   verify->add_option("--task", verbs.verify.task, "FAMILY key=value …, or a task file");
+  add_bind(*verify, verbs.verify.bind);
   add_plan(*verify, verbs.verify);
   verify->add_option("--seed", verbs.verify.seed, "seed of the contents")
       ->transform(whole<std::uint64_t>(0));

@@ -28,15 +28,7 @@ Result<OwnBaseline> from_capture(const CapturePath& path, const EvolveFlags& fla
   if (!capture) return capture.error();
   const auto meant = meant_launches(*capture, path, flags.entry);
   if (!meant) return meant.error();
-  if (meant->size() > 1) {
-    std::string all;
-    for (const CapturedLaunch* one : *meant) all += "\n  " + launch_text(*one);
-    return Error{ErrorCode::usage,
-                 fmt::format("{}: {} launches are meant, and a baseline is one:{}", path.folder,
-                             meant->size(), all),
-                 fmt::format("name one: {}/launch-{}, or --entry with a part of a kernel's name",
-                             path.folder, meant->front()->number)};
-  }
+  if (meant->size() > 1) return one_launch(path, *meant, "a baseline is one");
   const CapturedLaunch& launch = *meant->front();
   auto kernel = captured_kernel(*capture, launch, task, flags.bind);
   if (!kernel) return std::move(kernel.error()).while_doing(path.folder);
@@ -87,6 +79,16 @@ Result<std::vector<const CapturedLaunch*>> meant_launches(const Capture& capture
                fmt::format("{}: holds no launch{}{}", path.folder, which,
                            entry.empty() ? "" : " of a kernel with '" + entry + "' in its name"),
                "capture again: `cupilot capture -- PROGRAM` tells what it met and did not keep"};
+}
+
+Error one_launch(const CapturePath& path, const std::vector<const CapturedLaunch*>& meant,
+                 const std::string& why) {
+  std::string all;
+  for (const CapturedLaunch* one : meant) all += "\n  " + launch_text(*one);
+  return {ErrorCode::usage,
+          fmt::format("{}: {} launches are meant, and {}:{}", path.folder, meant.size(), why, all),
+          fmt::format("name one: {}/launch-{}, or --entry with a part of a kernel's name",
+                      path.folder, meant.front()->number)};
 }
 
 Result<void> sort_words(EvolveFlags& flags) {

@@ -28,6 +28,10 @@ Result<std::vector<const CapturedLaunch*>> meant_launches(const Capture& capture
                                                           const CapturePath& path,
                                                           const std::string& entry);
 
+// Error usage: several launches are meant, and `why` says that one must be: it names them.
+Error one_launch(const CapturePath& path, const std::vector<const CapturedLaunch*>& meant,
+                 const std::string& why);
+
 // Moves a capture that stands in the task's place among what the champion is timed against, and the
 // words of --task to the task. Error usage: they do not fit.
 Result<void> sort_words(EvolveFlags& flags);

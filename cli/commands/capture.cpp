@@ -14,10 +14,13 @@
 
 #include <fmt/format.h>
 
+#include <cupilot/family.hpp>
 #include <cupilot/parts/capture.hpp>
+#include <cupilot/parts/checker_power.hpp>
 #include <cupilot/parts/host.hpp>
 
 #include "commands/verbs.hpp"
+#include "device.hpp"
 #include "own_baselines.hpp"
 #include "screens/capture.hpp"
 #include "screens/say.hpp"
@@ -191,14 +194,14 @@ class Judge {
  public:
   Judge(const Capture& capture, bool json) : capture_(capture), json_(json) {}
 
-  // Returns the exit code of an error; 0: go on.
-  int judge(const CapturedLaunch& launch, int orders) {
+  // Returns the exit code of an error; 0: go on. `values`: of the launch, where a task is stated.
+  int judge(const CapturedLaunch& launch, int orders, const std::optional<JudgedValues>& values) {
     wait_words(launch);
     LaunchReplayOptions options;
     options.orders = orders;
     const Result<LaunchReplay> ran = replay_launch(capture_, launch, options);
     if (!ran) return fail(Error(ran.error()).while_doing(launch_text(launch)), json_);
-    judged_.push_back({&launch, *ran});
+    judged_.push_back({&launch, *ran, values});
     judged_.back().replay.ptx.clear();
     if (!json_) say(replay_text(judged_.back()));
     return 0;
@@ -223,6 +226,31 @@ class Judge {
   std::vector<JudgedLaunch> judged_;
   std::chrono::steady_clock::time_point told_ = std::chrono::steady_clock::now();
 };
+
+// "gemm at k=64 m=64 n=64 in bf16".
+std::string task_text(const Task& task) {
+  std::string sizes;
+  for (const auto& [name, extent] : task.time_shapes.front().sizes)
+    sizes += fmt::format(" {}={}", name, extent);
+  return fmt::format("{} at{} in {}", task.name, sizes, name_of(task.precision));
+}
+
+// Judges the values that a launch left by the task of the flags, whose own check is tried first.
+Result<JudgedValues> judge_values(const Capture& capture, const CapturedLaunch& launch,
+                                  const KernelFlags& flags) {
+  const Result<Families> families = load_families(flags.common.families);
+  if (!families) return families.error();
+  const Result<Task> task = task_from_words(flags.task, *families);
+  if (!task) return task.error();
+  const auto device = open_backend("virtual:h200", backend_options());
+  if (!device) return device.error();
+  const Ticker waiting = tell_waits("judging values of " + launch_text(launch));
+  const Result<PowerReport> power = check_power(TaskRef(*task), **device);
+  if (!power) return power.error();
+  auto values = captured_values(**device, capture, launch, *task, flags.bind);
+  if (!values) return std::move(values.error()).while_doing(capture.folder);
+  return JudgedValues{task_text(*task), std::move(*values)};
+}
 
 }  // namespace
 
@@ -261,18 +289,27 @@ bool is_capture(const std::string& path) { return capture_path(path).has_value()
 int judge_capture(const KernelFlags& flags, int orders) {
   const bool json = flags.common.json;
   const std::string& folder = flags.files.front();
-  if (!flags.task.empty() || !flags.launch.empty())
-    return fail({ErrorCode::usage, folder + ": a capture holds its launches, and proves no task",
-                 "leave --task and --launch out"},
+  if (!flags.launch.empty() || (flags.task.empty() && !flags.bind.empty()))
+    return fail({ErrorCode::usage,
+                 folder + ": a capture holds its launches, and --bind gives arguments to a task",
+                 "leave --launch out, and say --bind beside --task"},
                 json);
   const CapturePath path = capture_path(folder).value_or(CapturePath{folder, 0});
   const Result<Capture> capture = read_capture(path.folder);
   if (!capture) return fail(capture.error(), json);
   const auto meant = meant_launches(*capture, path, flags.entry);
   if (!meant) return fail(meant.error(), json);
+  if (!flags.task.empty() && meant->size() > 1)
+    return fail(one_launch(path, *meant, "a task is judged by one"), json);
+  std::optional<JudgedValues> values;
+  if (!flags.task.empty()) {
+    auto judged = judge_values(*capture, *meant->front(), flags);
+    if (!judged) return fail(judged.error(), json);
+    values = std::move(*judged);
+  }
   Judge judge(*capture, json);
   for (const CapturedLaunch* launch : *meant) {
-    if (const int code = judge.judge(*launch, orders); code != 0) return code;
+    if (const int code = judge.judge(*launch, orders, values); code != 0) return code;
   }
   return judge.end();
 }

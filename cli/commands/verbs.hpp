@@ -113,6 +113,7 @@ struct KernelFlags {
   std::vector<std::string> task;
   std::string launch;                // launch-plan JSON file
   std::string entry;                 // of several kernels in the file, the one meant; empty: all
+  std::vector<std::string> bind;     // NAME=argN: tensors of the task among a capture's arguments
   std::vector<std::string> include;  // folders of the kernel's own headers
   std::vector<std::string> set;      // NAME=VALUE of a tunable's parameters
   std::vector<std::string> against;  // bench: "cublaslt", "plain"

@@ -52,6 +52,57 @@ std::string counted(std::int64_t count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
+// "4096 of 4096 elements of d, the worst at 0.12 of its bound".
+std::string compared_text(const CapturedValues& values) {
+  std::string text;
+  for (const OutputReport& one : values.outputs)
+    text += fmt::format("{}{} of {} elements of {}, the worst at {:.2g} of its bound",
+                        text.empty() ? "" : "; ", one.compared, one.elements, one.tensor,
+                        one.worst_ratio);
+  return text;
+}
+
+std::string values_text(const JudgedValues& judged, bool replayed) {
+  const CapturedValues& values = judged.values;
+  std::string text = "\n  VALUES ";
+  if (values.outcome == ValuesOutcome::right)
+    text += fmt::format("RIGHT by task {}: {}", judged.task, compared_text(values));
+  if (values.outcome == ValuesOutcome::wrong)
+    text += fmt::format("WRONG by task {}: {}: {}", judged.task, values.fault.code,
+                        values.fault.message);
+  if (values.outcome == ValuesOutcome::not_done)
+    text += fmt::format("NOT JUDGED by task {}: {}", judged.task, values.reason);
+  if (!values.says.empty()) text += "\n  " + values.says;
+  if (!values.next.empty()) text += "\n  next: " + values.next;
+  text += "\n  NOT PROVED: other contents and sizes than this launch's";
+  if (!replayed) text += "; bounds, races and memory that nobody wrote: not replayed";
+  if (values.unchanged > 0)
+    text += fmt::format("; that {} elements were written: they held these values before",
+                        values.unchanged);
+  return text;
+}
+
+Json values_json(const JudgedValues& judged) {
+  const CapturedValues& values = judged.values;
+  constexpr std::array<const char*, 3> outcomes = {"right", "wrong", "not_done"};
+  Json outputs = Json::array();
+  for (const OutputReport& one : values.outputs)
+    outputs.push_back({{"tensor", one.tensor},
+                       {"elements", one.elements},
+                       {"compared", one.compared},
+                       {"failed", one.failed},
+                       {"worst_ratio", one.worst_ratio}});
+  Json row = {{"outcome", outcomes[static_cast<std::size_t>(values.outcome)]},
+              {"task", judged.task},
+              {"outputs", outputs},
+              {"unchanged", values.unchanged},
+              {"says", values.says}};
+  if (values.outcome == ValuesOutcome::wrong)
+    row.update({{"code", values.fault.code}, {"message", values.fault.message}});
+  if (!values.reason.empty()) row["reason"] = values.reason;
+  return row;
+}
+
 // Names what was met and is not in the folder.
 std::vector<std::string> unkept_lines(const CaptureUnkept& unkept, std::int64_t limit) {
   std::vector<std::string> lines;
@@ -136,6 +187,7 @@ std::string replay_text(const JudgedLaunch& judged) {
                         ran.blocks_run, ran.blocks);
   if (!ran.notice.empty()) text += "\n  " + ran.notice;
   if (!ran.next.empty()) text += "\n  next: " + ran.next;
+  if (judged.judged) text += values_text(*judged.judged, ran.outcome != ReplayOutcome::not_done);
   return text;
 }
 
@@ -163,6 +215,7 @@ std::string replays_json(const std::vector<JudgedLaunch>& all) {
     if (!ran.type.empty()) row["type"] = ran.type;
     if (!ran.reason.empty()) row["reason"] = ran.reason;
     if (!ran.notice.empty()) row["notice"] = ran.notice;
+    if (one.judged) row["values"] = values_json(*one.judged);
     launches.push_back(std::move(row));
   }
   const int code = replays_code(all);
@@ -173,9 +226,17 @@ std::string replays_json(const std::vector<JudgedLaunch>& all) {
 }
 
 int replays_code(const std::vector<JudgedLaunch>& all) {
-  if (count_of(all, {ReplayOutcome::refused, ReplayOutcome::differs}) > 0)
+  const auto any_values = [&](ValuesOutcome of) {
+    return std::any_of(all.begin(), all.end(), [&](const JudgedLaunch& one) {
+      return one.judged && one.judged->values.outcome == of;
+    });
+  };
+  if (count_of(all, {ReplayOutcome::refused, ReplayOutcome::differs}) > 0 ||
+      any_values(ValuesOutcome::wrong))
     return static_cast<int>(ErrorCode::refused);
-  return count_of(all, {ReplayOutcome::not_done}) > 0 ? static_cast<int>(ErrorCode::not_done) : 0;
+  const bool lacks =
+      count_of(all, {ReplayOutcome::not_done}) > 0 || any_values(ValuesOutcome::not_done);
+  return lacks ? static_cast<int>(ErrorCode::not_done) : 0;
 }
 
 }  // namespace cupilot::cli

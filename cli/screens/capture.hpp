@@ -1,6 +1,7 @@
 // The screens of `capture`, and of `verify` and `sanitize` where they replay launches that it kept.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,15 @@ std::string launch_text(const CapturedLaunch& launch);
 std::string capture_text(const Capture& capture, const std::string& ended, std::int64_t limit);
 std::string capture_json(const Capture& capture, const std::string& ended);
 
+// What a task says of the values that a launch left. `task`: "gemm at m=64 n=64 k=64 in bf16".
+struct JudgedValues {
+  std::string task{};
+  CapturedValues values{};
+};
 struct JudgedLaunch {
   const CapturedLaunch* launch = nullptr;
   LaunchReplay replay{};
+  std::optional<JudgedValues> judged{};  // where a task was stated
 };
 std::string replay_text(const JudgedLaunch& judged);
 std::string replays_text(const std::vector<JudgedLaunch>& all);

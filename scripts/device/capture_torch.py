@@ -13,6 +13,9 @@ if "products" in parts:
     bias = torch.randn(256, device=device, dtype=torch.bfloat16)
     print("addmm", torch.addmm(bias, a, b).float().sum().item())
     print("matmul", (a @ b).float().sum().item())
+    # Sides that differ tell the factors apart.
+    a, b = (torch.randn(m, n, device=device, dtype=torch.bfloat16) for m, n in ((256, 192), (192, 320)))
+    print("product", (a @ b).float().sum().item())
 
 if "pointwise" in parts:
     x = torch.randn(10000, device=device)

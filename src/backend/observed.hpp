@@ -1,5 +1,5 @@
 // A device that hands back what a kernel left, for judging parts of a program on what they really
-// got, and a whole by what honest arithmetic errs.
+// got, and a whole by what honest arithmetic errs; and that judges what others left.
 #pragma once
 
 #include <cstddef>
@@ -30,6 +30,10 @@ class ObservingDevice {
   virtual Result<std::vector<std::vector<std::byte>>> honest(
       const TaskRef& task, const Workload& workload,
       std::span<const std::vector<std::byte>> tensors, HonestOrder order) = 0;
+  // Compares the outputs that something else made of the case's inputs, as run() does. `left`: each
+  // tensor's storage; those of inputs are not looked at. Any thread.
+  virtual Result<CaseReport> judge(const TaskRef& task, const Case& what,
+                                   std::span<const std::vector<std::byte>> left) = 0;
 };
 
 }  // namespace cupilot

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "task/borrowed_scope.hpp"
 
 namespace cupilot {
@@ -21,6 +23,20 @@ bool has_sizes(const Task& task, const Workload& workload) {
   return tensors && std::all_of(task.edges.begin(), task.edges.end(), [&](const Edge& edge) {
            return std::all_of(edge.shape.begin(), edge.shape.end(), is_positive);
          });
+}
+
+std::string element_name(const Task& task, const std::string& name, const Workload& workload,
+                         std::int64_t index) {
+  const Tensor* tensor = find_tensor(task, name);
+  if (tensor == nullptr || index < 0) return name;
+  const auto shape = shape_of(task, *tensor, workload);
+  if (!shape || index >= shape->elements) return fmt::format("{}[{}]", name, index);
+  std::string out;
+  for (std::size_t d = shape->extents.size(); d-- > 0;) {
+    out = fmt::format("[{}]", index % shape->extents[d]) + out;
+    index /= shape->extents[d];
+  }
+  return name + out;
 }
 
 }  // namespace cupilot

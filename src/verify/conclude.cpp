@@ -7,6 +7,7 @@
 #include <cupilot/parts/verification.hpp>
 #include <optional>
 
+#include "task/extents.hpp"
 #include "task/index_gap.hpp"
 #include "verify/shown.hpp"
 namespace cupilot {
@@ -28,21 +29,6 @@ bool is_known(const std::string& code) {
   const auto codes = rejection_codes();
   return std::any_of(codes.begin(), codes.end(),
                      [&](const RejectionCode& row) { return row.code == code; });
-}
-
-// "D[2][7]" for a linear index.
-std::string element_name(const Task& task, const std::string& name, const Workload& workload,
-                         std::int64_t index) {
-  const Tensor* tensor = find_tensor(task, name);
-  if (tensor == nullptr || index < 0) return name;
-  const auto shape = shape_of(task, *tensor, workload);
-  if (!shape || index >= shape->elements) return fmt::format("{}[{}]", name, index);
-  std::string out;
-  for (std::size_t d = shape->extents.size(); d-- > 0;) {
-    out = fmt::format("[{}]", index % shape->extents[d]) + out;
-    index /= shape->extents[d];
-  }
-  return name + out;
 }
 
 // " (and 2 more, among them run.race: …)": names a fault of another kind than the first, if any.

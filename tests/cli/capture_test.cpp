@@ -90,7 +90,7 @@ TEST_CASE("capture says why it kept nothing", "[cli]") {
   const Ran empty = run("verify c", scratch);
   CHECK(empty.exit == 9);
   CHECK(has(empty, "c: holds no launch"));
-  CHECK(run("verify c --task gemm m=4 n=4 k=4", scratch).exit == 2);
+  CHECK(run("verify c --bind x=arg0", scratch).exit == 2);
 }
 
 TEST_CASE("a capture that cannot be written leaves the program alone", "[cli]") {
@@ -233,4 +233,50 @@ TEST_CASE("a captured launch that fits no task is refused by name", "[cli]") {
     CHECK(has(ran, row.reason));
     CHECK(has(ran, row.next));
   }
+}
+
+TEST_CASE("the values that a captured launch left are judged by a task", "[cli]") {
+  const Scratch scratch;
+  REQUIRE(capture(scratch, "twice wrong").exit == 0);
+  scratch.file("task.json", doubled(100));
+  const Ran right = run("verify c/launch-1 --task task.json", scratch);
+  CHECK(right.exit == 0);
+  CHECK(has(right, "launch 1 twice<<<(4,1,1), (32,1,1)>>>: SAFE, and the device's bytes"));
+  CHECK(
+      has(right, "VALUES RIGHT by task doubled at n=100 in fp32-strict: 100 of 100 elements of y"));
+  CHECK(has(right, "arg0 is x, arg1 is y"));
+  CHECK(has(right, "NOT PROVED: other contents and sizes than this launch's"));
+  const Ran wrong = run("verify c --entry wrong --task task.json --json", scratch);
+  CHECK(wrong.exit == 8);
+  const auto json = nlohmann::json::parse(wrong.out);
+  CHECK(json["launches"][0]["values"]["outcome"] == "wrong");
+  CHECK(json["launches"][0]["values"]["code"] == "verify.bound");
+  const Ran two = run("verify c --task task.json", scratch);
+  CHECK(two.exit == 2);
+  CHECK(has(two, "c: 2 launches are meant, and a task is judged by one:"));
+}
+
+TEST_CASE("values of machine code are judged, and its safety is said to be open", "[cli]") {
+  const Scratch scratch;
+  REQUIRE(capture(scratch, "twice").exit == 0);
+  scratch.file("task.json", doubled(100));
+  std::string events = support::slurp(scratch.path / "c/capture.jsonl");
+  const std::string kind = R"("kind": "ptx")";
+  events.replace(events.find(kind), kind.size(), R"("kind": "cubin")");
+  scratch.file("c/capture.jsonl", events);
+  for (const auto& one : std::filesystem::directory_iterator(scratch.path / "c/modules"))
+    scratch.file("c/modules/" + one.path().filename().string(), "machine code");
+  const Ran right = run("verify c/launch-1 --task task.json", scratch);
+  CHECK(right.exit == 9);
+  CHECK(has(right, "NOT REPLAYED"));
+  CHECK(has(right, "VALUES RIGHT by task doubled"));
+  CHECK(has(right, "bounds, races and memory that nobody wrote: not replayed"));
+  std::string after = support::slurp(scratch.path / "c/launch-1/buffer-1.after");
+  after[4 * 7 + 3] ^= 1;
+  scratch.file("c/launch-1/buffer-1.after", after);
+  const Ran wrong = run("verify c/launch-1 --task task.json", scratch);
+  CHECK(wrong.exit == 8);
+  CHECK(has(wrong,
+            "VALUES WRONG by task doubled at n=100 in fp32-strict: verify.bound: 1 of 100 "
+            "compared elements of y are wrong; worst y[7]: got "));
 }

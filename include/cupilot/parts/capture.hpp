@@ -9,8 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include <cupilot/backend.hpp>
 #include <cupilot/parts/export.hpp>
 #include <cupilot/parts/kernel_source.hpp>
+#include <cupilot/parts/trial.hpp>
 #include <cupilot/result.hpp>
 #include <cupilot/task.hpp>
 
@@ -131,6 +133,26 @@ struct CapturedKernel {
 // they do not match; not_done: the module has no PTX of the kernel, or it takes tensor maps.
 Result<CapturedKernel> captured_kernel(const Capture& capture, const CapturedLaunch& launch,
                                        const Task& task, const std::vector<std::string>& bound);
+
+enum class ValuesOutcome { right, wrong, not_done };
+
+// The values that a launch left, against a task's reference over the content that it met.
+struct CapturedValues {
+  ValuesOutcome outcome = ValuesOutcome::not_done;
+  std::vector<OutputReport> outputs{};
+  Rejected fault{};            // wrong
+  std::string reason{};        // not_done; empty elsewhere
+  std::string next{};          // step after not_done
+  std::string says{};          // "arg0 is x, arg1 is y"
+  std::int64_t unchanged = 0;  // elements of pure outputs that held the same before the launch
+};
+// Judges each output at the launch's sizes and content, which need no text of the kernel: of large
+// ones drawn elements. Accesses, races, and other contents and sizes are not judged. `device`: a
+// virtual one. `bound`: as of captured_kernel(). Error usage: the arguments do not tell which are
+// the tensors, or hold what the task leaves out; not_done: the capture left out a part of them.
+Result<CapturedValues> captured_values(Device& device, const Capture& capture,
+                                       const CapturedLaunch& launch, const Task& task,
+                                       const std::vector<std::string>& bound);
 
 // True of fat binaries and of objects, libraries, programs and cubins.
 bool is_binary(const std::string& path);

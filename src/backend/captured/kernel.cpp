@@ -1,19 +1,14 @@
 // A captured launch as a kernel file with a plan.
 #include <algorithm>
-#include <charconv>
-#include <cstring>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cupilot/parts/capture.hpp>
-#include <cupilot/parts/host.hpp>
 
+#include "backend/captured/binding.hpp"
 #include "backend/captured/launch_text.hpp"
 #include "backend/captured/one_entry.hpp"
 #include "ptx/machine/execute.hpp"
@@ -22,228 +17,18 @@
 namespace cupilot {
 namespace {
 
-constexpr const char* bind_next =
-    "say which argument each tensor is, such as --bind x=arg0 (arg2+8: eight bytes into a struct)";
-
-Error refusal(const CapturedLaunch& launch, const std::string& why, const char* next = bind_next) {
-  return {ErrorCode::usage, fmt::format("launch {} of {}: {}", launch.number, launch.entry, why),
-          next};
-}
-
-// A pointer among a launch's arguments.
-struct Place {
-  std::size_t argument = 0;
-  std::uint64_t offset = 0;  // in the argument
-  std::uint64_t room = 0;    // bytes from where it points to its allocation's end
-  bool written = false;      // the launch changed some of them
-  bool zero = false;         // they were zero before it
-  std::string name{};        // "arg2", "arg2+8"
-  std::string taken{};       // the tensor; "": none
-};
-
-// Bytes that were kept from `address` on: "" where none were.
-Result<std::string> kept_from(const Capture& capture, const CapturedBuffer& buffer,
-                              const std::string& file, std::uint64_t address) {
-  if (file.empty() || address < buffer.kept_from) return std::string();
-  const Result<std::string> all = real_host().read_file(capture.folder + "/" + file);
-  if (!all) return all.error();
-  const std::uint64_t at = address - buffer.kept_from;
-  return at < all->size() ? all->substr(at) : std::string();
-}
-
-std::uint64_t word_at(const CapturedLaunch& launch, std::uint64_t at, std::size_t bytes) {
-  std::uint64_t word = 0;
-  if (at + bytes <= launch.arguments.size())
-    std::memcpy(&word, launch.arguments.data() + at, bytes);
-  return word;
-}
-
-// The launch's pointers, in order.
-class Places {
- public:
-  static Result<Places> make(const Capture& capture, const CapturedLaunch& launch) {
-    Places out;
-    for (std::size_t i = 0; i + 1 < launch.parameters.size(); i += 2) {
-      for (const std::uint64_t at : launch.pointers) {
-        if (at < launch.parameters[i] || at - launch.parameters[i] >= launch.parameters[i + 1])
-          continue;
-        auto place = read(capture, launch, i / 2, at - launch.parameters[i]);
-        if (!place) return place.error();
-        out.all.push_back(std::move(*place));
-      }
-    }
-    return out;
-  }
-  Place* named(const std::string& name) {
-    const auto at =
-        std::find_if(all.begin(), all.end(), [&](const Place& one) { return one.name == name; });
-    return at == all.end() ? nullptr : &*at;
-  }
-  const Place* at(std::size_t argument, std::uint64_t offset) const {
-    for (const Place& one : all) {
-      if (one.argument == argument && one.offset == offset) return &one;
-    }
-    return nullptr;
-  }
-  std::string names() const {
-    std::vector<std::string> words;
-    for (const Place& one : all) words.push_back(one.name);
-    return fmt::format("{}", fmt::join(words, ", "));
-  }
-
-  std::vector<Place> all;
-
- private:
-  static Result<Place> read(const Capture& capture, const CapturedLaunch& launch,
-                            std::size_t argument, std::uint64_t offset) {
-    Place place;
-    place.argument = argument;
-    place.offset = offset;
-    place.name =
-        offset == 0 ? fmt::format("arg{}", argument) : fmt::format("arg{}+{}", argument, offset);
-    const std::uint64_t address = word_at(launch, launch.parameters[2 * argument] + offset, 8);
-    for (const CapturedBuffer& one : launch.buffers) {
-      if (address < one.address || address - one.address >= one.bytes) continue;
-      place.room = one.address + one.bytes - address;
-      const auto before = kept_from(capture, one, one.before, address);
-      if (!before) return before.error();
-      const auto after = kept_from(capture, one, one.after, address);
-      if (!after) return after.error();
-      const std::size_t both = std::min(before->size(), after->size());
-      place.written = std::memcmp(before->data(), after->data(), both) != 0;
-      place.zero =
-          before->size() >= place.room && before->find_first_not_of('\0') == std::string::npos;
-    }
-    return place;
-  }
-};
-
-// Gives each tensor of the task a pointer, and scalars an argument.
-class Binder {
- public:
-  Binder(const CapturedLaunch& launch, const Task& task, Places& places)
-      : launch_(launch), task_(task), places_(places) {}
-
-  Result<void> bind(const std::vector<std::string>& words) {
-    for (const std::string& word : words) {
-      if (auto bound = bind_one(word); !bound) return bound;
-    }
-    if (auto bound = bind_rest(); !bound) return bound;
-    return check_sizes();
-  }
-  const std::map<std::size_t, std::string>& scalars() const { return scalars_; }
-
- private:
-  Result<void> bind_one(const std::string& word) {
-    const std::size_t equals = word.find('=');
-    if (equals == std::string::npos || equals == 0)
-      return refusal(launch_, "--bind " + word + ": is not NAME=ARGUMENT");
-    const std::string name = word.substr(0, equals), argument = word.substr(equals + 1);
-    for (const Scalar& scalar : task_.scalars) {
-      if (scalar.name == name) return bind_scalar(scalar, argument);
-    }
-    if (find_tensor(task_, name) == nullptr)
-      return refusal(launch_, fmt::format("--bind {}: task {} has no tensor and no scalar '{}'",
-                                          word, task_.name, name));
-    Place* const place = places_.named(argument);
-    if (place == nullptr)
-      return refusal(launch_, fmt::format("--bind {}: '{}' is no pointer to memory that was met; "
-                                          "the launch has {}",
-                                          word, argument, places_.names()));
-    if (!place->taken.empty() || !bound_.insert(name).second)
-      return refusal(launch_, fmt::format("--bind {}: {} is bound already", word,
-                                          place->taken.empty() ? name : argument));
-    place->taken = name;
-    return {};
-  }
-  Result<void> bind_scalar(const Scalar& scalar, const std::string& argument) {
-    std::size_t number = 0;
-    const char* const end = argument.data() + argument.size();
-    const bool read =
-        argument.starts_with("arg") && std::from_chars(argument.data() + 3, end, number).ptr == end;
-    if (!read || 2 * number + 1 >= launch_.parameters.size() ||
-        launch_.parameters[2 * number + 1] != static_cast<std::uint64_t>(size_of(scalar.type)))
-      return refusal(launch_, fmt::format("--bind {}={}: is no argument of {} bytes", scalar.name,
-                                          argument, size_of(scalar.type)));
-    scalars_[number] = scalar.name;
-    return {};
-  }
-  // Outputs are what the launch changed, where as many pointers name changed memory; else tensors
-  // and pointers stand in the same order.
-  Result<void> bind_rest() {
-    std::vector<const Tensor*> in, out, all;
-    for (const Tensor& one : task_.tensors) {
-      if (bound_.contains(one.name)) continue;
-      all.push_back(&one);
-      (one.role == Role::out || one.role == Role::in_out ? out : in).push_back(&one);
-    }
-    std::vector<Place*> read, written, free;
-    for (Place& one : places_.all) {
-      if (!one.taken.empty()) continue;
-      free.push_back(&one);
-      (one.written ? written : read).push_back(&one);
-    }
-    if (all.empty()) return {};
-    if (in.size() == read.size() && out.size() == written.size()) {
-      pair(in, read);
-      pair(out, written);
-      return {};
-    }
-    std::vector<std::string> wanted, given;
-    for (const Tensor* one : all) wanted.push_back(one->name);
-    for (const Place* one : free) given.push_back(one->name + (one->written ? " (changed)" : ""));
-    if (all.size() != free.size())
-      return refusal(launch_,
-                     fmt::format("its pointers {} do not tell which are the tensors {} of task {}",
-                                 fmt::join(given, ", "), fmt::join(wanted, ", "), task_.name));
-    pair(all, free);
-    return {};
-  }
-  static void pair(const std::vector<const Tensor*>& tensors, const std::vector<Place*>& places) {
-    for (std::size_t i = 0; i < tensors.size(); ++i) places[i]->taken = tensors[i]->name;
-  }
-  Result<void> check_sizes() const {
-    const Workload& shape = task_.time_shapes.front();
-    for (const Place& one : places_.all) {
-      if (one.taken.empty()) continue;
-      const Tensor& tensor = *find_tensor(task_, one.taken);
-      const auto wanted = shape_of(task_, tensor, shape);
-      if (!wanted) return wanted.error();
-      const auto bytes = static_cast<std::uint64_t>(wanted->span * size_of(tensor.type));
-      if (bytes <= one.room) continue;
-      std::vector<std::string> sizes;
-      for (const auto& [name, extent] : shape.sizes)
-        sizes.push_back(fmt::format("{}={}", name, extent));
-      return refusal(
-          launch_,
-          fmt::format("{} has {} bytes, and tensor {} of task {} takes {} at {}", one.name,
-                      one.room, tensor.name, task_.name, bytes, fmt::join(sizes, " ")),
-          "state the task at the sizes that the program had, or bind other arguments "
-          "by --bind");
-    }
-    return {};
-  }
-
-  const CapturedLaunch& launch_;
-  const Task& task_;
-  Places& places_;
-  std::set<std::string> bound_;
-  std::map<std::size_t, std::string> scalars_;
-};
-
 // Writes the launch as a plan.
 class Planner {
  public:
-  Planner(const CapturedLaunch& launch, const Places& places,
-          const std::map<std::size_t, std::string>& scalars)
-      : launch_(launch), places_(places), scalars_(scalars) {}
+  Planner(const CapturedLaunch& launch, const Binding& binding)
+      : launch_(launch), binding_(binding) {}
 
   LaunchPlan plan(const Task& task) {
     LaunchPlan out;
     for (const auto& [name, extent] : task.time_shapes.front().sizes)
       out.require.emplace_back(fmt::format("{} == {}", name, extent));
-    for (const Place& one : places_.all) {
-      if (!one.taken.empty()) continue;
+    for (const LaunchPointer& one : binding_.places) {
+      if (!one.taken.empty() || one.again) continue;
       out.buffers.push_back({buffer_of(one), static_cast<std::int64_t>(one.room),
                              one.zero ? BufferContent::zeroed : BufferContent::scratch});
     }
@@ -265,12 +50,16 @@ class Planner {
   static std::vector<Expr> sides(const std::array<std::int64_t, 3>& of) {
     return {of[0], of[1], of[2]};
   }
-  static std::string buffer_of(const Place& place) {
+  // Pointers to one address are one buffer.
+  std::string buffer_of(const LaunchPointer& any) const {
+    const LaunchPointer& place =
+        *std::find_if(binding_.places.begin(), binding_.places.end(),
+                      [&](const LaunchPointer& one) { return one.address == any.address; });
     return place.offset == 0 ? fmt::format("captured_arg{}", place.argument)
                              : fmt::format("captured_arg{}_{}", place.argument, place.offset);
   }
   std::optional<PlanArgument> pointer(std::size_t number, std::uint64_t offset) const {
-    const Place* const place = places_.at(number, offset);
+    const LaunchPointer* const place = binding_.at(number, offset);
     if (place == nullptr) return std::nullopt;
     PlanArgument out;
     out.name = place->taken.empty() ? buffer_of(*place) : place->taken;
@@ -291,7 +80,7 @@ class Planner {
   PlanArgument argument(std::size_t number) const {
     const std::uint64_t begin = launch_.parameters[2 * number];
     const std::uint64_t bytes = launch_.parameters[2 * number + 1];
-    if (const auto scalar = scalars_.find(number); scalar != scalars_.end()) {
+    if (const auto scalar = binding_.scalars.find(number); scalar != binding_.scalars.end()) {
       PlanArgument out;
       out.name = scalar->second;
       return out;
@@ -320,18 +109,8 @@ class Planner {
   }
 
   const CapturedLaunch& launch_;
-  const Places& places_;
-  const std::map<std::size_t, std::string>& scalars_;
+  const Binding& binding_;
 };
-
-std::string told(const Places& places, const std::map<std::size_t, std::string>& scalars) {
-  std::vector<std::string> words;
-  for (const Place& one : places.all)
-    words.push_back(one.taken.empty() ? one.name + " is scratch" : one.name + " is " + one.taken);
-  for (const auto& [number, name] : scalars)
-    words.push_back(fmt::format("arg{} is {}", number, name));
-  return fmt::format("{}", fmt::join(words, ", "));
-}
 
 // Error not_done: no text of the kernel can be run with a plan.
 Result<std::string> text_of(const Capture& capture, const CapturedLaunch& launch) {
@@ -367,22 +146,16 @@ Result<std::string> text_of(const Capture& capture, const CapturedLaunch& launch
 
 Result<CapturedKernel> captured_kernel(const Capture& capture, const CapturedLaunch& launch,
                                        const Task& task, const std::vector<std::string>& bound) {
-  if (task.time_shapes.size() != 1)
-    return refusal(launch,
-                   fmt::format("a launch is of one shape, and task {} states {}", task.name,
-                               task.time_shapes.size()),
-                   "state the task at the sizes that the program had");
+  if (auto one = check_one_shape(launch, task); !one) return one.error();
   auto text = text_of(capture, launch);
   if (!text) return text.error();
-  auto places = Places::make(capture, launch);
-  if (!places) return places.error();
-  Binder binder(launch, task, *places);
-  if (auto done = binder.bind(bound); !done) return done.error();
+  const auto binding = bind_launch(capture, launch, task, bound);
+  if (!binding) return binding.error();
   CapturedKernel out;
   out.source.language = Language::ptx;
   out.source.text = std::move(*text);
-  out.source.plan = Planner(launch, *places, binder.scalars()).plan(task);
-  out.says = told(*places, binder.scalars());
+  out.source.plan = Planner(launch, *binding).plan(task);
+  out.says = binding->says();
   return out;
 }
 

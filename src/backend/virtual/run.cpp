@@ -180,6 +180,25 @@ std::vector<TensorBytes> left_in(const Task& task, VirtualMemory& memory) {
   return left;
 }
 
+Result<CaseReport> judge_left(const VirtualContext& context, const TaskRef& task, const Case& what,
+                              std::span<const TensorBytes> left) {
+  CaseReport report;
+  report.what = what;
+  const ResolvedPlan nothing;
+  auto memory = VirtualMemory::make(task, what, nothing, context.inputs);
+  if (!memory) return memory.error();
+  if (auto filled = memory->fill_tensors(context.inputs, Poison::quiet_nan); !filled)
+    return filled.error();
+  for (std::size_t i = 0; i < task->tensors.size(); ++i) {
+    if (!is_written(task->tensors[i]) || memory->tensor(i) == no_buffer) continue;
+    const auto to = std::as_writable_bytes(memory->device().data(memory->tensor(i)));
+    std::copy_n(left[i].begin(), std::min(left[i].size(), to.size()), to.begin());
+    memory->device().mark_written(memory->tensor(i));
+  }
+  if (auto told = report_outputs(context, task, what, *memory, report); !told) return told.error();
+  return report;
+}
+
 std::optional<Fault> lacks_memory(const ResolvedPlan& plan) {
   double bytes = 0;
   for (const ResolvedBuffer& buffer : plan.buffers) bytes += static_cast<double>(buffer.bytes);

@@ -50,6 +50,10 @@ Result<CaseReport> run_case(const VirtualContext& context, const TaskRef& task,
                             const CompiledKernel& kernel, KernelPrograms& programs,
                             const Case& what, std::vector<TensorBytes>* left = nullptr);
 
+// Compares outputs that something else made of the case's inputs. `left`: each tensor's storage.
+Result<CaseReport> judge_left(const VirtualContext& context, const TaskRef& task, const Case& what,
+                              std::span<const TensorBytes> left);
+
 // Each tensor's storage, in the task's order.
 std::vector<TensorBytes> left_in(const Task& task, VirtualMemory& memory);
 

@@ -102,6 +102,12 @@ class VirtualBackend final : public Backend, public Inspector, public ObservingD
     return left;
   }
 
+  Result<CaseReport> judge(const TaskRef& task, const Case& what,
+                           std::span<const TensorBytes> left) override {
+    const DeviceWork interpreting;
+    return judge_left(context(), task, what, left);
+  }
+
   Result<std::vector<SubjectReport>> measure(const TaskRef& task, const Workload& workload,
                                              std::span<const Subject> contestants,
                                              const MeasureOptions& options) override {

@@ -208,6 +208,10 @@ class Meeting final : public Hooked, public ObservingDevice {
     lock.unlock();
     return observing_.honest(task, workload, tensors, order);
   }
+  Result<CaseReport> judge(const TaskRef& task, const Case& what,
+                           std::span<const std::vector<std::byte>> left) override {
+    return observing_.judge(task, what, left);
+  }
   Result<std::vector<ReferenceValues>> reference(
       const TaskRef& task, const Workload& workload,
       std::span<const std::vector<std::byte>> tensors) override {
