@@ -206,9 +206,10 @@ class Binder {
     constexpr std::size_t most = 6;  // tensors, to try all orders of
     std::vector<std::uint64_t> bytes;
     for (const Tensor* one : tensors) bytes.push_back(bytes_of(*one));
+    if (tensors.empty()) return std::vector<LaunchPointer*>();
     if (tensors.size() > places.size()) return std::nullopt;
     const bool equal = tensors.size() == places.size();
-    if (tensors.empty() || tensors.size() > most || places.size() > 2 * most)
+    if (tensors.size() > most || places.size() > 2 * most)
       return equal ? std::optional(places) : std::nullopt;
     const Fit fit(bytes, places);
     if (equal && fit.best().empty()) return places;

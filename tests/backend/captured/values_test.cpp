@@ -190,6 +190,9 @@ TEST_CASE("tensors are told by their sizes, among others too") {
   REQUIRE(values);
   CHECK(values->outcome == ValuesOutcome::right);
   CHECK(values->says == "arg0 is B, arg1 is scratch, arg2 is A, arg3 is scratch, arg4 is D");
+  const auto told = vendor.judged(*task, {"A=arg2", "B=arg0"});
+  REQUIRE(told);
+  CHECK(told->outcome == ValuesOutcome::right);
   // Another buffer of B's size: nobody can tell.
   vendor.buffers[3] = {elsewhere, bytes_of(wide), bytes_of(wide)};
   vendor.buffers.pop_back();
