@@ -16,7 +16,7 @@ std::string launch_text(const CapturedLaunch& launch);
 std::string capture_text(const Capture& capture, const std::string& ended, std::int64_t limit);
 std::string capture_json(const Capture& capture, const std::string& ended);
 
-// What a task says of the values that a launch left. `task`: "gemm at m=64 n=64 k=64 in bf16".
+// A task judges the values that a launch left. `task`: "gemm at m=64 n=64 k=64 in bf16".
 struct JudgedValues {
   std::string task{};
   CapturedValues values{};
