@@ -25,6 +25,7 @@
 #include "backend/devices.hpp"
 #include "backend/oracle/reference_values.hpp"
 #include "backend/worker/mps.hpp"
+#include "base/made_ahead.hpp"
 #include "base/phases.hpp"
 #include "base/stop.hpp"
 #include "kernel/library_step.hpp"
@@ -272,12 +273,11 @@ Result<std::unique_ptr<Backend>> assemble(std::unique_ptr<CompilePool> pool,
     if (!peaks) return peaks.error();
     if (*peaks) spec = with_peaks(std::move(spec), **peaks, options.peaks_file);
   }
-  std::shared_future judging = std::async(std::launch::async, [&pool = *pool, arch = spec.arch] {
-    return compile_judging(pool, arch);
-  });
-  auto arm = [judging, what, &held = *device, &pool = *pool, arch = spec.arch]() -> Result<void> {
-    Result<std::vector<std::uint8_t>> image = judging.get();
-    if (!image) image = compile_judging(pool, arch);  // the machine may have been too busy
+  // Where it fails the machine may have been too busy.
+  const auto judging = std::make_shared<const MadeAhead<std::vector<std::uint8_t>>>(
+      [&pool = *pool, arch = spec.arch] { return compile_judging(pool, arch); });
+  auto arm = [judging, what, &held = *device]() -> Result<void> {
+    Result<std::vector<std::uint8_t>> image = judging->get();
     if (!image) return std::move(image.error()).while_doing("opening " + what);
     return held.judge_by(std::move(*image));
   };
