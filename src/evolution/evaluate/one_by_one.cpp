@@ -51,7 +51,8 @@ double narrowed(double value, const FactorWidth& width) {
   const double steps = value / step;
   const double out = (width.truncates ? std::trunc(steps) : std::nearbyint(steps)) * step;
   if (width.largest == 0 || std::fabs(out) <= width.largest) return out;
-  return std::copysign(std::numeric_limits<double>::infinity(), out);
+  const double beyond = width.truncates ? width.largest : std::numeric_limits<double>::infinity();
+  return std::copysign(beyond, out);
 }
 
 bool is_contraction(const Operation& operation) {

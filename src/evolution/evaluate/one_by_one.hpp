@@ -20,7 +20,7 @@ namespace cupilot {
 struct FactorWidth {
   int bits = 0;            // of a fraction; 0: factors stay as they are
   int least = -1022;       // the exponent below which steps stay as they are
-  double largest = 0;      // beyond it a number is infinite; 0: none
+  double largest = 0;      // beyond it a number is infinite, truncated this one; 0: none
   bool truncates = false;  // toward zero; else to the nearest, ties to even
   double lost = 0;         // of the result, for each term that it sums, toward zero
   int result_bits = 0;     // of a fraction, kept of what any operation leaves; 0: all

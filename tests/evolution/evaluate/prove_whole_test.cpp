@@ -3,12 +3,16 @@
 
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
+#include <cstring>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <mutex>
 
 #include "backend/observed.hpp"
+#include "evolution/evaluate/one_by_one.hpp"
 #include "base/stop.hpp"
 #include "catch.hpp"
 #include "evolution/hooked.hpp"
@@ -187,7 +191,7 @@ TEST_CASE("graphs in lower classes err no more than honest executions in them", 
 }
 
 // A device whose honest executions wait for one another.
-class Meeting final : public Hooked, public ObservingDevice {
+class Meeting : public Hooked, public ObservingDevice {
  public:
   Meeting(const TempDir& dir, Backend& real)
       : Hooked(fake_device(write_landscape(dir))), real_(real), observing_(of(real)) {}
@@ -309,6 +313,69 @@ TEST_CASE("a small miss is judged again, beside further honest executions", "[th
     refused += proof->refused ? 1 : 0;
   }
   CHECK(refused > 0);
+}
+
+// A device whose honest executions overflow.
+class Overflowing final : public Meeting {
+ public:
+  using Meeting::Meeting;
+  Result<Storages> honest(const TaskRef& task, const Workload& workload,
+                          std::span<const std::vector<std::byte>> tensors,
+                          HonestOrder order) override {
+    auto left = Meeting::honest(task, workload, tensors, order);
+    if (!left) return left;
+    const float infinite = HUGE_VALF;
+    for (std::size_t at = 0; at < left->back().size(); at += sizeof infinite)
+      std::memcpy(left->back().data() + at, &infinite, sizeof infinite);
+    return left;
+  }
+};
+
+TEST_CASE("further honest executions that overflow excuse nothing", "[threads]") {
+  const TaskRef task(mlp_task());
+  const CompiledKernel kernel = compiled("");
+  const Case what = cases_of_the_whole(*task, kernel.source, device().device(), 1).front();
+  const auto known = honest_reference(device(), task, what);
+  REQUIRE_OK(known);
+  Storages left;
+  REQUIRE_OK(Meeting::of(device()).observe(task, kernel, what, left));
+  WholeProof once;
+  HonestReference lucky;
+  for (double share = 0.6; share > 0.002 && !once.refused; share *= 0.9) {
+    lucky = *known;
+    for (double& error : lucky.err0[0]) error *= share;
+    once = {};
+    REQUIRE_OK(judge_whole(*task, lucky, left, once));
+  }
+  REQUIRE(once.refused);
+  REQUIRE(once.worst < 2);  // a small miss
+  const TempDir dir;
+  Overflowing overflowing(dir, device());
+  const HonestSource source = [&](const Case& asked) {
+    const bool first = asked.content == what.content;
+    auto honest = first ? Result(lucky) : honest_reference(device(), task, asked);
+    REQUIRE_OK(honest);
+    return Result(std::make_shared<const HonestReference>(std::move(*honest)));
+  };
+  const auto proof = prove_whole(overflowing, task, kernel, 1, source);
+  REQUIRE_OK(proof);
+  CHECK(proof->refused);
+}
+
+TEST_CASE("a factor beyond a type's largest number is infinite, and truncated the largest") {
+  struct Row {
+    double value, nearest, truncated;
+  };
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  for (const Row& row : {Row{65504, 65504, 65504}, Row{65519, 65504, 65504},
+                         Row{65520, infinite, 65504}, Row{-1e9, -infinite, -65504},
+                         Row{2049, 2048, 2048}, Row{2051, 2052, 2050}}) {
+    INFO(row.value);
+    FactorWidth width = width_of(Precision::fp16);
+    CHECK(narrowed(row.value, width) == row.nearest);
+    width.truncates = true;
+    CHECK(narrowed(row.value, width) == row.truncated);
+  }
 }
 
 TEST_CASE("values at other shapes are unproved where the bound accepts zeros", "[threads]") {
