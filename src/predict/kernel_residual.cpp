@@ -59,42 +59,55 @@ void read_weights(JsonObject& object, ResidualData& data) {
   }
 }
 
-// One of the built-in families'.
+constexpr std::string_view before_device = "/residual-", after_device = ".json";
+
+// One of the built-in families'. It is read, and made, when the first kernel asks that needs it.
 class Shipped {
  public:
-  explicit Shipped(ResidualData data) : data_(std::move(data)) {}
-  const std::string& device() const { return data_.device; }
-  double deviation() const { return data_.deviation; }
+  explicit Shipped(const EmbeddedFile& file) : file_(file) {}
+  // By the file's name.
+  std::string_view device() const {
+    std::string_view name = file_.name;
+    name.remove_prefix(name.find(before_device) + before_device.size());
+    return name.substr(0, name.size() - after_device.size());
+  }
+  double deviation() const { return data().deviation; }
 
-  // Made when the first kernel that it corrects asks.
   const KernelResidual& residual() const {
-    std::call_once(once_, [this] { made_.emplace(data_); });
+    std::call_once(once_, [this] { made_.emplace(data()); });
     return *made_;
   }
 
   bool corrects(const Task& task) const {
-    const std::vector<std::string>& known = data_.operators;
+    const std::vector<std::string>& known = data().operators;
     return std::any_of(task.operations.begin(), task.operations.end(), [&](const Operation& one) {
       return std::find(known.begin(), known.end(), one.kind) != known.end();
     });
   }
 
  private:
-  ResidualData data_;
-  mutable std::once_flag once_;
+  const ResidualData& data() const {
+    std::call_once(reading_, [this] {
+      auto data = residual_data(file_.text, "builtin " + std::string(file_.name));
+      assert(data && data->device == device() && "a built-in residual does not parse");
+      if (data) data_ = std::move(*data);
+    });
+    return data_;
+  }
+
+  const EmbeddedFile& file_;
+  mutable ResidualData data_;
+  mutable std::once_flag reading_, once_;
   mutable std::optional<KernelResidual> made_;
 };
 
 const std::deque<Shipped>& shipped() {
   static const std::deque<Shipped> all = [] {
-    std::deque<Shipped> read;
+    std::deque<Shipped> found;
     for (const EmbeddedFile& file : kernel_files()) {
-      if (file.name.find("/residual-") == std::string_view::npos) continue;
-      auto data = residual_data(file.text, "builtin " + std::string(file.name));
-      assert(data && "a built-in residual does not parse");
-      if (data) read.emplace_back(std::move(*data));
+      if (file.name.find(before_device) != std::string_view::npos) found.emplace_back(file);
     }
-    return read;
+    return found;
   }();
   return all;
 }

@@ -88,12 +88,22 @@ struct Residual::State {
   std::vector<ResidualPoint> points;
   double centre = 0, spread = 1, sites = 1;
   Scales scales;
-  Eigen::MatrixXd factor;  // lower
+  Eigen::MatrixXd factor;  // lower; above the diagonal stands nothing
   Eigen::VectorXd weights;
 
+  // A factorisation reads and leaves what is on and below the diagonal.
   void settle() {
-    const Eigen::LLT<Eigen::MatrixXd> llt(covariance(distances(points), sites, scales));
-    factor = llt.matrixL();
+    const auto n = static_cast<Eigen::Index>(points.size());
+    factor.resize(n, n);
+    for (Eigen::Index j = 0; j < n; ++j) {
+      const ForecastTerms& a = points[static_cast<std::size_t>(j)].terms;
+      for (Eigen::Index i = j; i < n; ++i) {
+        const ForecastTerms& b = points[static_cast<std::size_t>(i)].terms;
+        factor(i, j) = likeness(knob_distance(a, b), resource_distance(a, b), sites, scales);
+      }
+      factor(j, j) += scales.noise;
+    }
+    const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> llt(factor);
     weights = llt.solve(targets(points));
   }
 
