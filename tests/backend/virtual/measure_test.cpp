@@ -165,26 +165,39 @@ TEST_CASE("What was not done, or done wrong, has no modelled time", "[threads]")
 TEST_CASE("A grid of which few blocks have a further round leaves nothing unwritten", "[threads]") {
   struct Row {
     int rows;
-    const char* count;  // of a block's rows
+    std::string first, count;  // of a block's rows
     bool all;
   };
-  const std::string rounds = "(rows - (int)blockIdx.x + (int)gridDim.x - 1) / (int)gridDim.x";
-  for (const Row& row :
-       {Row{1110, rounds.c_str(), true}, Row{1164, rounds.c_str(), true},
-        Row{1300, rounds.c_str(), true}, Row{1164, "1", false}, Row{2000, "1", false}}) {
-    INFO(row.rows << " " << row.count);
+  const std::string strided = "(int)blockIdx.x + ((int)gridDim.x - 1) * i",
+                    rounds = "(rows - (int)blockIdx.x + (int)gridDim.x - 1) / (int)gridDim.x";
+  for (const Row& row : {
+           Row{1110, strided, rounds, true},
+           Row{1130, strided, rounds, true},
+           Row{1164, strided, rounds, true},
+           Row{1300, strided, rounds, true},
+           Row{1164, strided, "1", false},
+           Row{2000, strided, "1", false},
+           // One block does what a hundred should.
+           Row{2000, "(blockIdx.x == 0 ? 1056 : (int)blockIdx.x)", "blockIdx.x == 0 ? 100 : 1",
+               false},
+       }) {
     const Task task = row_sum_task(row.rows, 256);
-    KernelSource source = row_sum_source(
-        row_sum_head + sums("(int)blockIdx.x + ((int)gridDim.x - 1) * i", row.count, "cols"));
-    source.plan.launches[0].grid = {Expr("min(rows, 1056)")};
-    const auto kernel = virtual_h200().compile(source);
-    REQUIRE(kernel);
-    const Subject one[] = {{Subject::Kind::candidate, "candidate", &*kernel}};
-    const auto reports = virtual_h200().measure(TaskRef(task), task.time_shapes[0], one, {});
-    REQUIRE(reports);
-    const Attempt<Measurement>& time = reports->front().measurement;
-    if (row.all && time.is_rejected()) FAIL(time.rejected().message);
-    CHECK(static_cast<bool>(time) == row.all);
+    // Blocks are drawn by the kernel's text.
+    for (int text = 1; text <= 8; ++text) {
+      INFO(row.rows << " " << row.count << ", text " << text);
+      KernelSource source =
+          row_sum_source(std::string(row_sum_head) + "{ if (rows == -" + std::to_string(text) +
+                         ") return; " + sums(row.first, row.count, "cols") + "}");
+      source.plan.launches[0].grid = {Expr("min(rows, 1056)")};
+      const auto kernel = virtual_h200().compile(source);
+      REQUIRE(kernel);
+      const Subject one[] = {{Subject::Kind::candidate, "candidate", &*kernel}};
+      const auto reports = virtual_h200().measure(TaskRef(task), task.time_shapes[0], one, {});
+      REQUIRE(reports);
+      const Attempt<Measurement>& time = reports->front().measurement;
+      if (row.all && time.is_rejected()) UNSCOPED_INFO(time.rejected().message);
+      CHECK(static_cast<bool>(time) == row.all);
+    }
   }
 }
 
