@@ -19,6 +19,7 @@
 #include <cupilot/parts/tunable.hpp>
 
 #include "own_includes.hpp"
+#include "own_strategy.hpp"
 
 namespace cupilot::cli {
 namespace {
@@ -165,40 +166,6 @@ Result<StandaloneKernel> read_text_or_binary(const std::string& path, const Kern
 }
 
 }  // namespace
-
-bool is_strategy(const std::string& path) { return path.ends_with(".json"); }
-
-Result<OwnStrategy> open_strategy(const std::string& path, const KernelFlags& flags,
-                                  const DeviceSpec& device) {
-  const Result<std::string> text = real_host().read_file(path);
-  if (!text) return text.error();
-  Result<Strategy> strategy = strategy_from_json(*text);
-  if (!strategy) return std::move(strategy.error()).while_doing(path);
-  if (flags.task.empty())
-    return Error{ErrorCode::usage, path + ": a strategy is of a task, and none is stated",
-                 "say it with --task"};
-  Result<Families> families = load_families(flags.common.families);
-  if (!families) return families.error();
-  Result<Task> task = task_from_words(flags.task, *families);
-  if (!task) return task.error();
-  OwnStrategy own{std::move(*task), std::move(*families), std::move(*strategy)};
-  if (parts_of(own.strategy).parts.size() != 1) return own;
-  std::vector<Technique> added;
-  for (const Family& family : own.families) {
-    if (!family.built_in)
-      added.insert(added.end(), family.techniques.begin(), family.techniques.end());
-  }
-  const auto space = make_space(own.task, device, templates_of(own.families, own.task), added);
-  if (!space) return own;
-  auto nearest = (*space)->complete(own.strategy);
-  if (!nearest || strategy_id(nearest->strategy) == strategy_id(own.strategy)) return own;
-  own.strategy = std::move(nearest->strategy);
-  std::fprintf(stderr, "%s\n",
-               fmt::format("note: as written the strategy does not fit these sizes; taken is {}",
-                           describe(own.strategy))
-                   .c_str());
-  return own;
-}
 
 Result<OwnKernel> open_kernel(const std::string& path, const KernelFlags& flags,
                               const DeviceSpec& device) {

@@ -5,11 +5,9 @@
 #include <string>
 #include <vector>
 
-#include <cupilot/family.hpp>
 #include <cupilot/parts/device.hpp>
 #include <cupilot/parts/kernel_source.hpp>
 #include <cupilot/result.hpp>
-#include <cupilot/strategy.hpp>
 #include <cupilot/task.hpp>
 
 #include "commands/verbs.hpp"
@@ -31,18 +29,5 @@ struct OwnKernel {
 // the values of `--set`, a strategy the kernel or program that the task's templates write.
 Result<OwnKernel> open_kernel(const std::string& path, const KernelFlags& flags,
                               const DeviceSpec& device);
-
-// A strategy's file, and the task that it is of. A strategy of one kernel has the nearest values
-// that the task's templates can have at its sizes: one that was found at other sizes may ask for
-// vectors that these do not fill, and a note says so. Programs, and strategies that no template
-// realises, are left as they are.
-struct OwnStrategy {
-  Task task;
-  Families families;
-  Strategy strategy;
-};
-bool is_strategy(const std::string& path);
-Result<OwnStrategy> open_strategy(const std::string& path, const KernelFlags& flags,
-                                  const DeviceSpec& device);
 
 }  // namespace cupilot::cli

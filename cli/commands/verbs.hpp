@@ -120,6 +120,7 @@ struct KernelFlags {
   int rounds = 15;
   std::uint64_t seed = 1;
   bool screen = true;  // verify: on a virtual device before a real one
+  bool as_is = false;  // a strategy of other sizes keeps its numbers where they are legal
   std::string only;    // profile: the launch to show; empty: the one that takes longest
   int line_count = 8;  // profile: source lines to show
 };

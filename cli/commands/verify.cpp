@@ -12,6 +12,7 @@
 #include "commands/verbs.hpp"
 #include "device.hpp"
 #include "kernel_files.hpp"
+#include "own_strategy.hpp"
 #include "screens/json_out.hpp"
 #include "screens/say.hpp"
 #include "screens/verify.hpp"

@@ -145,6 +145,37 @@ TEST_CASE("a strategy of other sizes is given the nearest values that the sizes 
   CHECK(odd.err.find("does not fit these sizes") != std::string::npos);
 }
 
+TEST_CASE("a strategy of a run at other sizes is fitted to the task's", "[cli]") {
+  const Scratch scratch;
+  const std::string device = " --device virtual:h200";
+  REQUIRE(
+      run("evolve gemm m=1024 n=512 k=512 --evaluations 1 --run found" + device, scratch).exit ==
+      0);
+  // A tile of the whole of the smaller result.
+  const std::string wide = R"({"format": "cupilot strategy 1", "techniques": [
+    {"name": "simt_core"}, {"name": "block_tile", "values": {"block_m": 128, "block_n": 128}},
+    {"name": "thread_tile", "values": {"thread_m": 8, "thread_n": 8}}]})";
+  scratch.file("found/best/strategy.json", wide);
+  scratch.file("alone.json", wide);
+  const auto verify = [&](const std::string& file, const std::string& more) {
+    return run("verify " + file + " --task gemm m=256 n=128 k=512 " + more + device, scratch);
+  };
+  struct Row {
+    const char *file, *more;
+    bool fits;
+  };
+  for (const Row& row :
+       {Row{"found/best/strategy.json", "", true},
+        Row{"found/best/strategy.json", "--as-is", false}, Row{"alone.json", "", false}}) {
+    INFO(row.file << " " << row.more);
+    const Ran ran = verify(row.file, row.more);
+    expect(ran, 0, "PROVED");
+    CHECK((ran.err.find(
+               "found at batch=1 k=512 m=1024 n=512, its numbers are fitted to these sizes") !=
+           std::string::npos) == row.fits);
+  }
+}
+
 TEST_CASE("a kernel may include the device headers that ship", "[cli]") {
   const Scratch scratch;
   scratch.file("plan.json", R"({"buffers": [{"name": "x", "bytes": 256}],

@@ -195,5 +195,13 @@ CostModel make_cost_model(const Task& task, const DeviceSpec& device,
                           const std::vector<Tunable>& tunables,
                           std::span<const KnownTime> learnt = {});
 
+// Fits a strategy that was found at other sizes to those of `space`: completes it there and moves
+// its numbers and helping techniques to where `here` expects a gain worth a change, with the same
+// core. A gain that `there`, the model at the sizes where it was found, expects there as well is
+// half believed: the search of those sizes did not find it. An empty model: nothing is known.
+// Deterministic.
+Result<Strategy> fitted(const Space& space, const Strategy& found, const CostModel& here,
+                        const CostModel& there);
+
 }  // namespace cupilot
 CUPILOT_EXPORTS_END

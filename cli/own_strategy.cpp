@@ -1,0 +1,112 @@
+#include "own_strategy.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <cupilot/parts/agents.hpp>
+#include <cupilot/parts/host.hpp>
+#include <cupilot/parts/program_strategy.hpp>
+#include <cupilot/parts/space.hpp>
+#include <cupilot/parts/tunable.hpp>
+
+namespace cupilot::cli {
+namespace {
+
+using Sizes = std::map<std::string, std::int64_t>;
+
+const Sizes& sizes_of(const Task& task) { return task.time_shapes.front().sizes; }
+
+// True if both are one task at different sizes.
+bool is_other_size(const Task& found, const Task& task) {
+  if (found.time_shapes.size() != 1 || task.time_shapes.size() != 1) return false;
+  if (sizes_of(found) == sizes_of(task)) return false;
+  const auto same_axes = std::equal(
+      sizes_of(found).begin(), sizes_of(found).end(), sizes_of(task).begin(), sizes_of(task).end(),
+      [](const auto& a, const auto& b) { return a.first == b.first; });
+  return same_axes && found.family == task.family && found.precision == task.precision &&
+         found.operations.size() == task.operations.size();
+}
+
+std::string text_of(const Sizes& sizes) {
+  std::string text;
+  for (const auto& [axis, size] : sizes)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", axis, size);
+  return text;
+}
+
+// The task of the run whose best/ holds the strategy, if it is this one at other sizes.
+std::optional<Task> task_found_at(const std::string& path, const Task& task) {
+  const auto folder = std::filesystem::path(path).parent_path();
+  const std::string beside = folder / "task.json";
+  if (!real_host().exists(beside)) return std::nullopt;
+  auto found = load_task(beside);
+  if (!found || !is_other_size(*found, task)) return std::nullopt;
+  return std::move(*found);
+}
+
+// Techniques of the families that are not built in.
+std::vector<Technique> added_techniques(const Families& families) {
+  std::vector<Technique> added;
+  for (const Family& family : families) {
+    if (!family.built_in)
+      added.insert(added.end(), family.techniques.begin(), family.techniques.end());
+  }
+  return added;
+}
+
+void note(const std::string& text) { std::fprintf(stderr, "note: %s\n", text.c_str()); }
+
+// Gives it values that the task's sizes allow, or that suit them.
+void suit(OwnStrategy& own, const KernelFlags& flags, const DeviceSpec& device,
+          const std::string& path) {
+  const std::vector<Tunable> templates = templates_of(own.families, own.task);
+  const auto space = make_space(own.task, device, templates, added_techniques(own.families));
+  if (!space) return;
+  auto nearest = (*space)->complete(own.strategy);
+  if (!nearest) return;
+  const std::string written = strategy_id(own.strategy), fits = strategy_id(nearest->strategy);
+  if (const auto found = flags.as_is ? std::nullopt : task_found_at(path, own.task)) {
+    auto suited = fitted(**space, own.strategy, make_cost_model(own.task, device, templates),
+                         make_cost_model(*found, device, templates_of(own.families, *found)));
+    if (suited && strategy_id(*suited) != fits) {
+      own.strategy = std::move(*suited);
+      return note(
+          fmt::format("found at {}, its numbers are fitted to these sizes: taken is {}; "
+                      "--as-is keeps them",
+                      text_of(sizes_of(*found)), describe(own.strategy)));
+    }
+  }
+  if (written == fits) return;
+  own.strategy = std::move(nearest->strategy);
+  note("as written the strategy does not fit these sizes; taken is " + describe(own.strategy));
+}
+
+}  // namespace
+
+bool is_strategy(const std::string& path) { return path.ends_with(".json"); }
+
+Result<OwnStrategy> open_strategy(const std::string& path, const KernelFlags& flags,
+                                  const DeviceSpec& device) {
+  const Result<std::string> text = real_host().read_file(path);
+  if (!text) return text.error();
+  Result<Strategy> strategy = strategy_from_json(*text);
+  if (!strategy) return std::move(strategy.error()).while_doing(path);
+  if (flags.task.empty())
+    return Error{ErrorCode::usage, path + ": a strategy is of a task, and none is stated",
+                 "say it with --task"};
+  Result<Families> families = load_families(flags.common.families);
+  if (!families) return families.error();
+  Result<Task> task = task_from_words(flags.task, *families);
+  if (!task) return task.error();
+  OwnStrategy own{std::move(*task), std::move(*families), std::move(*strategy)};
+  if (parts_of(own.strategy).parts.size() == 1) suit(own, flags, device, path);
+  return own;
+}
+
+}  // namespace cupilot::cli

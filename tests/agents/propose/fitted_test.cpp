@@ -1,0 +1,115 @@
+#include <cupilot/parts/agents.hpp>
+
+#include <cmath>
+
+#include "catch.hpp"
+#include "support/gemm.hpp"
+
+using namespace cupilot;
+
+namespace {
+
+struct Place {
+  Task task;
+  CostModel model;
+  std::unique_ptr<Space> space;
+};
+
+Place at(std::int64_t m, std::int64_t n, std::int64_t k) {
+  const DeviceSpec device = *chip("h200");
+  GemmSpec spec;
+  spec.m = m;
+  spec.n = n;
+  spec.k = k;
+  spec.dtype = DType::bf16;
+  spec.layout = "nt";
+  Place place{*gemm_task(spec), {}, {}};
+  place.model = make_cost_model(place.task, device, builtin_tunables());
+  auto space = make_space(place.task, device, builtin_tunables());
+  REQUIRE(space);
+  place.space = std::move(*space);
+  return place;
+}
+
+// Two consumers of 64 x 256 each: as fast as any where the result is large.
+Strategy wide() {
+  Strategy strategy;
+  for (const char* name : {"wgmma_core", "tensor_map_copy", "persistent", "shared_swizzle"})
+    strategy.uses.push_back({name});
+  strategy.uses.push_back({"warp_specialisation", {{"consumers", 2}}});
+  strategy.uses.push_back({"warpgroup_tile", {{"tile_m", 64}, {"tile_n", 256}}});
+  strategy.uses.push_back({"multistage", {{"stages", 4}}});
+  return strategy;
+}
+
+double us(const CostModel& model, const Strategy& strategy) {
+  const auto expected = model(strategy);
+  REQUIRE(expected);
+  return std::exp2(expected->log2_us);
+}
+
+bool uses(const Strategy& strategy, const char* technique) {
+  return std::any_of(strategy.uses.begin(), strategy.uses.end(),
+                     [&](const Use& use) { return use.technique == technique; });
+}
+
+}  // namespace
+
+TEST_CASE("a strategy is fitted to sizes that it was not found at") {
+  const Place there = at(8192, 8192, 4096);
+  struct Row {
+    std::int64_t m, n, k;
+    double least_gain;  // over the strategy as it is
+  };
+  // Few tiles, fewer still, and as many as there.
+  for (const Row& row :
+       {Row{1024, 1024, 4096, 1.1}, Row{128, 2048, 8192, 1.3}, Row{8192, 4096, 4096, 1}}) {
+    INFO(row.m << " " << row.n << " " << row.k);
+    const Place here = at(row.m, row.n, row.k);
+    const auto as_is = here.space->complete(wide());
+    REQUIRE(as_is);
+    const auto fit = fitted(*here.space, wide(), here.model, there.model);
+    REQUIRE(fit);
+    CHECK(here.space->feasible(*fit));
+    CHECK(uses(*fit, "wgmma_core"));
+    CHECK(us(here.model, as_is->strategy) >= row.least_gain * us(here.model, *fit));
+    CHECK((strategy_id(*fit) == strategy_id(as_is->strategy)) == (row.least_gain == 1));
+    const auto again = fitted(*here.space, wide(), here.model, there.model);
+    REQUIRE(again);
+    CHECK(strategy_id(*again) == strategy_id(*fit));
+  }
+}
+
+TEST_CASE("a gain that was expected where a strategy was found is half believed") {
+  const Place here = at(1024, 1024, 1024);
+  const auto start = here.space->complete(wide());
+  REQUIRE(start);
+  const std::string found = strategy_id(start->strategy);
+  // Everything but the strategy itself is faster by so much.
+  const auto other_by = [&](double log2) -> CostModel {
+    return [found, log2](const Strategy& strategy) -> std::optional<Prediction> {
+      return Prediction{strategy_id(strategy) == found ? 10 : 10 - log2, 0.4};
+    };
+  };
+  struct Row {
+    double here, there;
+    bool moves;
+  };
+  for (const Row& row : {Row{0.2, 0, true}, Row{0.2, 0.2, false}, Row{0.4, 0.4, true},
+                         Row{0.1, 0, false}, Row{0.2, -1, true}}) {
+    INFO(row.here << " " << row.there);
+    const auto fit = fitted(*here.space, wide(), other_by(row.here), other_by(row.there));
+    REQUIRE(fit);
+    CHECK((strategy_id(*fit) != found) == row.moves);
+  }
+  // Nothing is known of the other sizes, or of these.
+  const auto known_here = fitted(*here.space, wide(), other_by(0.2), {});
+  REQUIRE(known_here);
+  CHECK(strategy_id(*known_here) != found);
+  for (const CostModel& model :
+       {CostModel(), CostModel([](const Strategy&) { return std::optional<Prediction>(); })}) {
+    const auto unknown = fitted(*here.space, wide(), model, other_by(1));
+    REQUIRE(unknown);
+    CHECK(strategy_id(*unknown) == found);
+  }
+}
