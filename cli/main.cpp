@@ -55,6 +55,8 @@ void add_settings(CLI::App& verb, KernelFlags& flags) {
                   "NAME=VALUE of a parameter of the tunable; the others are plain. Repeatable")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  verb.add_flag("--as-is", flags.as_is,
+                "keep the numbers of a strategy that a run found at other sizes");
 }
 
 void add_plan(CLI::App& verb, KernelFlags& flags) {
@@ -371,8 +373,6 @@ void add_verify(CLI::App& app, Verbs& verbs) {
       ->transform(whole<std::uint64_t>(0));
   verify->add_flag("!--no-screen", verbs.verify.screen,
                    "do not interpret it on a virtual device before a real one");
-  verify->add_flag("--as-is", verbs.verify.as_is,
-                   "keep the numbers of a strategy that a run found at other sizes");
   add_common(*verify, verbs.verify.common, true);
   add_families(*verify, verbs.verify.common);
   choose(*verify, verbs, verify_command, verbs.verify);
