@@ -158,7 +158,9 @@ StageAnswer time_it(const Pipe& pipe, const EvaluationOptions& rules, Passed& pa
   contestants.insert(contestants.end(), rules.others.begin(), rules.others.end());
   const auto place = enter(rules, DevicePlaces::For::time, passed);
   if (!place) return place.error();
-  auto timed = measure_all(pipe.task, *pipe.backend, contestants, rules.measure);
+  MeasureOptions measure = rules.measure;
+  if (rules.round_seconds) measure.max_seconds = rules.round_seconds();
+  auto timed = measure_all(pipe.task, *pipe.backend, contestants, measure);
   if (!timed) return timed.error();
   Attempt<Measurement>& own = timed->front().report.measurement;
   if (own.is_error()) return own.error();

@@ -19,6 +19,8 @@ struct EvaluationOptions {
   ProofLevel level = ProofLevel::candidate;
   std::uint64_t proof_seed = 1;
   MeasureOptions measure{3, 1.0, true, 1};
+  // Seconds for the rounds, asked when timing begins; empty: MeasureOptions::max_seconds.
+  std::function<double()> round_seconds;
   // Asked after the gate: a reason not to run the kernel, such as that its PTX ran before.
   std::function<std::optional<Rejected>(const CompiledKernel&)> admit;
   // A candidate faster than this (0: none) gets the elite's proof too before it is believed.

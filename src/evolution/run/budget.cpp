@@ -25,6 +25,9 @@ constexpr double elite_contents = 3, confirm_contents = 7;
 // Visits of the confirmation and of timing again, over those of a candidate and of the baselines,
 // which have fixed parts too.
 constexpr double confirm_visits = 15.0 / 3, again_visits = 9.0 / 3, baseline_visits = 1.5;
+// A confirmation makes as many visits where its rounds are sized to the seconds that are left.
+constexpr double sparing_visits = 1.5;
+constexpr double finalist_parts = 1.5;  // proof of a program's parts over a candidate's
 
 // Sums the seconds of threads that worked on candidates; their queueing for a device is left out.
 double seconds_in(const PhaseSeconds& phases, const std::string& prefix) {
@@ -102,21 +105,23 @@ double Driver::baseline_visit_seconds() const {
                            spent("baselines/own reference") - spent("baselines/judge/references"));
 }
 
-double Driver::confirm_seconds() const {
-  if (!context_.confirms) return slack * usual_seconds("search/compile");
+double Driver::confirm_seconds(Sparing sparing) const {
+  const double slack_of_it = sparing == Sparing::yes ? 1 : slack;
+  if (!context_.confirms) return slack_of_it * usual_seconds("search/compile");
   const bool real = context_.backend->provenance() == Provenance::measured;
   const double start = real ? start_of_processes + end_of_processes : 0;
   if (ledger_.settled() < 1)
-    return slack * (plain_proof_seconds_ + 2 * baselines_seconds_) + 2 * start;
+    return slack_of_it * (plain_proof_seconds_ + 2 * baselines_seconds_) + 2 * start;
   const double repeats =
       real ? more_repeats(task_, context_.backend->device()) * usual_seconds("search/proof/repeats")
            : 0;
   // A finalist that was screened before is screened again beside its proof on the device.
   const double on_device =
       proof_seconds() + finalist_proof * elite_seconds() + repeats + own_reference_seconds();
-  const double proved =
-      std::max({plain_proof_seconds_, on_device, screen_alone * screen_seconds()});
-  const double timed = (real ? confirm_visits : 1) * working_seconds("search/timing");
+  const double proved = std::max({plain_proof_seconds_, on_device, screen_alone * screen_seconds(),
+                                  finalist_parts * usual_seconds("search/part proof")});
+  const double visits = sparing == Sparing::yes ? sparing_visits : confirm_visits;
+  const double timed = (real ? visits : 1) * working_seconds("search/timing");
   const double baselines = real ? baseline_visits * baseline_visit_seconds() : baselines_seconds_;
   // The interpreter counts while the device proves, where the chip's counters are not read.
   const double read = ledger_.dearest("search/counters");
@@ -128,9 +133,17 @@ double Driver::confirm_seconds() const {
   const double compiled =
       (real ? compile_alone : 1) *
       std::min(ledger_.of_fastest("search/compile"), usual_seconds("search/compile"));
-  return slack * (compiled + proved + timed + counted + confirm_contents * content_seconds() +
-                  (baselines_.baselines.empty() ? 0 : baselines)) +
+  return slack_of_it * (compiled + proved + timed + counted + confirm_contents * content_seconds() +
+                        (baselines_.baselines.empty() ? 0 : baselines)) +
          start;
+}
+
+// Estimates a confirmation's timing without its rounds, and the end of the run.
+double Driver::timing_reserve_seconds() const {
+  const double baselines =
+      baselines_.baselines.empty() ? 0 : baseline_visits * baseline_visit_seconds();
+  return baselines + working_seconds("search/timing") + ledger_.dearest("search/counters") +
+         end_of_processes;
 }
 
 // Nothing follows a search without an accepted candidate, so that it has all the time.
@@ -138,17 +151,24 @@ double Driver::deadline() const {
   if (options_.max_seconds <= 0) return 0;
   const double end = started_ + options_.max_seconds;
   if (!search_ || !search_->best()) return end;
-  const double kept = again_seconds(most_timed_again) + confirm_seconds() + in_flight_seconds();
+  const std::size_t finalists = search_->fastest(most_timed_again).size();
+  const double kept = again_seconds(finalists) + confirm_seconds() + in_flight_seconds();
   return std::max(end - kept, search_began_ + least_search * options_.max_seconds);
 }
 
-// Estimates the time of those in flight after the last call: some are on the device, one perhaps as
-// an elite, while others compile.
+// Candidates that were proposed are let in as long as the least confirmation has its time: the
+// search's own end counts on what a confirmation usually takes, and on timing the fastest again.
+double Driver::device_end() const {
+  return std::max(deadline(), started_ + options_.max_seconds - confirm_seconds(Sparing::yes));
+}
+
+// Estimates the time of those on the device at the search's end, one perhaps as an elite. Those
+// that compile then are let in or stopped. Alone in flight, a candidate may not have begun yet.
 double Driver::in_flight_seconds() const {
+  const double whole =
+      ledger_.candidate_seconds() / std::max(1.0, static_cast<double>(ledger_.settled()));
   const double stage = std::max(working_seconds("search/proof"), working_seconds("search/timing"));
-  const double elite =
-      ledger_.dearest("search/elite proof") > 0 ? elite_seconds() + screen_seconds() : 0;
-  return std::max(2 * stage + elite, usual_seconds("search/compile"));
+  return (width_ == 1 ? whole : 2 * stage) + elite_seconds() + screen_seconds();
 }
 
 double Driver::overtime_end() const {
@@ -157,12 +177,18 @@ double Driver::overtime_end() const {
 
 // Before the first accepted candidate those in flight are all that the run has.
 double Driver::last_end() const {
-  return search_->best() ? deadline() + slack * in_flight_seconds() : overtime_end();
+  return search_->best() ? std::max(deadline() + slack * in_flight_seconds(), device_end())
+                         : overtime_end();
 }
 
 void Driver::set_last_call() {
   const bool limited = options_.max_seconds > 0 && search_->best();
-  last_call_.store(limited ? deadline() : never);
+  const double end = limited ? device_end() : never, least = limited ? deadline() : never;
+  const double elite =
+      ledger_.dearest("search/elite proof") > 0 ? elite_seconds() + screen_seconds() : 0;
+  const double timed = working_seconds("search/timing") + elite;
+  last_time_.store(std::max(least, end - timed));
+  last_proof_.store(std::max(least, end - timed - working_seconds("search/proof")));
   if (context_.chat != nullptr) context_.chat->ends_at(deadline());
   if (options_.max_seconds > 0 && host_.monotonic_seconds() >= last_end()) over_ = true;
 }

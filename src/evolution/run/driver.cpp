@@ -89,8 +89,11 @@ Driver::Driver(RunContext context, const EvolveOptions& options, std::optional<J
       known_(options.search.steering.code_crossover),
       phases_([this] { return host_.monotonic_seconds(); },
               [this] { return host_.thread_cpu_seconds(); }),
-      places_(places_on(*context_.backend),
-              [this] { return host_.monotonic_seconds() >= last_call_.load(); }) {
+      places_(places_on(*context_.backend), [this](DevicePlaces::For what) {
+        const std::atomic<double>& last =
+            what == DevicePlaces::For::proof ? last_proof_ : last_time_;
+        return host_.monotonic_seconds() >= last.load();
+      }) {
   part_seconds_["beginning"] = host_.monotonic_seconds() - began;
   options_.search = resolved(options.search, context_);
   width_ = width_of(options_, *context_.backend);

@@ -117,10 +117,15 @@ class Driver {
   double proof_seconds() const;
   double elite_seconds() const;
   double again_seconds(std::size_t finalists) const;
-  double confirm_seconds() const;
+  // Estimates what a confirmation usually takes, or the least that it is made to take where time is
+  // short.
+  enum class Sparing { no, yes };
+  double confirm_seconds(Sparing sparing = Sparing::no) const;
+  double timing_reserve_seconds() const;  // of a confirmation, beside its rounds
   bool has_time_to_time_again(std::size_t finalists) const;
   double in_flight_seconds() const;
-  double deadline() const;  // the search's; 0: none
+  double deadline() const;    // the search's; 0: none
+  double device_end() const;  // of candidates in flight
   // Until when candidates in flight have time to end, by the host's clock; only with a limit.
   double last_end() const;
   double overtime_end() const;  // of what is worth more than the limit
@@ -182,8 +187,9 @@ class Driver {
   std::string stopped_;
   PhaseLog phases_;  // the driver's thread's
   int in_flight_ = 0, width_ = 1;
-  std::atomic<double> last_call_ = never;  // by the host's clock
-  std::atomic<bool> over_ = false;         // stops the candidates in flight
+  // By the host's clock: when a candidate's proof, and its time, may begin at the latest.
+  std::atomic<double> last_proof_ = never, last_time_ = never;
+  std::atomic<bool> over_ = false;  // stops the candidates in flight
   DevicePlaces places_;
   std::int64_t given_up_ = 0;               // candidates that the time did not reach for
   int late_questions_ = 0;                  // to models, that the time ended before

@@ -76,7 +76,9 @@ Result<FinalRecord> Driver::confirm(const Finalist& finalist, CompiledKernel& ke
   if (context_.backend->provenance() == Provenance::measured) {
     rules.count = [this](bool) { return counting_.plan_last(); };
     if (options_.max_seconds > 0)
-      rules.measure.max_seconds = std::clamp(0.5 * seconds_left(), 1.0, rules.measure.max_seconds);
+      rules.round_seconds = [this, most = rules.measure.max_seconds] {
+        return std::clamp(seconds_left() - timing_reserve_seconds(), 1.0, most);
+      };
   }
   return confirm_finalist(pipe_, finalist, rules, baselines_.baselines, options_.against,
                           options_.own_baselines, kernel);

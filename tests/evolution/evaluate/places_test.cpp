@@ -10,7 +10,7 @@
 using namespace cupilot;
 
 TEST_CASE("of proofs that wait for a place, the lowest slot goes first", "[threads]") {
-  DevicePlaces places(1, [] { return false; });
+  DevicePlaces places(1, [](DevicePlaces::For) { return false; });
   HeldPlace held = places.take(DevicePlaces::For::best);
   std::mutex mutex;
   std::vector<std::int64_t> order;
@@ -34,7 +34,7 @@ TEST_CASE("of proofs that wait for a place, the lowest slot goes first", "[threa
 TEST_CASE("a time goes before proofs of any slot, and nobody waits once the time is over",
           "[threads]") {
   std::atomic<bool> over{false};
-  DevicePlaces places(1, [&] { return over.load(); });
+  DevicePlaces places(1, [&](DevicePlaces::For) { return over.load(); });
   HeldPlace held = places.take(DevicePlaces::For::best);
   std::atomic<int> waiting{0};
   std::atomic<bool> timed_first{false}, proof_in{false};

@@ -1,12 +1,14 @@
 // A run's seconds and what is heard while they pass, on a simulated clock.
 #include <chrono>
 #include <cupilot/parts/rejection.hpp>
+#include <semaphore>
 #include <thread>
 
 #include "base/stop.hpp"
 #include "catch.hpp"
 #include "evolution/hooked.hpp"
 #include "evolution/support.hpp"
+#include "support/event_clock.hpp"
 #include "support/sim_host.hpp"
 #include "support/virtual_clock.hpp"
 
@@ -67,7 +69,74 @@ class DeviceClock : public testing::VirtualClock {
   double monotonic_seconds() override { return slept(); }
 };
 
+// A card whose kernels compile side by side and run one at a time.
+class Card : public Hooked {
+ public:
+  Card(std::unique_ptr<Backend> inner, EventClock& clock)
+      : Hooked(std::move(inner)), clock_(clock) {
+    own().parallel_compiles = slots;
+  }
+  Attempt<CompiledKernel> compile(const KernelSource& source, Fresh fresh) override {
+    slots_.acquire();
+    // A finalist has the cores alone.
+    clock_.spend(fresh == Fresh::yes ? compile_seconds / 2 : compile_seconds);
+    slots_.release();
+    return Hooked::compile(source, fresh);
+  }
+  Result<TrialReport> run(const TaskRef& task, const CompiledKernel& kernel,
+                          std::span<const Case> cases) override {
+    const std::lock_guard lock(card_);
+    clock_.spend(run_seconds);
+    return Hooked::run(task, kernel, cases);
+  }
+  Result<std::vector<SubjectReport>> measure(const TaskRef& task, const Workload& workload,
+                                             std::span<const Subject> contestants,
+                                             const MeasureOptions& options) override {
+    const std::lock_guard lock(card_);
+    const double rounds = std::min<double>(options.rounds, 3 + options.max_seconds / round_seconds);
+    clock_.spend(round_seconds * (1 + rounds) * static_cast<double>(contestants.size()));
+    return Hooked::measure(task, workload, contestants, options);
+  }
+  static constexpr int slots = 8;
+  double compile_seconds = 7, run_seconds = 0.4, round_seconds = 0.1;
+
+ private:
+  EventClock& clock_;
+  std::counting_semaphore<slots> slots_{slots};
+  std::mutex card_;
+};
+
 }  // namespace
+
+TEST_CASE("kernels that compiled when the search ends are met while there is time", "[threads]") {
+  struct Row {
+    double max_seconds, compile_seconds, run_seconds, round_seconds;
+    std::int64_t least;  // evaluations
+  };
+  for (const Row& row :
+       {Row{24, 7, 0.4, 0.1, 4}, Row{30, 10, 0.3, 0.1, 4}, Row{40, 9, 0.5, 0.2, 6}}) {
+    INFO(row.max_seconds << " " << row.compile_seconds);
+    const TempDir dir;
+    EventClock clock;
+    Card card(
+        fake_device(write_landscape(
+            dir,
+            R"({"cupilot_landscape": 1, "kind": "nk", "variables": 10, "values": 4, "k": 3, "seed": 1})")),
+        clock);
+    card.compile_seconds = row.compile_seconds;
+    card.run_seconds = row.run_seconds;
+    card.round_seconds = row.round_seconds;
+    EvolveOptions options = small_run("", 1'000'000);
+    options.search.lookahead = 12;
+    options.host = &clock;
+    options.max_seconds = row.max_seconds;
+    const auto report = evolve(Task{}, card, options);
+    REQUIRE_OK(report);
+    CHECK(report->best);
+    CHECK(report->evaluations >= row.least);
+    CHECK(report->wall_seconds <= row.max_seconds);
+  }
+}
 
 TEST_CASE("those that wait for a slow device when the time is over are given up", "[threads]") {
   struct Row {
