@@ -179,34 +179,53 @@ StageAnswer time_it(const Pipe& pipe, const EvaluationOptions& rules, Passed& pa
   return std::optional<Rejected>();
 }
 
-// Proves the parts of a program that the writer joined.
-StageAnswer prove_parts(const Pipe& pipe, const EvaluationOptions& rules, Passed& passed) {
-  auto* prover = dynamic_cast<PartProver*>(pipe.writer);
-  if (prover == nullptr || rules.brief.strategy == nullptr) return std::optional<Rejected>();
-  const Phase phase("part proof");
-  begin(rules, "proving");
-  const auto place = enter(rules, DevicePlaces::For::proof, passed);
-  if (!place) return place.error();
-  return prover->prove_parts(pipe, *rules.brief.strategy, rules.level, rules.proof_seed);
-}
+// Proves the parts of a program that the writer joined, while the program is compiled and proved.
+class PartsAside {
+ public:
+  // Both must outlive it.
+  PartsAside(const Pipe& pipe, const EvaluationOptions& rules) {
+    auto* prover = dynamic_cast<PartProver*>(pipe.writer);
+    if (prover == nullptr || rules.brief.strategy == nullptr) return;
+    answer_ = std::async(std::launch::async, [this, &pipe, &rules, prover, stop = stop_flags()] {
+      const StopScope stopped(stop);
+      const PhaseLog log;
+      auto answer = prover->prove_parts(pipe, *rules.brief.strategy, rules.level, rules.proof_seed);
+      cpu_ = log.cpu();
+      return answer;
+    });
+  }
+
+  // Waits for it, once.
+  StageAnswer take() {
+    if (!answer_.valid()) return std::optional<Rejected>();
+    const Phase waiting("part proof");
+    auto answer = answer_.get();
+    credit(cpu_);
+    return answer;
+  }
+
+ private:
+  CpuSpent cpu_;
+  std::future<StageAnswer> answer_;  // last: its thread ends first
+};
 
 // Proves, times, judges; what is faster than the rule's mark is proved as an elite before it is
 // believed.
-StageAnswer try_out(const Pipe& pipe, const EvaluationOptions& rules, Passed& passed,
-                    Accepted& accepted) {
+StageAnswer try_out(const Pipe& pipe, const EvaluationOptions& rules, PartsAside& parts,
+                    Passed& passed, Accepted& accepted) {
   const CompiledKernel& kernel = passed.kernel;
   accepted.conditions = {
       kernel.compiler, kernel.options, kernel.arch, kernel.facts.flags, kernel.confinement, "", ""};
   if (is_over(rules)) return give_up(passed);
-  auto refused = prove_parts(pipe, rules, passed);
-  if (!refused || *refused) return refused;
   // A finalist is counted for certain: the interpreter works while the device proves, for the case
   // that the chip's counters are not read.
   std::optional<InterpretedWork> aside;
   std::optional<Counts> interpreted;
   std::optional<CountPlan> plan;
   if (rules.count && rules.level == ProofLevel::finalist) aside.emplace(pipe, kernel);
-  refused = prove(pipe, rules, rules.level, passed, accepted);
+  auto refused = prove(pipe, rules, rules.level, passed, accepted);
+  // A part that is wrong is named, whatever the whole is refused for.
+  if (auto part = parts.take(); !part || *part) return part;
   if (!refused || *refused || rules.proof_only) return refused;
   // Nothing else works while it is timed.
   if (aside) {
@@ -257,6 +276,7 @@ Result<Passed> pass_source(const Pipe& pipe, const KernelSource& source,
     passed.given_up = true;
     return passed;
   }
+  PartsAside parts(pipe, rules);
   auto compiled = compile(pipe, source, rules);
   if (compiled.is_error()) return compiled.error();
   candidate.kernel_id = compiled && !compiled->id.empty() ? compiled->id : kernel_id(source);
@@ -273,7 +293,7 @@ Result<Passed> pass_source(const Pipe& pipe, const KernelSource& source,
     }
   }
   Accepted accepted;
-  auto refused = try_out(pipe, rules, passed, accepted);
+  auto refused = try_out(pipe, rules, parts, passed, accepted);
   if (passed.given_up) return passed;
   if (!refused) return refused.error();
   if (*refused) {

@@ -99,6 +99,22 @@ std::optional<std::size_t> next_part(const ProgramRecord& record) {
   return unsearched ? unsearched : promising;
 }
 
+PartsNeeded parts_needed(const ProgramRecord& record, std::size_t part) {
+  const std::vector<PartStanding> parts = standings(record);
+  std::optional<PartsNeeded> least;
+  for (const auto& partition : record.partitions) {
+    const bool holds = std::any_of(partition.begin(), partition.end(), [&](std::size_t one) {
+      return searched_as(record, one) == part;
+    });
+    if (!holds || !std::isfinite(expected_us(partition, parts))) continue;
+    const auto unsearched = static_cast<std::int64_t>(unsearched_of(record, partition, parts));
+    if (!least || unsearched < least->unsearched) least = {unsearched, partition.size()};
+  }
+  PartsNeeded needed = least.value_or(PartsNeeded());
+  needed.unsearched = std::max<std::int64_t>(1, needed.unsearched);
+  return needed;
+}
+
 std::int64_t time_shares(const ProgramRecord& record, std::size_t part, bool has_body) {
   const std::int64_t own = parts_to_a_program(record, part, true);
   if (!ready_partitions(record).empty()) return own;

@@ -16,6 +16,14 @@ std::optional<std::size_t> next_part(const ProgramRecord& record);
 // Partitions whose parts all have kernels, fastest first.
 std::vector<std::vector<std::size_t>> ready_partitions(const ProgramRecord& record);
 
+// Counts the parts that a program still needs which holds this one, and all of its parts: of the
+// partition with the fewest to search. At least 1.
+struct PartsNeeded {
+  std::int64_t unsearched = 1;
+  std::size_t all = 1;
+};
+PartsNeeded parts_needed(const ProgramRecord& record, std::size_t part);
+
 // Counts the shares that the time that is left is cut into for this part's slot: parts that its
 // program still needs and, before there is one, the program's own evaluation and confirmation, as
 // long as two further parts. `has_body`: partitions without this part get as much for each of

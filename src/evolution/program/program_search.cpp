@@ -16,6 +16,7 @@
 #include "evolution/program/choose.hpp"
 #include "evolution/program/content.hpp"
 #include "evolution/program/forecast.hpp"
+#include "evolution/program/program_time.hpp"
 #include "evolution/program/writer.hpp"
 #include "evolution/run/kept_families.hpp"
 #include "evolution/run/kernel_run.hpp"
@@ -32,7 +33,6 @@ namespace {
 constexpr std::int64_t least_slot = 4, most_slot = 64;  // evaluations
 // Limits slots where seconds are limited: each part of some partition needs a slot within them.
 constexpr std::int64_t most_slot_in_time = 8;
-constexpr double share_of_parts = 0.6;  // of the time; the program's own proof has the rest
 // Limits programs by the sum of their parts' times over the fastest program's.
 constexpr double most_over_best = 1.5;
 constexpr std::size_t programs_tried = 6;
@@ -91,7 +91,7 @@ class ProgramSearch {
         program_(compose_bodies(task, families_)),
         task_(program_.task),
         prepared_(prepared_operations(task_)),
-        began_(host_.monotonic_seconds()) {
+        time_(options, host_) {
     record_.lookahead = options.search.lookahead;
     record_.pool = options.pool;
   }
@@ -151,9 +151,11 @@ class ProgramSearch {
     return {};
   }
 
-  // Searches parts until `max_evaluations` of all (0: no limit) or the time are spent.
-  Result<void> search_parts(std::int64_t max_evaluations) {
+  // Searches parts until `max_evaluations` of all (0: no limit) or the time are spent. `best_us`:
+  // of the fastest program, 0: none.
+  Result<void> search_parts(std::int64_t max_evaluations, double best_us) {
     record_.max_evaluations = max_evaluations;
+    time_.has_program(best_us > 0);
     if (record_.slot_evaluations == 0) {
       const auto operations = static_cast<std::int64_t>(task_.operations.size());
       const std::int64_t share = max_evaluations / (2 * operations + 2);
@@ -192,6 +194,7 @@ class ProgramSearch {
   }
 
   const ProgramRecord& record() const { return record_; }
+  std::atomic<double>* search_end() { return time_.search_end(); }
 
   // The error of a search that ends before any partition has a kernel for each part.
   std::optional<Error> no_program() const {
@@ -209,7 +212,7 @@ class ProgramSearch {
       names += (names.empty() ? "" : ", ") + forms_in_order_[part]->name;
     return Error{ErrorCode::no_candidate,
                  "no partition has a kernel for each of its parts; the nearest lacks " + names,
-                 options_.max_seconds > 0 && seconds_left() <= 0
+                 options_.max_seconds > 0 && time_.left() <= 0
                      ? "give more seconds"
                      : "`cupilot report` says why each part has none"};
   }
@@ -349,23 +352,19 @@ class ProgramSearch {
 
   Error interrupted() const { return {ErrorCode::failure, "interrupted", ""}; }
 
-  // Parts have a share of the time; before the first program all of it is theirs.
-  double seconds_left() const {
-    const double share = ready_partitions(record_).empty() ? 1.0 : share_of_parts;
-    return share * options_.max_seconds - options_.seconds_before -
-           (host_.monotonic_seconds() - began_);
-  }
-
   // False where the budget or the time is spent; every partition needs one slot of each part first.
   bool is_affordable() const {
-    if (options_.max_seconds > 0 && seconds_left() <= 0) return false;
+    const auto ready = ready_partitions(record_);
+    const bool in_time =
+        options_.max_seconds <= 0 ||
+        (ready.empty() ? time_.left() : time_.left_for_parts(ready.front().size())) > 0;
+    if (!in_time) return false;
     if (record_.max_evaluations == 0) return true;
     std::int64_t spent = 0;
     const auto parts = standings(record_);
     for (std::size_t i = 0; i < parts.size(); ++i)
       spent += record_.parts[i].like ? 0 : parts[i].evaluations;
-    const bool first = ready_partitions(record_).empty();
-    return first || spent + record_.slot_evaluations <= record_.max_evaluations;
+    return ready.empty() || spent + record_.slot_evaluations <= record_.max_evaluations;
   }
 
   std::string folder_of(std::size_t part) const {
@@ -395,9 +394,16 @@ class ProgramSearch {
     one.pool_tags = options_.pool_tags;
     one.device_name = options_.device_name;
     one.host = options_.host;
-    const auto shares = static_cast<double>(time_shares(record_, part, program_.has_body()));
-    if (options_.max_seconds > 0) one.max_seconds = std::max(1.0, seconds_left() / shares);
+    if (options_.max_seconds > 0) one.max_seconds = slot_seconds(part);
     return one;
+  }
+
+  double slot_seconds(std::size_t part) const {
+    const PartsNeeded needed = parts_needed(record_, part);
+    const std::int64_t shares = time_shares(record_, part, program_.has_body());
+    if (ready_partitions(record_).empty())
+      return time_.of_slot(needed.all, needed.unsearched, shares);
+    return std::max(1.0, time_.left_for_parts(needed.all) / static_cast<double>(shares));
   }
 
   Result<void> search_part(std::size_t part) {
@@ -419,6 +425,7 @@ class ProgramSearch {
         : begun ? resume_kernel(one.run_dir, backend_, one, how)
                 : evolve_kernel(form.task, backend_, one, how);
     if (cancelled()) return interrupted();
+    if (!begun && report) time_.note(*report);
     if (!report) {
       const ErrorCode code = report.error().code;
       const bool own =
@@ -464,7 +471,7 @@ class ProgramSearch {
   ComposedTask program_;
   const Task& task_;            // of program_
   std::vector<bool> prepared_;  // an operation: it depends on constants alone
-  double began_;
+  ProgramTime time_;
   EdgeFills fills_;
   std::map<Part, std::optional<PartTask>> forms_;
   std::vector<const PartTask*> forms_in_order_;  // as record_.parts
@@ -480,7 +487,7 @@ class ProgramPolicy final : public Policy {
   explicit ProgramPolicy(ProgramSearch& search) : search_(search) {}
 
   Result<std::optional<Proposal>> propose(const PolicyView& view, Rng) override {
-    if (auto searched = search_.search_parts(view.max_evaluations); !searched)
+    if (auto searched = search_.search_parts(view.max_evaluations, view.best_us); !searched)
       return searched.error();
     for (Strategy& program : search_.programs(view.best_us)) {
       if (view.tried(strategy_id(program))) continue;
@@ -503,7 +510,7 @@ class ProgramPolicy final : public Policy {
 
 Result<EvolveReport> run_program(
     const Task& task, Backend& backend, const EvolveOptions& options,
-    const std::function<Result<EvolveReport>(const EvolveOptions&)>& run) {
+    const std::function<Result<EvolveReport>(const EvolveOptions&, KernelRun)>& run) {
   ProgramSearch search(task, backend, options);
   if (auto cut = search.cut(); !cut) return cut.error();
   if (auto taken = search.take_up(); !taken) return taken.error();
@@ -515,7 +522,7 @@ Result<EvolveReport> run_program(
   all.search.lookahead = 1;  // the most promising program comes first, alone
   all.writer = &writer;
   all.pool = "off";
-  auto report = run(all);
+  auto report = run(all, {.search_end = search.search_end()});
   if (!report) return report;
   for (std::string& line : program_lines(search.record()))
     report->notices.push_back(std::move(line));
@@ -540,7 +547,7 @@ bool needs_program(const Task& task, const Backend& backend, const EvolveOptions
 
 Result<EvolveReport> evolve_program(const Task& task, Backend& backend,
                                     const EvolveOptions& options) {
-  return run_program(task, backend, options, [&](const EvolveOptions& all) -> Result<EvolveReport> {
+  const auto run = [&](const EvolveOptions& all, KernelRun how) -> Result<EvolveReport> {
     auto notices = untold_classes(backend, task);
     if (!notices) return notices.error();
     for (std::string& one : *notices)
@@ -550,9 +557,11 @@ Result<EvolveReport> evolve_program(const Task& task, Backend& backend,
           one;
     for (std::string& one : compose_bodies(task, known_families(options)).whole)
       notices->push_back("program: " + std::move(one));
-    return evolve_kernel(task, backend, all,
-                         {.notices = std::move(*notices), .weak_check_allowed = true});
-  });
+    how.notices = std::move(*notices);
+    how.weak_check_allowed = true;
+    return evolve_kernel(task, backend, all, how);
+  };
+  return run_program(task, backend, options, run);
 }
 
 Result<EvolveReport> resume_program(const std::string& run_dir, Backend& backend,
@@ -566,9 +575,10 @@ Result<EvolveReport> resume_program(const std::string& run_dir, Backend& backend
   auto families = kept_families(host, run_dir, options.families);
   if (!families) return families.error();
   own.families = std::move(*families);
-  return run_program(state->task, backend, own, [&](const EvolveOptions& all) {
-    return resume_kernel(run_dir, backend, all);
-  });
+  return run_program(state->task, backend, own,
+                     [&](const EvolveOptions& all, const KernelRun& how) {
+                       return resume_kernel(run_dir, backend, all, how);
+                     });
 }
 
 }  // namespace cupilot

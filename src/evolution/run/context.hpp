@@ -1,6 +1,7 @@
 // Everything opened for one run: who proposes, who writes, what space, which workload.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -65,6 +66,7 @@ struct RunContext : SearchComponents {
   SeatOptions seats;         // the caller's, with the pool's example
   bool model_alone = false;  // no template serves the task
   bool confirms = true;      // false: the best stands as the search proved it
+  std::atomic<double>* search_end = nullptr;  // KernelRun's
   std::unique_ptr<Strategist> model_strategist;
   std::unique_ptr<KernelWriter> model_writer;
   // Sentences that the run says from the start: why nothing screens, what the task's own

@@ -212,6 +212,7 @@ Result<bool> Driver::fill() {
   while (in_flight_ + static_cast<int>(fresh.size()) < width) {
     const Phase phase("propose");
     if (context_.chat != nullptr) context_.chat->ends_at(deadline());
+    if (context_.search_end != nullptr) context_.search_end->store(deadline());
     const auto ask = [this] {
       std::unique_lock lock(owners_mutex_);
       // Candidates ask for owners of their hashes while a model is waited for.

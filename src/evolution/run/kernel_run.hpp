@@ -1,6 +1,7 @@
 // Runs that search one kernel for a task; evolve() and resume() choose between these and programs.
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct KernelRun {
   bool weak_check_allowed = false;
   // False: the best stands as the search proved it, since what it becomes part of is confirmed.
   bool confirms = true;
+  // Told before each proposal when the search is to end, by the host's clock; null: nobody asks.
+  std::atomic<double>* search_end = nullptr;
 };
 
 // Do what evolve() and resume() say, for one kernel.

@@ -1,0 +1,61 @@
+// What parts may use of a program's seconds.
+#include "evolution/program/program_time.hpp"
+
+#include "catch.hpp"
+#include "support/sim_host.hpp"
+
+using namespace cupilot;
+using namespace cupilot::testing;
+
+namespace {
+
+// A part whose search met kernels that took so long each.
+EvolveReport part_of(int kernels, double compile, double proof, double timing, double references) {
+  EvolveReport report;
+  report.evaluations = kernels;
+  report.phase_seconds = {{"search/compile", kernels * compile},
+                          {"search/compile/wait for a compiler", 100},
+                          {"search/proof/judge", kernels * proof},
+                          {"search/proof/wait for the device", 100},
+                          {"search/proof/judge/references", references},
+                          {"search/timing", kernels * timing},
+                          {"baselines", 100}};
+  return report;
+}
+
+}  // namespace
+
+TEST_CASE("parts leave a program's own seconds alone") {
+  SimHost host(Rng(1));
+  EvolveOptions options;
+  options.max_seconds = 60;
+  options.seconds_before = 4;
+  ProgramTime time(options, host);
+  const double begin = host.monotonic_seconds();
+  CHECK(time.left() == Approx(56));
+  // Of three parts, each a share, with three shares for others.
+  CHECK(time.of_slot(3, 3, 6) == Approx(56.0 / 6));
+  host.spend(10);
+  time.note(part_of(2, 1, 0.5, 0.25, 0));
+  time.note(part_of(4, 3, 0.5, 0.25, 2));
+  time.note(part_of(0, 9, 9, 9, 9));  // nothing was met
+  // Its three parts' kernels take 2.75 s each, their contents 1 s, and again, as a finalist, 7.8 s.
+  const double program = 3 * (2 + 0.5 + 0.25 + 1 + 2 + 5.5 * 0.5 + 3 * 0.25 + 2.3);
+  CHECK(time.of_slot(3, 2, 5) == Approx((46 - program) / 2));
+  CHECK(time.of_slot(3, 2, 20) == Approx(2.3));
+  CHECK(time.left_for_parts(3) == Approx(46 - program));
+  // A further slot meets a kernel or is none.
+  host.spend(10);
+  CHECK(time.left_for_parts(3) == 0);
+  CHECK(time.of_slot(3, 1, 4) == Approx(36 - program));
+  CHECK(time.of_slot(3, 2, 4) == Approx(1));  // a part that has no kernel yet is searched
+  // With a program its search's end counts.
+  time.search_end()->store(begin + 25);
+  CHECK(time.left_for_parts(3) == 0);
+  time.has_program(true);
+  CHECK(time.left_for_parts(3) == Approx(5));
+  time.search_end()->store(begin + 24);
+  CHECK(time.left_for_parts(3) == 0);  // one that took the lead would be proved for 1.5 s more
+  time.search_end()->store(begin + 50);
+  CHECK(time.left_for_parts(3) == Approx(36 - 24));  // 0.6 of the seconds are theirs
+}
