@@ -412,9 +412,9 @@ class ProgramSearch {
     ProgramSlotRecord slot{.part = part,
                            .evaluations = before.evaluations + record_.slot_evaluations};
     PartObserver observer(options_.observer, form.name);
-    EvolveOptions one = options_of(part, slot.evaluations);
-    one.observer = &observer;
     if (auto timed = time_step(form, slot); !timed) return timed;
+    EvolveOptions one = options_of(part, slot.evaluations);  // with the seconds that are left now
+    one.observer = &observer;
     const bool begun = !one.run_dir.empty() && host_.exists(journal_path(one.run_dir));
     // A search in seconds leaves a part's confirmation to that of its program.
     const KernelRun how{.confirms = options_.max_seconds <= 0};
