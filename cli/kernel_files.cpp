@@ -124,7 +124,9 @@ Result<OwnKernel> open_written(const std::string& path, const KernelFlags& flags
   Result<OwnStrategy> own = open_strategy(path, flags, device);
   if (!own) return own.error();
   const TaskRef task(own->task);
-  WriterBrief brief{task, &own->strategy, &device};
+  const Strategy& taken = own->fitted.empty() ? own->strategy : own->fitted.front();
+  note_taken(*own, taken);
+  WriterBrief brief{task, &taken, &device};
   Attempt<KernelSource> source = program_writer(own->task, own->families)->write(brief);
   if (source.is_error()) return source.error();
   if (source.is_rejected())

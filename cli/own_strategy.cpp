@@ -18,6 +18,8 @@
 namespace cupilot::cli {
 namespace {
 
+constexpr std::size_t most_fitted = 3;
+
 using Sizes = std::map<std::string, std::int64_t>;
 
 const Sizes& sizes_of(const Task& task) { return task.time_shapes.front().sizes; }
@@ -62,7 +64,7 @@ std::vector<Technique> added_techniques(const Families& families) {
 
 void note(const std::string& text) { std::fprintf(stderr, "note: %s\n", text.c_str()); }
 
-// Gives it values that the task's sizes allow, or that suit them.
+// Gives it values that the task's sizes allow, and finds others that may suit them.
 void suit(OwnStrategy& own, const KernelFlags& flags, const DeviceSpec& device,
           const std::string& path) {
   const std::vector<Tunable> templates = templates_of(own.families, own.task);
@@ -70,24 +72,31 @@ void suit(OwnStrategy& own, const KernelFlags& flags, const DeviceSpec& device,
   if (!space) return;
   auto nearest = (*space)->complete(own.strategy);
   if (!nearest) return;
-  const std::string written = strategy_id(own.strategy), fits = strategy_id(nearest->strategy);
   if (const auto found = flags.as_is ? std::nullopt : task_found_at(path, own.task)) {
-    auto suited = fitted(**space, own.strategy, make_cost_model(own.task, device, templates),
-                         make_cost_model(*found, device, templates_of(own.families, *found)));
-    if (suited && strategy_id(*suited) != fits) {
-      own.strategy = std::move(*suited);
-      return note(
-          fmt::format("found at {}, its numbers are fitted to these sizes: taken is {}; "
-                      "--as-is keeps them",
-                      text_of(sizes_of(*found)), describe(own.strategy)));
+    auto all =
+        fitted(**space, own.strategy, make_cost_model(own.task, device, templates),
+               make_cost_model(*found, device, templates_of(own.families, *found)), most_fitted);
+    if (all && all->size() > 1) {
+      all->pop_back();
+      own.fitted = std::move(*all);
+      own.found_at = text_of(sizes_of(*found));
     }
   }
-  if (written == fits) return;
+  if (strategy_id(own.strategy) == strategy_id(nearest->strategy)) return;
   own.strategy = std::move(nearest->strategy);
-  note("as written the strategy does not fit these sizes; taken is " + describe(own.strategy));
+  if (own.fitted.empty())
+    note("as written the strategy does not fit these sizes; taken is " + describe(own.strategy));
 }
 
 }  // namespace
+
+void note_taken(const OwnStrategy& own, const Strategy& taken) {
+  if (own.fitted.empty()) return;
+  const bool as_is = strategy_id(taken) == strategy_id(own.strategy);
+  note(fmt::format("found at {}; {} these sizes: taken is {}{}", own.found_at,
+                   as_is ? "no faster with its numbers fitted to" : "its numbers are fitted to",
+                   describe(taken), as_is ? "" : "; --as-is keeps them"));
+}
 
 bool is_strategy(const std::string& path) { return path.ends_with(".json"); }
 

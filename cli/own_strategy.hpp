@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <cupilot/family.hpp>
 #include <cupilot/parts/device.hpp>
@@ -14,17 +15,21 @@
 namespace cupilot::cli {
 
 // A strategy of one kernel has the nearest values that the task's templates can have at its sizes:
-// one that was found at other sizes may ask for vectors that these do not fill. Where the file
-// stands in best/ of a run at other sizes, its numbers are fitted to the task's unless
-// KernelFlags::as_is. A note says either. Programs, and strategies that no template realises, are
-// left as they are.
+// one that was found at other sizes may ask for vectors that these do not fill, and a note says
+// so. Programs, and strategies that no template realises, are left as they are.
 struct OwnStrategy {
   Task task;
   Families families;
   Strategy strategy;
+  // Where the file stands in best/ of a run at other sizes, and unless KernelFlags::as_is: the same
+  // with its numbers fitted to the task's sizes, what the models expect most of first.
+  std::vector<Strategy> fitted{};
+  std::string found_at{};  // those sizes
 };
 bool is_strategy(const std::string& path);
 Result<OwnStrategy> open_strategy(const std::string& path, const KernelFlags& flags,
                                   const DeviceSpec& device);
+// Notes which of them is taken.
+void note_taken(const OwnStrategy& own, const Strategy& taken);
 
 }  // namespace cupilot::cli

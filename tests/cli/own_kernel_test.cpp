@@ -171,7 +171,7 @@ TEST_CASE("a strategy of a run at other sizes is fitted to the task's", "[cli]")
     const Ran ran = verify(row.file, row.more);
     expect(ran, 0, "PROVED");
     CHECK((ran.err.find(
-               "found at batch=1 k=512 m=1024 n=512, its numbers are fitted to these sizes") !=
+               "found at batch=1 k=512 m=1024 n=512; its numbers are fitted to these sizes") !=
            std::string::npos) == row.fits);
   }
 }

@@ -2,6 +2,7 @@
 // writer turns one into a kernel. The built-in ones need no model.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -196,12 +197,14 @@ CostModel make_cost_model(const Task& task, const DeviceSpec& device,
                           std::span<const KnownTime> learnt = {});
 
 // Fits a strategy that was found at other sizes to those of `space`: completes it there and moves
-// its numbers and helping techniques to where `here` expects a gain worth a change, with the same
-// core. A gain that `there`, the model at the sizes where it was found, expects there as well is
-// half believed: the search of those sizes did not find it. An empty model: nothing is known.
-// Deterministic.
-Result<Strategy> fitted(const Space& space, const Strategy& found, const CostModel& here,
-                        const CostModel& there);
+// its numbers and helping techniques to where `here` expects a gain, with the same core. A gain
+// that `there`, the model at the sizes where it was found, expects there as well is half believed:
+// the search of those sizes did not find it. Returns the completed strategy, and before it at most
+// `most` that are expected to gain 10 % or more, the fastest first, each apart from the others. An
+// empty model: nothing is known. Deterministic.
+Result<std::vector<Strategy>> fitted(const Space& space, const Strategy& found,
+                                     const CostModel& here, const CostModel& there,
+                                     std::size_t most = 1);
 
 }  // namespace cupilot
 CUPILOT_EXPORTS_END

@@ -19,6 +19,7 @@ constexpr int most_steps = 6;
 constexpr double least_gain = 0.14;  // log2: 10 %, below which models tell little apart
 // The part of a gain that is not believed, as far as it was expected where the strategy was found.
 constexpr double disproved = 0.5;
+constexpr double apart = 0.5;  // `distance` of two that are worth trying both
 
 // Techniques that say which template serves: alternatives of the group "core".
 std::set<std::string> cores_of(const Space& space, const Strategy& strategy) {
@@ -54,7 +55,8 @@ class Climb {
     return log2_us;
   }
 
-  Strategy run(const Strategy& start, double start_log2_us) {
+  // Climbs from a strategy; returns what gains, the fastest first.
+  std::vector<Placed> run(const Strategy& start, double start_log2_us) {
     cores_ = cores_of(space_, start);
     met_ = {strategy_id(start)};
     Placed best{start, start_log2_us};
@@ -66,7 +68,10 @@ class Climb {
       if (gains) best = round.front();
       idle = gains ? 0 : idle + 1;
     }
-    return best.log2_us < start_log2_us - least_gain ? best.strategy : start;
+    std::erase_if(seen_,
+                  [&](const Placed& one) { return one.log2_us >= start_log2_us - least_gain; });
+    sort(seen_);
+    return std::move(seen_);
   }
 
  private:
@@ -92,12 +97,19 @@ class Climb {
   // Adds what is new, of the same core, and expected to take a time.
   void place(Strategy strategy, std::vector<Placed>& all) {
     if (!met_.insert(strategy_id(strategy)).second || cores_of(space_, strategy) != cores_) return;
-    if (const auto log2_us = expected(strategy)) all.push_back({std::move(strategy), *log2_us});
+    const auto log2_us = expected(strategy);
+    if (!log2_us) return;
+    all.push_back({std::move(strategy), *log2_us});
+    seen_.push_back(all.back());
+  }
+
+  static void sort(std::vector<Placed>& all) {
+    std::stable_sort(all.begin(), all.end(),
+                     [](const Placed& a, const Placed& b) { return a.log2_us < b.log2_us; });
   }
 
   static std::vector<Placed> fastest(std::vector<Placed> all) {
-    std::stable_sort(all.begin(), all.end(),
-                     [](const Placed& a, const Placed& b) { return a.log2_us < b.log2_us; });
+    sort(all);
     if (all.size() > kept_a_round) all.resize(kept_a_round);
     return all;
   }
@@ -107,19 +119,29 @@ class Climb {
   const CostModel& there_;
   std::optional<Prediction> found_there_;
   std::set<std::string> cores_, met_;
+  std::vector<Placed> seen_;  // all that a time is expected of
 };
 
 }  // namespace
 
-Result<Strategy> fitted(const Space& space, const Strategy& found, const CostModel& here,
-                        const CostModel& there) {
+Result<std::vector<Strategy>> fitted(const Space& space, const Strategy& found,
+                                     const CostModel& here, const CostModel& there,
+                                     std::size_t most) {
   auto start = space.complete(found);
   if (!start) return std::move(start.error());
-  if (!here) return std::move(start->strategy);
-  Climb climb(space, found, here, there);
-  const auto expected = climb.expected(start->strategy);
-  if (!expected) return std::move(start->strategy);
-  return climb.run(start->strategy, *expected);
+  std::vector<Strategy> taken;
+  if (here) {
+    Climb climb(space, found, here, there);
+    const auto expected = climb.expected(start->strategy);
+    for (Placed& one : expected ? climb.run(start->strategy, *expected) : std::vector<Placed>()) {
+      const bool near = std::any_of(taken.begin(), taken.end(), [&](const Strategy& other) {
+        return distance(space, one.strategy, other) < apart;
+      });
+      if (taken.size() < most && !near) taken.push_back(std::move(one.strategy));
+    }
+  }
+  taken.push_back(std::move(start->strategy));
+  return taken;
 }
 
 }  // namespace cupilot
