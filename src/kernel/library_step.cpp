@@ -125,7 +125,7 @@ struct LibraryRow {
 };
 constexpr LibraryRow rows[] = {
     {{cublaslt_library, "cuBLASLt", "a product", "cublasLt.h", "-lcublasLt"}, product_step},
-    {{cudnn_library, "cuDNN", "a convolution", "cudnn.h", "-lcudnn"}, convolution_step}};
+    {{cudnn_library, "cuDNN", "a convolution", "cudnn.h", "-l:libcudnn.so.9"}, convolution_step}};
 
 }  // namespace
 

@@ -96,7 +96,7 @@ TEST_CASE("a launcher whose plan has a convolution of cuDNN says what it needs a
   CHECK(text->find("cublasLt") == std::string::npos);
   const std::string makefile = launcher_makefile(source->plan);
   CHECK(makefile.find("# Needs cuDNN 9: cudnn.h in $(CUDNN_HOME)/include") != std::string::npos);
-  CHECK(makefile.find("-lcudnn -lnvrtc") != std::string::npos);
+  CHECK(makefile.find("-l:libcudnn.so.9 -lnvrtc") != std::string::npos);
   CHECK(makefile.find("cublasLt") == std::string::npos);
   CHECK(launcher_makefile({}).find("CUDNN") == std::string::npos);
   const fs::path folder = fs::temp_directory_path() / "cupilot-launcher-cudnn-test";

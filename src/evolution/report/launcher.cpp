@@ -314,7 +314,7 @@ std::string launcher_makefile(const LaunchPlan& plan) {
     if (library.name != cudnn_library) continue;
     // It is no part of the toolkit.
     needs =
-        "# Needs cuDNN 9: cudnn.h in $(CUDNN_HOME)/include, libcudnn.so in $(CUDNN_HOME)/lib.\n"
+        "# Needs cuDNN 9: cudnn.h in $(CUDNN_HOME)/include, libcudnn.so.9 in $(CUDNN_HOME)/lib.\n"
         "CUDNN_HOME ?= $(CUDA_HOME)\n";
     more = "-I$(CUDNN_HOME)/include -L$(CUDNN_HOME)/lib -Wl,-rpath,$(CUDNN_HOME)/lib ";
   }
