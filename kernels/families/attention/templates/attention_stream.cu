@@ -92,6 +92,7 @@
 // larger score comes. Exponentials enter the product as PLANES numbers of 16 bits that add up to
 // them, since the contract grants no rounding of what the kernel computes on its way.
 #include "cupilot/vector.cuh"
+#include "cupilot/pairs.cuh"
 #include "cupilot/async_copy.cuh"
 #include "cupilot/mma.cuh"
 
@@ -101,28 +102,12 @@ constexpr int PITCH_K = BLOCK_K + 8, PITCH_V = BLOCK_N + 8;  // 8 apart, rows me
 constexpr int STAGE = KEYS * (PITCH_K > PITCH_V ? PITCH_K : PITCH_V);
 constexpr float LOG2_E = 1.44269504f;
 
-// Conversions of the type of the elements. LIFT is a power of two by which exponentials are
-// multiplied, so that the low plane of small ones stays clear of the type's denormals.
+// A power of two by which exponentials are multiplied, so that the low plane of small ones stays
+// clear of the type's denormals.
 template <class Element>
-struct Sixteen;
+constexpr float LIFT = 1.0f;
 template <>
-struct Sixteen<bf16> {
-  static constexpr float LIFT = 1.0f;
-  static __device__ __forceinline__ unsigned pair(float low, float high) {
-    unsigned word;
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
-    return word;
-  }
-};
-template <>
-struct Sixteen<fp16> {
-  static constexpr float LIFT = 32768.0f;
-  static __device__ __forceinline__ unsigned pair(float low, float high) {
-    unsigned word;
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
-    return word;
-  }
-};
+constexpr float LIFT<fp16> = 32768.0f;
 
 __device__ __forceinline__ float minus_infinity() { return __uint_as_float(0xff800000u); }
 
@@ -268,7 +253,7 @@ __device__ __forceinline__ void weigh(Held& held, float factor) {
       for (int j = 0; j < KEYS / 8; ++j) {
 #pragma unroll
         for (int e = half * 2; e < half * 2 + 2; ++e) {
-          const float one = power_of_two((held.scores[i][j][e] - base) * factor) * Sixteen<T>::LIFT;
+          const float one = power_of_two((held.scores[i][j][e] - base) * factor) * LIFT<T>;
           total += one;
           held.scores[i][j][e] = one;
         }
@@ -292,7 +277,7 @@ __device__ __forceinline__ void split(const Held& held, int i, int step,
     float low = from[0], high = from[1];
 #pragma unroll
     for (int plane = 0; plane < PLANES; ++plane) {
-      const unsigned pair = Sixteen<T>::pair(low, high);
+      const unsigned pair = pack_pair<T>(low, high);
       planes[plane][word] = pair;
       low -= to_float(T{static_cast<unsigned short>(pair)});
       high -= to_float(T{static_cast<unsigned short>(pair >> 16)});
@@ -361,7 +346,7 @@ struct Target {
     const bool one = at < out, two = at + 1 < out;
     const bool broken = (one && !is_finite(first)) || (two && !is_finite(second));
     if (VECTOR > 1 && !again) {
-      if (one) *reinterpret_cast<unsigned*>(to + at) = Sixteen<T>::pair(first, second);
+      if (one) *reinterpret_cast<unsigned*>(to + at) = pack_pair<T>(first, second);
     } else {
       if (one && !(again && is_finite(first))) to[at] = from_float<T>(first);
       if (two && !(again && is_finite(second))) to[at + 1] = from_float<T>(second);

@@ -1,6 +1,7 @@
 // A warp's results from the registers where wgmma leaves them (wgmma.cuh): straight to memory, or
 // to whole rows in shared memory, from where the copy engine stores them. Wants: STRIPS; tma.cuh,
 // epilogue.cuh.
+#include "cupilot/pairs.cuh"
 
 // Stores a warpgroup's sums as they lie, two neighbours of a row a thread. (row, column): where its
 // part of the output begins.
@@ -20,23 +21,6 @@ __device__ __forceinline__ void store_direct(const Epilogue& epilogue,
   }
 }
 
-// Two neighbours as they lie in memory.
-template <class T>
-__device__ __forceinline__ unsigned pack_pair(float low, float high) {
-  return from_float<T>(low).bits | static_cast<unsigned>(from_float<T>(high).bits) << 16;
-}
-template <>
-__device__ __forceinline__ unsigned pack_pair<bf16>(float low, float high) {
-  unsigned pair;
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
-  return pair;
-}
-template <>
-__device__ __forceinline__ unsigned pack_pair<fp16>(float low, float high) {
-  unsigned pair;
-  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
-  return pair;
-}
 // Four 8 x 8 matrices of 16-bit elements to shared memory: lane l gives the address of row l % 8 of
 // matrix l / 8, and holds columns 2 (l % 4) and the next of row l / 4 of each.
 __device__ __forceinline__ void store_matrices(unsigned to, const unsigned (&words)[4]) {

@@ -2,6 +2,7 @@
 // whole tensor, so that those inside the row move in one access whatever `cols` is; the first and
 // the last may be cut, and move element by element. Arithmetic is fp32.
 // Wants: VECTOR, LOAD_HINT, STORE_HINT, FAST_EXP, LOG; vector.cuh.
+#include "cupilot/pairs.cuh"
 constexpr int CHUNK = VECTOR * static_cast<int>(sizeof(T_x));  // bytes
 constexpr int WORDS = CHUNK < 4 ? 1 : CHUNK / 4;
 using Chunk = Vector<unsigned, WORDS>;  // elements as they are stored, packed in registers
@@ -23,23 +24,10 @@ struct Packed {
       chunk.at[0] = from_float<T>(value[0]).bits;
     } else {
 #pragma unroll
-      for (int w = 0; w < WORDS; ++w) chunk.at[w] = pair(value[2 * w], value[2 * w + 1]);
+      for (int w = 0; w < WORDS; ++w) chunk.at[w] = pack_pair<T>(value[2 * w], value[2 * w + 1]);
     }
   }
-  static __device__ __forceinline__ unsigned pair(float low, float high);
 };
-template <>
-__device__ __forceinline__ unsigned Packed<bf16>::pair(float low, float high) {
-  unsigned word;
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
-  return word;
-}
-template <>
-__device__ __forceinline__ unsigned Packed<fp16>::pair(float low, float high) {
-  unsigned word;
-  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
-  return word;
-}
 template <>
 constexpr unsigned Packed<fp16>::MINUS_INFINITY = 0xfc00fc00u;
 template <>
