@@ -273,7 +273,7 @@ Result<std::unique_ptr<Backend>> assemble(std::unique_ptr<CompilePool> pool,
     if (!peaks) return peaks.error();
     if (*peaks) spec = with_peaks(std::move(spec), **peaks, options.peaks_file);
   }
-  // Where it fails the machine may have been too busy.
+  // The machine may have been too busy where this fails: the first use compiles again.
   const auto judging = std::make_shared<const MadeAhead<std::vector<std::uint8_t>>>(
       [&pool = *pool, arch = spec.arch] { return compile_judging(pool, arch); });
   auto arm = [judging, what, &held = *device]() -> Result<void> {
