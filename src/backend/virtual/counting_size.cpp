@@ -33,13 +33,49 @@ std::vector<double> blocks_at(const PlanAt& plan_at, const Workload& at) {
   return blocks;
 }
 
-bool repeats(const PlanAt& plan_at, Workload at, const std::string& axis) {
+double elements_at(const Task& task, const Tensor& tensor, Workload at, const std::string& axis,
+                   std::int64_t size) {
+  at.sizes[axis] = size;
+  const Result<TensorShape> shape = shape_of(task, tensor, at);
+  return shape ? static_cast<double>(shape->elements) : 0;
+}
+
+// True if each unit of the axis has operands and results of its own, as a matrix of a batch does:
+// nothing is read for two of them, so that no block computes a part of both.
+bool has_own_operands(const Task& task, const Workload& at, const std::string& axis) {
+  const auto grows = [&](const Tensor& tensor, const std::string& along) {
+    return elements_at(task, tensor, at, along, 6) > elements_at(task, tensor, at, along, 3);
+  };
+  const auto is_operand = [&](const Tensor& tensor) {
+    return tensor.role == Role::in &&
+           std::any_of(task.axes.begin(), task.axes.end(), [&](const Axis& one) {
+             return one.kind == AxisKind::reduced && grows(tensor, one.name);
+           });
+  };
+  bool any = false;
+  for (const Tensor& tensor : task.tensors) {
+    if (!is_operand(tensor) && tensor.role != Role::out) continue;
+    any = any || tensor.role == Role::in;
+    const double one = elements_at(task, tensor, at, axis, 1);
+    for (const std::int64_t units : {2, 3})
+      if (elements_at(task, tensor, at, axis, units) != static_cast<double>(units) * one)
+        return false;
+  }
+  return any;
+}
+
+// True if the plan's grids repeat whole with each unit of the axis, or, of units with operands of
+// their own, stay as they are.
+bool repeats(const Task& task, const PlanAt& plan_at, Workload at, const std::string& axis) {
+  const bool own = has_own_operands(task, at, axis);
   at.sizes[axis] = 1;
   const std::vector<double> one = blocks_at(plan_at, at);
   for (const int units : {2, 3}) {
     at.sizes[axis] = units;
     const std::vector<double> more = blocks_at(plan_at, at);
-    const auto times = [&](double few, double many) { return many == units * few; };
+    const auto times = [&](double few, double many) {
+      return many == units * few || (own && many == few);
+    };
     if (!std::equal(one.begin(), one.end(), more.begin(), more.end(), times)) return false;
   }
   return !one.empty();
@@ -72,7 +108,7 @@ std::set<std::string> repeated_axes(const Task& task, const PlanAt& plan_at,
   for (const Axis& axis : task.axes) {
     const auto size = workload.sizes.find(axis.name);
     if (axis.kind != AxisKind::free || size == workload.sizes.end() || size->second < 2) continue;
-    if (repeats(plan_at, small, axis.name)) repeated.insert(axis.name);
+    if (repeats(task, plan_at, small, axis.name)) repeated.insert(axis.name);
   }
   return repeated;
 }

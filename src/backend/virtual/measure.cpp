@@ -45,16 +45,18 @@ bool any_extrapolated(const std::vector<ModelInput>& inputs) {
 }  // namespace
 
 // Counts fitted to smaller shapes may miss work; they cannot show that a kernel does less than its
-// task asks of the device.
-void hold_at_floor(Measurement& measurement, double floor_us) {
+// task asks of the device. At the floor it would win over kernels that are counted well.
+void turn_at_floor(Measurement& measurement, double floor_us) {
   if (!(measurement.time_us < floor_us)) return;
+  const double turned = floor_us * floor_us / std::max(measurement.time_us, 1e-3 * floor_us);
   measurement.conditions.push_back(
-      fmt::format("counts fitted to smaller shapes make {:.4g} us, below the floor: the floor's "
-                  "{:.4g} us stand for them",
-                  measurement.time_us, floor_us));
-  measurement.time_us = measurement.interval_low_us = floor_us;
-  measurement.interval_high_us = std::max(measurement.interval_high_us, floor_us);
-  measurement.samples_us = {floor_us};
+      fmt::format("counts fitted to smaller shapes make {:.4g} us, below the floor of {:.4g} us: "
+                  "they miss work, and {:.4g} us, as far above it, stand for them",
+                  measurement.time_us, floor_us, turned));
+  measurement.time_us = turned;
+  measurement.interval_low_us = floor_us;
+  measurement.interval_high_us = std::max(measurement.interval_high_us, turned);
+  measurement.samples_us = {turned};
 }
 
 double counted_operations(const Counts& counts, bool products_alone) {
@@ -87,7 +89,7 @@ Measurement modelled_plan(const VirtualContext& context, const TaskRef& task,
   // The floor of the lowest class that the task allows: a kernel of a higher one takes longer.
   const auto floor = floor_us(task, workload, context.device, task->precision);
   Measurement measurement = modelled(context, *task, inputs, floor ? *floor : 0);
-  if (floor && any_extrapolated(inputs)) hold_at_floor(measurement, *floor);
+  if (floor && any_extrapolated(inputs)) turn_at_floor(measurement, *floor);
   if (const auto textbook = textbook_flops(*task, workload))
     flag_little_work(measurement, counted_operations(measurement.counts, is_matmul_like(*task)),
                      static_cast<double>(*textbook));

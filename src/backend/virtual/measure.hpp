@@ -11,9 +11,9 @@
 
 namespace cupilot {
 
-// Raises a time whose counts were extrapolated to `floor_us` of the task's class, microseconds,
-// where it lies below, and says so among its conditions.
-void hold_at_floor(Measurement& measurement, double floor_us);
+// Turns a time whose counts were extrapolated at `floor_us` of the task's class, microseconds,
+// where it lies below: as far above. Says so among its conditions.
+void turn_at_floor(Measurement& measurement, double floor_us);
 
 // Operations that a kernel computes: on floats and on tensor cores, unless `products_alone` also
 // integer and special ones.
