@@ -200,7 +200,7 @@ CostModel make_cost_model(const Task& task, const DeviceSpec& device,
 // its numbers and helping techniques to where `here` expects a gain, with the same core. A gain
 // that `there`, the model at the sizes where it was found, expects there as well is half believed:
 // the search of those sizes did not find it. Returns the completed strategy, and before it at most
-// `most` that are expected to gain 10 % or more, the fastest first, each apart from the others. An
+// `most` that are expected to gain 5 % or more, the fastest first, each apart from the others. An
 // empty model: nothing is known. Deterministic.
 Result<std::vector<Strategy>> fitted(const Space& space, const Strategy& found,
                                      const CostModel& here, const CostModel& there,

@@ -16,10 +16,11 @@ constexpr int most_rounds = 16;
 // Changes of the strategy that the climb begins with beside it: single steps lead over no ridge.
 constexpr std::uint64_t drawn = 96;
 constexpr int most_steps = 6;
-constexpr double least_gain = 0.14;  // log2: 10 %, below which models tell little apart
+constexpr double least_gain = 0.07;  // log2: 5 %, below which models tell nothing apart
 // The part of a gain that is not believed, as far as it was expected where the strategy was found.
 constexpr double disproved = 0.5;
-constexpr double apart = 0.5;  // `distance` of two that are worth trying both
+// Two that are worth trying both: by `distance`, and in log2 of the times that are expected.
+constexpr double apart = 0.5, told_apart = 0.02;
 
 // Techniques that say which template serves: alternatives of the group "core".
 std::set<std::string> cores_of(const Space& space, const Strategy& strategy) {
@@ -129,19 +130,24 @@ Result<std::vector<Strategy>> fitted(const Space& space, const Strategy& found,
                                      std::size_t most) {
   auto start = space.complete(found);
   if (!start) return std::move(start.error());
-  std::vector<Strategy> taken;
+  std::vector<Placed> gains;
   if (here) {
     Climb climb(space, found, here, there);
     const auto expected = climb.expected(start->strategy);
-    for (Placed& one : expected ? climb.run(start->strategy, *expected) : std::vector<Placed>()) {
-      const bool near = std::any_of(taken.begin(), taken.end(), [&](const Strategy& other) {
-        return distance(space, one.strategy, other) < apart;
-      });
-      if (taken.size() < most && !near) taken.push_back(std::move(one.strategy));
-    }
+    if (expected) gains = climb.run(start->strategy, *expected);
   }
-  taken.push_back(std::move(start->strategy));
-  return taken;
+  std::vector<Placed> taken;
+  for (Placed& one : gains) {
+    const bool near = std::any_of(taken.begin(), taken.end(), [&](const Placed& other) {
+      return one.log2_us - other.log2_us < told_apart ||
+             distance(space, one.strategy, other.strategy) < apart;
+    });
+    if (taken.size() < most && !near) taken.push_back(std::move(one));
+  }
+  std::vector<Strategy> all;
+  for (Placed& one : taken) all.push_back(std::move(one.strategy));
+  all.push_back(std::move(start->strategy));
+  return all;
 }
 
 }  // namespace cupilot

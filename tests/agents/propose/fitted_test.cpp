@@ -61,16 +61,15 @@ TEST_CASE("a strategy is fitted to sizes that it was not found at") {
     std::int64_t m, n, k;
     double least_gain;  // over the strategy as it is
   };
-  // Few tiles, fewer still, and as many as there.
-  for (const Row& row :
-       {Row{1024, 1024, 4096, 1.1}, Row{128, 2048, 8192, 1.3}, Row{8192, 4096, 4096, 1}}) {
+  // Few tiles, and fewer still.
+  for (const Row& row : {Row{1024, 1024, 4096, 1.1}, Row{128, 2048, 8192, 1.3}}) {
     INFO(row.m << " " << row.n << " " << row.k);
     const Place here = at(row.m, row.n, row.k);
     const auto as_is = here.space->complete(wide());
     REQUIRE(as_is);
     const auto fit = fitted(*here.space, wide(), here.model, there.model);
     REQUIRE(fit);
-    REQUIRE(fit->size() == (row.least_gain == 1 ? 1 : 2));
+    REQUIRE(fit->size() == 2);
     const Strategy& first = fit->front();
     CHECK(here.space->feasible(first));
     CHECK(uses(first, "wgmma_core"));
@@ -78,7 +77,7 @@ TEST_CASE("a strategy is fitted to sizes that it was not found at") {
     CHECK(strategy_id(fit->back()) == strategy_id(as_is->strategy));
     const auto more = fitted(*here.space, wide(), here.model, there.model, 3);
     REQUIRE(more);
-    CHECK(more->size() == (row.least_gain == 1 ? 1 : 4));
+    CHECK(more->size() == 4);
     CHECK(strategy_id(more->front()) == strategy_id(first));
     for (std::size_t i = 1; i + 1 < more->size(); ++i) {
       CHECK(us(here.model, (*more)[i]) >= 0.99 * us(here.model, (*more)[i - 1]));
@@ -102,8 +101,8 @@ TEST_CASE("a gain that was expected where a strategy was found is half believed"
     double here, there;
     bool moves;
   };
-  for (const Row& row : {Row{0.2, 0, true}, Row{0.2, 0.2, false}, Row{0.4, 0.4, true},
-                         Row{0.1, 0, false}, Row{0.2, -1, true}}) {
+  for (const Row& row : {Row{0.2, 0, true}, Row{0.1, 0.1, false}, Row{0.4, 0.4, true},
+                         Row{0.05, 0, false}, Row{0.2, -1, true}}) {
     INFO(row.here << " " << row.there);
     const auto fit = fitted(*here.space, wide(), other_by(row.here), other_by(row.there));
     REQUIRE(fit);
