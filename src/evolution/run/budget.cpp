@@ -157,9 +157,13 @@ double Driver::deadline() const {
 }
 
 // Candidates that were proposed are let in as long as the least confirmation has its time: the
-// search's own end counts on what a confirmation usually takes, and on timing the fastest again.
+// search's own end counts on what a confirmation usually takes. Those of a first wave, as many as
+// are in flight at once, are worth more than timing the fastest again.
 double Driver::device_end() const {
-  return std::max(deadline(), started_ + options_.max_seconds - confirm_seconds(Sparing::yes));
+  const bool first_wave = ledger_.settled() < width_;
+  const double again = first_wave ? 0 : again_seconds(search_->fastest(most_timed_again).size());
+  return std::max(deadline(),
+                  started_ + options_.max_seconds - again - confirm_seconds(Sparing::yes));
 }
 
 // Estimates the time of those on the device at the search's end, one perhaps as an elite. Those
