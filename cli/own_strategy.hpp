@@ -21,8 +21,8 @@ struct OwnStrategy {
   Task task;
   Families families;
   Strategy strategy;
-  // Where the file stands in best/ of a run at other sizes, and unless KernelFlags::as_is: the same
-  // with its numbers fitted to the task's sizes, what the models expect most of first.
+  // Holds the same with its numbers fitted to the task's sizes, what the models expect most of
+  // first, where the file stands in best/ of a run at other sizes; none by KernelFlags::as_is.
   std::vector<Strategy> fitted{};
   std::string found_at{};  // those sizes
 };
