@@ -113,6 +113,8 @@ class ConvolutionMaker {
     if ((y_->type != DType::f32 && !half) || lower || (half && !same))
       return no_convolution(fmt::format("a step of {} operands in class {} is not built",
                                         name_of(y_->type), name_of(own)));
+    if (half && bias_ != nullptr)
+      return no_convolution("cuDNN rounds a result of 16 bits before it adds the bias");
     return std::nullopt;
   }
 

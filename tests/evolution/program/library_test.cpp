@@ -254,7 +254,7 @@ const std::vector<Convolution>& convolutions() {
        {6, 4, 3, 3},
        {"n", 6, "h - 2", "w - 2"},
        {},
-       true,
+       false,
        DType::bf16,
        Precision::bf16},
   };
@@ -290,6 +290,11 @@ TEST_CASE("convolutions that the library does not compute as they are have no st
                        [](Convolution& one) {
                          one.type = DType::bf16;
                          one.precision = Precision::fp32_strict;
+                       }},
+                      {"rounds a result of 16 bits before it adds the bias",
+                       [](Convolution& one) {
+                         one.type = DType::bf16;
+                         one.precision = Precision::bf16;
                        }},
                       {"cuDNN pads both sides alike", [](Convolution& one) {
                          one.attributes = {{"same", whole(1)}, {"groups", whole(2)}};
