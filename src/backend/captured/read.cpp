@@ -47,6 +47,8 @@ CapturedLaunch launch_from(const Json& json) {
   out.cooperative = get<bool>(json, "cooperative");
   out.arguments = bytes_from(get<std::string>(json, "arguments"));
   out.parameters = get<std::vector<std::uint64_t>>(json, "parameters");
+  // Arguments that were passed as one block, which the driver does not describe, are one.
+  if (out.parameters.empty() && !out.arguments.empty()) out.parameters = {0, out.arguments.size()};
   out.pointers = get<std::vector<std::uint64_t>>(json, "pointers");
   for (const Json& one : json.at("buffers")) {
     out.buffers.push_back({get<std::uint64_t>(one, "address"), get<std::uint64_t>(one, "bytes"),

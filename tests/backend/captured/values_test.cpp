@@ -59,7 +59,7 @@ struct Vendor {
                                 {at_b, bytes_of(b), bytes_of(b)},
                                 {at_d, bytes_of(zeros), bytes_of(d)}};
   int result = 0;
-  bool ended = true;
+  bool ended = true, described = true;
 
   Result<CapturedValues> judged(const Task& task,
                                 const std::vector<std::string>& bound = {}) const {
@@ -69,7 +69,8 @@ struct Vendor {
                    .arguments = arguments,
                    .buffers = buffers,
                    .result = result,
-                   .ended = ended});
+                   .ended = ended,
+                   .described = described});
     const auto capture = read_capture(folder.path());
     REQUIRE(capture);
     return captured_values(virtual_h200(), *capture, capture->launches.front(), task, bound);
@@ -210,6 +211,20 @@ TEST_CASE("an address that several arguments name is one tensor") {
   REQUIRE(values);
   CHECK(values->outcome == ValuesOutcome::right);
   CHECK(values->says == "arg0 is D, arg1 is A, arg2 is B, arg3 is D");
+}
+
+TEST_CASE("arguments that were passed as one block are told apart by their places in it") {
+  Vendor vendor;
+  vendor.arguments = {at_a, at_b, at_d, at_a, at_b};
+  vendor.described = false;
+  const auto values = vendor.judged(gemm());
+  INFO((values ? values->fault.message : values.error().message));
+  REQUIRE(values);
+  CHECK(values->outcome == ValuesOutcome::right);
+  CHECK(values->says == "arg0 is A, arg0+8 is B, arg0+16 is D, arg0+24 is A, arg0+32 is B");
+  const auto told = vendor.judged(gemm(), {"A=arg0", "B=arg0+8", "D=arg0+16"});
+  REQUIRE(told);
+  CHECK(told->outcome == ValuesOutcome::right);
 }
 
 TEST_CASE("a launch that shows nothing of its values is not judged") {
