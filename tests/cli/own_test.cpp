@@ -107,6 +107,13 @@ extern "C" __global__ void doubled(const T_x* x, T_y* y, int n) {
       0, "kernel: own/best/");
   expect(run("verify own/best/kernel.cu --device virtual:h200", scratch), 0,
          "is right for task doubled");
+  // A slip is told with the line of the template in its folder.
+  std::string text = slurp(scratch.path / "doubled/templates/doubled.cu");
+  scratch.file("doubled/templates/doubled.cu",
+               text.replace(text.find("x[i] + x[i]"), 11, "x[i] + z"));
+  expect(run("evolve doubled --family doubled --device virtual:h200 --evaluations 2 --run bad",
+             scratch),
+         7, "; doubled/templates/doubled.cu:10: if (i < n) y[i] = x[i] + z;");
 }
 
 TEST_CASE("a slip in a task or kernel of one's own is answered before anything is searched",

@@ -57,19 +57,16 @@ std::optional<Location> place_in(std::string_view text, std::size_t from) {
   return std::nullopt;
 }
 
-struct OwnFile {
-  std::string path;
-  std::string text;
-};
+void add_own(OwnTemplates& own, const std::string& path, std::string text) {
+  if (const auto tunable = parse_tunable(text, path))
+    own.push_back({tunable->name, path, std::move(text)});
+}
 
-std::optional<OwnFile> own_file(const std::string& template_name, const OwnTemplates& own) {
-  for (std::size_t i = 0; i < own.read.size() && !template_name.empty(); ++i) {
-    auto text = file_text(own.read[i]);
-    if (!text) continue;
-    const auto tunable = parse_tunable(*text, own.read[i]);
-    if (tunable && tunable->name == template_name) return OwnFile{own.shown[i], std::move(*text)};
-  }
-  return std::nullopt;
+// Null: the template is none of the user's.
+const OwnTemplate* own_template(const std::string& name, const OwnTemplates& own) {
+  const auto found = std::find_if(own.begin(), own.end(),
+                                  [&](const OwnTemplate& one) { return one.name == name; });
+  return found == own.end() ? nullptr : &*found;
 }
 
 // A kernel's text ends as the template's file does. 0: the line is not of the file.
@@ -114,6 +111,21 @@ int line_of_expression(const std::string& message, const std::vector<std::string
 
 }  // namespace
 
+OwnTemplates own_templates(const std::vector<std::string>& shown,
+                           const std::vector<std::string>& read, const Families& families) {
+  OwnTemplates own;
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    if (auto text = file_text(read[i])) add_own(own, shown[i], std::move(*text));
+  }
+  for (const Family& family : families) {
+    for (const auto& [path, text] : family.texts) {
+      if (!family.built_in && path.starts_with("templates/") && path.ends_with(".cu"))
+        add_own(own, family.origin + "/" + path, text);
+    }
+  }
+  return own;
+}
+
 bool keep_first(FirstRefusals& all, FirstRefusal refusal) {
   const auto found = all.find(refusal.why.code);
   const bool fresh = found == all.end();
@@ -136,7 +148,7 @@ Refusal explained(const FirstRefusal& refusal, std::string_view text, const OwnT
   told.why = refusal.why;
   told.next = next_step(refusal.why);
   const std::vector<std::string_view> kernel = lines_of(text);
-  if (const auto mine = own_file(refusal.template_name, own)) {
+  if (const OwnTemplate* mine = own_template(refusal.template_name, own)) {
     const std::vector<std::string_view> file = lines_of(mine->text);
     const int in_place = move_to_file(told.why.where, kernel, file, mine->path);
     told.line = move_to_file(told.why.message, kernel, file, mine->path);

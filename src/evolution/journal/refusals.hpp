@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <cupilot/evolve.hpp>
+#include <cupilot/family.hpp>
 #include <cupilot/parts/host.hpp>
 
 #include "evolution/journal/records.hpp"
@@ -26,10 +27,15 @@ using FirstRefusals = std::map<std::string, FirstRefusal>;  // by code
 bool keep_first(FirstRefusals& all, FirstRefusal refusal);
 FirstRefusal first_refusal(const Candidate& candidate);
 
-// The user's own templates: paths that are shown, and where their texts are read.
-struct OwnTemplates {
-  std::vector<std::string> shown, read;
+// A template of the user's own: a file, or a text of a family.
+struct OwnTemplate {
+  std::string name, path, text;
 };
+using OwnTemplates = std::vector<OwnTemplate>;
+
+// `shown`: paths that are told; `read`: where their texts are.
+OwnTemplates own_templates(const std::vector<std::string>& shown,
+                           const std::vector<std::string>& read, const Families& families);
 
 // With the place in the user's file, or else in the kernel's text ("": it is not had).
 Refusal explained(const FirstRefusal& refusal, std::string_view text, const OwnTemplates& own);

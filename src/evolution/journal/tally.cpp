@@ -6,6 +6,7 @@
 
 #include "base/counting_seconds.hpp"
 #include "base/guard.hpp"
+#include "evolution/journal/kept_families.hpp"
 #include "evolution/journal/program_record.hpp"
 #include "evolution/journal/run_files.hpp"
 
@@ -96,8 +97,10 @@ EvolveReport Tally::report(const RunState& state, Host& host, const std::string&
     cpu.add(state.end->cpu);
   }
   const std::vector<std::string>& tunables = state.header.tunables;
-  report.refusals =
-      explained(refusals, host, run_dir, {tunables, kept_tunables(host, run_dir, tunables)});
+  const auto families = kept_families(host, run_dir);
+  report.refusals = explained(refusals, host, run_dir,
+                              own_templates(tunables, kept_tunables(host, run_dir, tunables),
+                                            families ? *families : Families()));
   tell_cpu(report, std::move(cpu));
   report.counting_seconds = counting_seconds(report.phase_seconds);
   return report;

@@ -11,6 +11,7 @@
 #include <cupilot/parts/program_strategy.hpp>
 
 #include "evolution/journal/events.hpp"
+#include "evolution/journal/kept_families.hpp"
 #include "evolution/journal/run_state.hpp"
 #include "evolution/program/calibrate.hpp"
 #include "evolution/program/choose.hpp"
@@ -18,7 +19,6 @@
 #include "evolution/program/forecast.hpp"
 #include "evolution/program/program_time.hpp"
 #include "evolution/program/writer.hpp"
-#include "evolution/run/kept_families.hpp"
 #include "evolution/run/kernel_run.hpp"
 #include "program/composites.hpp"
 #include "program/equal_parts.hpp"

@@ -8,10 +8,10 @@
 #include "evolution/evaluate/pipe.hpp"
 #include "evolution/evaluate/timing.hpp"
 #include "evolution/journal/events.hpp"
+#include "evolution/journal/kept_families.hpp"
 #include "evolution/journal/run_files.hpp"
 #include "evolution/journal/run_state.hpp"
 #include "evolution/run/context.hpp"
-#include "evolution/run/kept_families.hpp"
 #include "strategy/edit.hpp"
 
 namespace cupilot {

@@ -6,10 +6,10 @@
 #include <cupilot/parts/evaluator.hpp>
 #include <cupilot/parts/model_agents.hpp>
 
+#include "evolution/journal/kept_families.hpp"
 #include "evolution/journal/run_files.hpp"
 #include "evolution/journal/run_state.hpp"
 #include "evolution/run/context.hpp"
-#include "evolution/run/kept_families.hpp"
 
 namespace cupilot {
 namespace {

@@ -94,6 +94,7 @@ Driver::Driver(RunContext context, const EvolveOptions& options, std::optional<J
             what == DevicePlaces::For::proof ? last_proof_ : last_time_;
         return host_.monotonic_seconds() >= last.load();
       }) {
+  own_ = own_templates(options.tunables, options.tunables, options.families);
   part_seconds_["beginning"] = host_.monotonic_seconds() - began;
   options_.search = resolved(options.search, context_);
   width_ = width_of(options_, *context_.backend);
@@ -319,8 +320,7 @@ void Driver::note_refusal(const Candidate& candidate, bool fresh) {
   const auto known = first.find(refusal.why.code);
   const bool leads = known == first.end() || known->second.candidate == candidate.id;
   if (!fresh && !leads) return;
-  const std::vector<std::string>& own = options_.tunables;
-  Refusal told = explained(refusal, candidate.source.text, {own, own});
+  Refusal told = explained(refusal, candidate.source.text, own_);
   if (fresh && options_.observer != nullptr) {
     heartbeat_.heard();
     options_.observer->on_refusal(told);
@@ -382,8 +382,7 @@ std::vector<Evaluated> Driver::next_done(bool more) {
     set_last_call();
     std::vector<Evaluated> done = evaluator_->collect(in_flight_ > 0 ? wait_seconds : 0);
     idle_limit_.look(in_flight_ > 0 && done.empty() && only_models_work());
-    if (heartbeat_.is_due())
-      heartbeat_.tell(in_flight(), search_began_, again_seconds(2) + confirm_seconds());
+    if (heartbeat_.is_due()) heartbeat_.tell(in_flight(), search_began_, again_seconds(2) + confirm_seconds());
     if (!done.empty() || in_flight_ == 0 || cancelled() || (!more && only_late_ones()) ||
         (more && !due().empty()))
       return done;

@@ -197,6 +197,7 @@ class Driver {
   std::map<std::uint64_t, Proposal> open_;  // proposed, not settled
   // The stage that each proposal in flight has reached.
   std::map<std::uint64_t, std::shared_ptr<EvaluationStage>> stages_;
+  OwnTemplates own_;                       // the user's own, for what is told of refusals
   FirstRefusals final_refusals_;           // refusals of finalists and plain settings
   std::map<std::string, Refusal> told_;    // by code, with the kernel's text
   std::int64_t checkpointed_ = 0;          // slots at the last checkpoint

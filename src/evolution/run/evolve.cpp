@@ -13,10 +13,10 @@
 
 #include "base/guard.hpp"
 #include "base/stop.hpp"
+#include "evolution/journal/kept_families.hpp"
 #include "evolution/journal/run_files.hpp"
 #include "evolution/journal/tally.hpp"
 #include "evolution/run/driver.hpp"
-#include "evolution/run/kept_families.hpp"
 #include "evolution/run/kernel_run.hpp"
 #include "evolution/search/options.hpp"
 #include "task/file_content.hpp"

@@ -136,8 +136,7 @@ EvolveReport Driver::report_so_far() const {
 std::vector<Refusal> Driver::refusals() const {
   FirstRefusals all = ledger_.first_refusals();
   for (const auto& [code, refusal] : final_refusals_) keep_first(all, refusal);
-  const std::vector<std::string>& own = options_.tunables;
-  std::vector<Refusal> told = explained(all, host_, options_.run_dir, {own, own});
+  std::vector<Refusal> told = explained(all, host_, options_.run_dir, own_);
   // Without a run directory nothing else has the kernels' texts.
   for (Refusal& refusal : told) {
     const auto known = told_.find(refusal.why.code);

@@ -62,8 +62,7 @@ Result<bool> Driver::prove_plain_settings() {
       plain_proof_seconds_ = std::max(plain_proof_seconds_, host_.monotonic_seconds() - began);
     if (rejected == nullptr) continue;
     FirstRefusal refusal = first_refusal(record->candidate);
-    const std::vector<std::string>& own = options_.tunables;
-    notes.push_back(sentence(explained(refusal, record->candidate.source.text, {own, own})) +
+    notes.push_back(sentence(explained(refusal, record->candidate.source.text, own_)) +
                     "; other settings are tried all the same");
     plain_refused_.push_back(std::move(*record));
   }
@@ -74,11 +73,10 @@ Result<bool> Driver::prove_plain_settings() {
 // Every template's plain setting is refused for a reason of its text.
 Result<EvolveReport> Driver::end_unbegun() {
   stopped_ = plain_refused;
-  const std::vector<std::string>& own = options_.tunables;
   for (const FinalRecord& record : plain_refused_) {
     const Candidate& candidate = record.candidate;
     const FirstRefusal refusal = first_refusal(candidate);
-    Refusal told = explained(refusal, candidate.source.text, {own, own});
+    Refusal told = explained(refusal, candidate.source.text, own_);
     if (options_.observer != nullptr) options_.observer->on_refusal(told);
     told_.emplace(refusal.why.code, std::move(told));
     keep_first(final_refusals_, refusal);

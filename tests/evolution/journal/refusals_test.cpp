@@ -42,6 +42,8 @@ TEST_CASE("a refusal names the line of the user's own file") {
   const TempDir dir;
   const std::string path = dir / "scale.cu";
   std::ofstream(path) << tunable;
+  const OwnTemplates own = own_templates({path}, {path}, builtin_families());
+  REQUIRE(own.size() == 1);
   struct Row {
     Rejected why;
     const char* template_name;
@@ -67,7 +69,7 @@ TEST_CASE("a refusal names the line of the user's own file") {
   for (const Row& row : rows) {
     INFO(row.why.code << " " << row.why.message << " " << row.why.where);
     const FirstRefusal refusal{3, "scale 32", row.template_name, "", row.why};
-    const Refusal told = explained(refusal, kernel_text(), {{path}, {path}});
+    const Refusal told = explained(refusal, kernel_text(), own);
     CHECK(told.line == row.line);
     CHECK(told.file == (row.own ? path : ""));
     CHECK(told.source_line.find(row.source_line) == 0);

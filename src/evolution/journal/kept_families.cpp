@@ -1,4 +1,4 @@
-#include "evolution/run/kept_families.hpp"
+#include "evolution/journal/kept_families.hpp"
 
 #include <fmt/core.h>
 
