@@ -1,6 +1,7 @@
 // Ends a search: the fastest are timed again beside one another, and the best is confirmed
 // by fresh processes.
 #include <algorithm>
+#include <cmath>
 #include <span>
 
 #include <fmt/format.h>
@@ -209,6 +210,17 @@ std::vector<const Refusal*> by_weight(const EvolveReport& report) {
 
 constexpr std::size_t refusals_told = 3;
 
+// Seconds that plain settings' proofs took of a run that had fewer for its candidates; else 0.
+double lost_to_plain(const EvolveReport& report) {
+  const auto part = [&](const char* name) {
+    const auto found = report.part_seconds.find(name);
+    return found == report.part_seconds.end() ? 0 : found->second;
+  };
+  const double plain = part("plain setting");
+  const bool lost = report.stopped == "time spent" && report.evaluations == 0;
+  return lost && plain > part("search") ? plain : 0;
+}
+
 }  // namespace
 
 Error nothing_valid(const EvolveReport& report) {
@@ -222,6 +234,10 @@ Error nothing_valid(const EvolveReport& report) {
   for (const auto& [code, count] : report.rejected)
     codes += fmt::format("{}{} {}", codes.empty() ? ": " : ", ", count, code);
   if (!unbegun) text += codes;
+  const double plain = lost_to_plain(report);
+  if (plain > 0)
+    text += fmt::format(": proving the plain setting took {:.1f} of its {:.1f} s", plain,
+                        report.wall_seconds);
   const std::vector<const Refusal*> refusals = by_weight(report);
   for (std::size_t i = 0; i < std::min(refusals.size(), refusals_told); ++i)
     text += (unbegun && i == 0 ? ": " : "; ") + sentence(*refusals[i]);
@@ -231,8 +247,12 @@ Error nothing_valid(const EvolveReport& report) {
       unrecorded
           ? "the recording lacks most strategies: record more with --count, or every one with --all"
       : !refusals.empty() ? refusals.front()->next
-      : limited           ? "give more evaluations or seconds"
-                          : "look at the rejections with `cupilot report`";
+      : plain > 0         ? fmt::format(
+                                "give some {:.0f} seconds: a candidate's proof and the confirmation take "
+                                        "about as long each",
+                                std::ceil(report.wall_seconds + 2 * plain))
+      : limited ? "give more evaluations or seconds"
+                : "look at the rejections with `cupilot report`";
   // A resume would meet it again: the run's directory keeps it.
   if (unbegun && !report.run_dir.empty()) next += "; then begin again in another --run directory";
   return {limited ? ErrorCode::budget : ErrorCode::no_candidate, std::move(text), std::move(next)};

@@ -113,6 +113,22 @@ TEST_CASE("a search takes a family's techniques alone, and the host's writer of 
   CHECK(nobody.error().code == ErrorCode::usage);
 }
 
+TEST_CASE("a run whose seconds went into the plain setting's proof says so", "[search][threads]") {
+  const TempDir dir;
+  const auto report =
+      search(with({{"templates/blocks.cu", doubling()}}), dir / "run", nullptr, nullptr, 1e-3);
+  REQUIRE_FALSE(report);
+  CHECK(report.error().code == ErrorCode::budget);
+  CHECK_THAT(
+      report.error().message,
+      Catch::Contains("time spent after 0 evaluations without a valid candidate: proving the "
+                      "plain setting took "));
+  CHECK_THAT(report.error().hint, Catch::StartsWith("give some ") && Catch::Contains(" seconds"));
+  const auto again = resume(dir / "run", device());
+  REQUIRE_FALSE(again);
+  CHECK(again.error().message == report.error().message);
+}
+
 TEST_CASE("a refusal of a family's template names its text and line", "[search][threads]") {
   const TempDir dir;
   const auto report =
