@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -10,9 +12,12 @@
 
 #include "backend/devices.hpp"
 #include "backend/replayed/recording.hpp"
+#include "base/json.hpp"
 
 namespace cupilot {
 namespace {
+
+using Json = SortedJson;
 
 Result<Recording> read_recording(const std::string& dir) {
   const std::string journal = dir + "/journal", table = dir + "/landscape.jsonl";
@@ -23,17 +28,53 @@ Result<Recording> read_recording(const std::string& dir) {
                "give the directory of an earlier run, or make one with `cupilot record`"};
 }
 
+constexpr const char* version_key = "cupilot_task";
+constexpr std::size_t shown_id = 12;  // characters
+
 bool before_running(const Rejected& rejected) {
   return rejected.stage == Stage::write || rejected.stage == Stage::gate ||
          rejected.stage == Stage::compile || rejected.stage == Stage::load;
+}
+
+Json task_object(const Result<std::string>& text) {
+  Json json = text ? Json::parse(*text, nullptr, false) : Json();
+  return json.is_object() ? json : Json::object();
+}
+
+// `recorded`: the recording's, as this program reads it.
+Error other_task(const Recording& recording, const std::string& identity, const TaskRef& recorded,
+                 const TaskRef& task) {
+  const Json there = task_object(task_to_json(recorded)), here = task_object(task_to_json(task));
+  std::set<std::string> keys;
+  for (const Json* one : {&there, &here}) {
+    for (const auto& [key, value] : one->items()) keys.insert(key);
+  }
+  std::erase_if(keys, [&](const std::string& key) {
+    return key == version_key || there.value(key, Json()) == here.value(key, Json());
+  });
+  const bool asked_for = std::any_of(keys.begin(), keys.end(), [](const std::string& key) {
+    return key == "time_shapes" || key == "precision" || key == "tensors" || key == "constants";
+  });
+  const auto named = [](const TaskRef& one, const Json& json) {
+    return fmt::format("{} of version {}", one.id().substr(0, shown_id),
+                       json.value(version_key, 0));
+  };
+  return {ErrorCode::usage,
+          fmt::format("{} holds times of another task than {}: {} (task {} there, {} here; they "
+                      "differ in {})",
+                      identity, task->name, fmt::join(recording.task_words, " "),
+                      named(recorded, task_object(recording.task_json)), named(task, here),
+                      fmt::join(keys, ", ")),
+          asked_for ? "ask for that one, or record yours with `cupilot record`"
+                    : "record it again with `cupilot record`: the task was made otherwise then"};
 }
 
 // Answers what was measured before, for any seed, at the cost of a look-up.
 class RecordedBackend : public Backend {
  public:
   RecordedBackend(Recording recording, std::string identity) : recording_(std::move(recording)) {
-    const auto task = task_from_json(recording_.task_json, identity);
-    if (task) task_id_ = task_id(*task);
+    if (auto task = task_from_json(recording_.task_json, identity))
+      task_ = TaskRef(std::move(*task));
     traits_.spec = recording_.device;
     traits_.provenance = recording_.provenance;
     traits_.identity = std::move(identity);
@@ -105,11 +146,8 @@ class RecordedBackend : public Backend {
  private:
   // Strategies are found by what they are, not by what they were timed on.
   Result<void> is_of(const TaskRef& task) const {
-    if (task_id_.empty() || task_id_ == task.id()) return {};
-    return Error{ErrorCode::usage,
-                 fmt::format("{} holds times of another task than {}: {}", identity(), task->name,
-                             fmt::join(recording_.task_words, " ")),
-                 "ask for that one, or record yours with `cupilot record`"};
+    if (!task_ || task_->id() == task.id()) return {};
+    return other_task(recording_, identity(), *task_, task);
   }
 
   const Answer* find(const KernelSource& source) const {
@@ -153,7 +191,7 @@ class RecordedBackend : public Backend {
 
   Recording recording_;
   DeviceTraits traits_;
-  std::string task_id_;  // of what was timed; "": unknown
+  std::optional<TaskRef> task_;  // nullopt: it is unknown what was timed
 };
 
 }  // namespace

@@ -235,9 +235,18 @@ TEST_CASE("a recording answers for the task that it is of, and names it to any o
   REQUIRE_FALSE(searched);
   for (const Error& refused : {run.error(), measured.error(), searched.error()}) {
     CHECK(refused.code == ErrorCode::usage);
-    CHECK(refused.message.find("holds times of another task than gemm: gemm m=2048") !=
+    CHECK(refused.message.find("holds times of another task than gemm: gemm m=2048 (task " +
+                               task_id(same).substr(0, 12) + " of version 1 there, ") !=
           std::string::npos);
+    CHECK(refused.message.find("they differ in time_shapes)") != std::string::npos);
+    CHECK(refused.hint.find("ask for that one") == 0);
   }
+  Task retold = same;
+  retold.reference.text += "// told otherwise\n";
+  const auto again = (*recorded)->run(TaskRef(retold), {}, {&one, 1});
+  REQUIRE_FALSE(again);
+  CHECK(again.error().message.find("they differ in reference_text)") != std::string::npos);
+  CHECK(again.error().hint.find("record it again") == 0);
 }
 
 TEST_CASE("a resumed search teaches the pool that it began with, or the one that it is told",
