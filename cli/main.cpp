@@ -154,8 +154,10 @@ void add_budget(CLI::App& verb, EvolveFlags& flags) {
   verb.add_option("--evaluations", flags.evaluations, "kernels handed to the compiler at most")
       ->capture_default_str()
       ->transform(whole<std::int64_t>(1));
-  verb.add_option("--seconds", flags.seconds,
-                  "wall clock of the whole run, confirmation included, seconds; 0: no limit")
+  verb.add_option(
+          "--seconds", flags.seconds,
+          "wall clock of the whole run, confirmation included, seconds; a first kernel, and a "
+          "virtual device's confirmation, may take as many again, at least 10; 0: no limit")
       ->check(quantity);
   verb.add_option("--generations", flags.generations, "generations at most; 0: no limit")
       ->transform(whole<int>(0));

@@ -103,7 +103,8 @@ struct EvolveOptions {
   SearchOptions search{};
   std::string run_dir{};  // default: nothing is kept
   // Wall clock, confirmation included: the search ends early enough for what follows it, by what
-  // was measured so far. 0: none.
+  // was measured so far. A first kernel, and a virtual device's confirmation, may take as many
+  // seconds again, at least 10. 0: none.
   double max_seconds = 0;
   // Counts against max_seconds: spent before the call, such as on opening the device.
   double seconds_before = 0;

@@ -201,6 +201,12 @@ double Driver::seconds_left() const {
   return started_ + options_.max_seconds - host_.monotonic_seconds();
 }
 
+// Before the first accepted candidate the plain setting's proof alone tells what a proof takes; a
+// confirmation times and counts as well.
+double Driver::to_come_seconds() const {
+  return search_->best() ? again_seconds(2) + confirm_seconds() : 2 * plain_proof_seconds_;
+}
+
 // The estimates' slack is for the search, which keeps to it: what it kept is there to be used.
 bool Driver::has_time_to_time_again(std::size_t finalists) const {
   return options_.max_seconds <= 0 ||

@@ -382,7 +382,7 @@ std::vector<Evaluated> Driver::next_done(bool more) {
     set_last_call();
     std::vector<Evaluated> done = evaluator_->collect(in_flight_ > 0 ? wait_seconds : 0);
     idle_limit_.look(in_flight_ > 0 && done.empty() && only_models_work());
-    if (heartbeat_.is_due()) heartbeat_.tell(in_flight(), search_began_, again_seconds(2) + confirm_seconds());
+    if (heartbeat_.is_due()) heartbeat_.tell(in_flight(), search_began_, to_come_seconds());
     if (!done.empty() || in_flight_ == 0 || cancelled() || (!more && only_late_ones()) ||
         (more && !due().empty()))
       return done;

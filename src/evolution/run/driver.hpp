@@ -133,6 +133,7 @@ class Driver {
   // end.
   void set_last_call();
   double seconds_left() const;
+  double to_come_seconds() const;  // after the search, by what was measured; 0: unknown
   void tell_what_is_to_come(std::size_t finalists);
 
   // finish.cpp

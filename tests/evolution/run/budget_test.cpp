@@ -37,9 +37,12 @@ struct Listener : SearchObserver {
     hear();
     activities += activity.doing + "\n";
     wall_seconds = activity.wall_seconds;
+    if (activity.doing.starts_with("proving") && first_to_come < 0)
+      first_to_come = activity.to_come_seconds;
   }
   SimHost& host;
   double last = 0, longest = 0, last_activity = 0, closest = 1e9, wall_seconds = 0;
+  double first_to_come = -1;  // of the first proof in the search
   std::string notices, activities;
 };
 
@@ -320,6 +323,7 @@ TEST_CASE("something is heard every ten seconds, whatever takes long") {
   CHECK(listener.longest <= 10);
   CHECK(listener.wall_seconds == Approx(70 + listener.last_activity - device.opening));
   CHECK(listener.closest >= activity_seconds);
+  CHECK(listener.first_to_come == 0);  // nothing was measured yet
   for (const char* doing : {"opening torch", "timing the baselines", "proving", "confirming #"}) {
     INFO(doing);
     CHECK(listener.activities.find(doing) != std::string::npos);
