@@ -8,7 +8,9 @@
 #include <cupilot/parts/tunable.hpp>
 
 #include "catch.hpp"
+#include "evolution/hooked.hpp"
 #include "evolution/program/support.hpp"
+#include "support/sim_host.hpp"
 
 namespace cupilot::testing {
 namespace {
@@ -127,6 +129,30 @@ TEST_CASE("a run whose seconds went into the plain setting's proof says so", "[s
   const auto again = resume(dir / "run", device());
   REQUIRE_FALSE(again);
   CHECK(again.error().message == report.error().message);
+}
+
+TEST_CASE("a plain setting's proof tells what follows the search", "[search][threads]") {
+  struct First : SearchObserver {
+    double to_come = 0;  // as it was first told
+    void on_activity(const Activity& activity) override {
+      if (to_come == 0) to_come = activity.to_come_seconds;
+    }
+  } first;
+  SimHost host(Rng(1));
+  auto opened = open_backend("virtual:h200", kept_images());
+  REQUIRE_OK(opened);
+  Hooked slow(std::move(*opened));
+  slow.on_run = [&](const CompiledKernel&, TrialReport&) { host.spend(20); };
+  const Families families = with({{"templates/blocks.cu", doubling()}});
+  const auto task = task_from_words({"doubled", "n=200"}, families);
+  REQUIRE_OK(task);
+  EvolveOptions options = small_run("", 4);
+  options.families = families;
+  options.observer = &first;
+  options.host = &host;
+  const auto report = evolve(*task, slow, options);
+  REQUIRE_OK(report);
+  CHECK(first.to_come == Approx(2 * report->part_seconds.at("plain setting")).epsilon(0.01));
 }
 
 TEST_CASE("a refusal of a family's template names its text and line", "[search][threads]") {
