@@ -40,11 +40,13 @@ std::string python_path() {
   return "";
 }
 
-// cuDNN's names: CUPILOT_CUDNN's, else the loader's, then that of the Python packages of `python`.
+// cuDNN's names: that of CUPILOT_CUDNN, where it says "auto" the loader's, then that of the Python
+// packages of `python`; none where it is not set.
 std::vector<std::string> cudnn_names(const std::string& python) {
   namespace fs = std::filesystem;
-  if (const char* chosen = std::getenv("CUPILOT_CUDNN"); chosen != nullptr && chosen[0] != '\0')
-    return {chosen};
+  const char* const chosen = std::getenv("CUPILOT_CUDNN");
+  if (chosen == nullptr || chosen[0] == '\0') return {};
+  if (chosen != std::string_view("auto")) return {chosen};
   std::vector<std::string> names{"libcudnn.so.9"};
   std::error_code ignored;
   if (python.empty()) return names;

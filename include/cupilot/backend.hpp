@@ -213,9 +213,9 @@ struct BackendOptions {
   // default: there are no contestants.
   std::string python{};
   std::vector<std::string> python_environment{};
-  // Names and paths of cuDNN 9, tried in order, for convolutions. default: the loader's, then the
-  // toolkit's; in a host's context the loader's alone.
-  std::vector<std::string> cudnn{"libcudnn.so.9"};
+  // Names and paths of cuDNN 9, tried in order, for convolutions: "libcudnn.so.9" is the loader's,
+  // else the toolkit's. Each process that opens it takes seconds. default: it is not used.
+  std::vector<std::string> cudnn{};
   // Library calls that baselines are taken from, beside those of the built-in families.
   std::vector<LibraryCall> library_calls{};
 };

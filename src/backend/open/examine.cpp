@@ -166,7 +166,9 @@ void library_findings(const std::string& worker, const BackendOptions& options,
   };
   const Probe probe = libraries.value_or(Probe{});
   add("cublaslt", probe.cublaslt, "no library baseline for matrix products");
-  add("cudnn", probe.cudnn, "no library baseline for convolutions, and no step of programs");
+  const ProbedLibrary unasked{false, "not asked for: CUPILOT_CUDNN names none (a path, or auto)"};
+  add("cudnn", options.cudnn.empty() ? unasked : probe.cudnn,
+      "no library baseline for convolutions, and no step of programs");
   add("cupti", probe.cupti,
       "no hardware counters: rooflines use the virtual device's counts or analytic work");
 }

@@ -81,7 +81,7 @@ std::vector<std::string> cudnn_folders(const std::string& file) {
 
 CudnnCalls open_cudnn(const std::string& file) {
   CudnnCalls calls;
-  calls.missing = "not found";
+  calls.missing = "is not asked for, or not found where CUPILOT_CUDNN says";
   if (file.empty()) return calls;
   const OpenedLibrary library = open_library({file}, LibraryPlaces::loader);
   calls.missing = library.reason;
