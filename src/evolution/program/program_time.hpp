@@ -26,7 +26,8 @@ class ProgramTime {
   double left() const;
   // Those of them that parts may use once some partition has a kernel for each of its `parts`:
   // `share_of_parts`, up to the end of the search of programs; before there is one, without what
-  // its evaluation and confirmation are expected to take. 0 where no kernel would be met that takes the lead.
+  // its evaluation and confirmation are expected to take. 0 where no kernel would be met that takes
+  // the lead.
   double left_for_parts(std::size_t parts) const;
   // Seconds of a part's slot before there is a program: one of `shares` that the run's seconds are
   // cut into, or one of `unsearched` parts of what is left beside the program. At least one.

@@ -12,9 +12,9 @@
 #include <mutex>
 
 #include "backend/observed.hpp"
-#include "evolution/evaluate/one_by_one.hpp"
 #include "base/stop.hpp"
 #include "catch.hpp"
+#include "evolution/evaluate/one_by_one.hpp"
 #include "evolution/hooked.hpp"
 #include "evolution/program/support.hpp"
 #include "task/reference/stage_plan.hpp"
@@ -367,9 +367,9 @@ TEST_CASE("a factor beyond a type's largest number is infinite, and truncated th
     double value, nearest, truncated;
   };
   constexpr double infinite = std::numeric_limits<double>::infinity();
-  for (const Row& row : {Row{65504, 65504, 65504}, Row{65519, 65504, 65504},
-                         Row{65520, infinite, 65504}, Row{-1e9, -infinite, -65504},
-                         Row{2049, 2048, 2048}, Row{2051, 2052, 2050}}) {
+  for (const Row& row :
+       {Row{65504, 65504, 65504}, Row{65519, 65504, 65504}, Row{65520, infinite, 65504},
+        Row{-1e9, -infinite, -65504}, Row{2049, 2048, 2048}, Row{2051, 2052, 2050}}) {
     INFO(row.value);
     FactorWidth width = width_of(Precision::fp16);
     CHECK(narrowed(row.value, width) == row.nearest);
