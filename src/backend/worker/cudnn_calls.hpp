@@ -12,21 +12,21 @@ using cudnnFilterDescriptor_t = struct cudnnFilterStruct*;
 using cudnnConvolutionDescriptor_t = struct cudnnConvolutionStruct*;
 using cudnnStream_t = struct CUstream_st*;
 
-enum cudnnStatus_t { CUDNN_STATUS_SUCCESS = 0 };
-enum cudnnDataType_t { CUDNN_DATA_FLOAT = 0, CUDNN_DATA_HALF = 2, CUDNN_DATA_BFLOAT16 = 9 };
-enum cudnnTensorFormat_t { CUDNN_TENSOR_NCHW = 0 };
-enum cudnnConvolutionMode_t { CUDNN_CROSS_CORRELATION = 1 };
+enum cudnnStatus_t : int { CUDNN_STATUS_SUCCESS = 0 };
+enum cudnnDataType_t : int { CUDNN_DATA_FLOAT = 0, CUDNN_DATA_HALF = 2, CUDNN_DATA_BFLOAT16 = 9 };
+enum cudnnTensorFormat_t : int { CUDNN_TENSOR_NCHW = 0 };
+enum cudnnConvolutionMode_t : int { CUDNN_CROSS_CORRELATION = 1 };
 // default: operands of fp32 may be rounded to TF32; tensor: 16-bit operands in tensor cores; fma:
 // neither.
-enum cudnnMathType_t { CUDNN_DEFAULT_MATH = 0, CUDNN_TENSOR_OP_MATH = 1, CUDNN_FMA_MATH = 3 };
+enum cudnnMathType_t : int { CUDNN_DEFAULT_MATH = 0, CUDNN_TENSOR_OP_MATH = 1, CUDNN_FMA_MATH = 3 };
 // Those that sum an element's terms as they are and give equal bits each time; others transform
 // them (FFT, Winograd) or add up in any order.
-enum cudnnConvolutionFwdAlgo_t {
+enum cudnnConvolutionFwdAlgo_t : int {
   CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM = 0,
   CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM = 1,
   CUDNN_CONVOLUTION_FWD_ALGO_GEMM = 2
 };
-enum cudnnConvolutionBwdDataAlgo_t { CUDNN_CONVOLUTION_BWD_DATA_ALGO_1 = 1 };
+enum cudnnConvolutionBwdDataAlgo_t : int { CUDNN_CONVOLUTION_BWD_DATA_ALGO_1 = 1 };
 
 const char* cudnnGetErrorString(cudnnStatus_t status);
 cudnnStatus_t cudnnCreate(cudnnHandle_t* handle);
