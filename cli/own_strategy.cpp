@@ -28,11 +28,12 @@ const Sizes& sizes_of(const Task& task) { return task.time_shapes.front().sizes;
 bool is_other_size(const Task& found, const Task& task) {
   if (found.time_shapes.size() != 1 || task.time_shapes.size() != 1) return false;
   if (sizes_of(found) == sizes_of(task)) return false;
-  const auto same_axes = std::equal(
-      sizes_of(found).begin(), sizes_of(found).end(), sizes_of(task).begin(), sizes_of(task).end(),
-      [](const auto& a, const auto& b) { return a.first == b.first; });
-  return same_axes && found.family == task.family && found.precision == task.precision &&
-         found.operations.size() == task.operations.size();
+  const auto without_sizes = [](Task one) {
+    one.time_shapes.clear();
+    one.check_shapes.clear();
+    return task_id(one);
+  };
+  return without_sizes(found) == without_sizes(task);
 }
 
 std::string text_of(const Sizes& sizes) {
@@ -84,8 +85,7 @@ void suit(OwnStrategy& own, const KernelFlags& flags, const DeviceSpec& device,
   }
   if (strategy_id(own.strategy) == strategy_id(nearest->strategy)) return;
   own.strategy = std::move(nearest->strategy);
-  if (own.fitted.empty())
-    note("as written the strategy does not fit these sizes; taken is " + describe(own.strategy));
+  note("as written the strategy does not fit these sizes; taken is " + describe(own.strategy));
 }
 
 }  // namespace
@@ -93,9 +93,10 @@ void suit(OwnStrategy& own, const KernelFlags& flags, const DeviceSpec& device,
 void note_taken(const OwnStrategy& own, const Strategy& taken) {
   if (own.fitted.empty()) return;
   const bool as_is = strategy_id(taken) == strategy_id(own.strategy);
-  note(fmt::format("found at {}; {} these sizes: taken is {}{}", own.found_at,
-                   as_is ? "no faster with its numbers fitted to" : "its numbers are fitted to",
-                   describe(taken), as_is ? "" : "; --as-is keeps them"));
+  note(fmt::format(
+      "found at {}; {} these sizes: taken is {}{}", own.found_at,
+      as_is ? "not faster, or refused, with its numbers fitted to" : "its numbers are fitted to",
+      describe(taken), as_is ? "" : "; --as-is tries no others"));
 }
 
 bool is_strategy(const std::string& path) { return path.ends_with(".json"); }

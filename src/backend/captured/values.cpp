@@ -31,22 +31,29 @@ struct Storage {
   FileContent before{};
   LeftBytes after{};                // of outputs
   bool changed = true;              // by the launch
-  std::int64_t first_changed = -1;  // byte; of inputs
+  std::int64_t first_changed = -1;  // element; of inputs
   std::int64_t unchanged = 0;       // elements; of pure outputs
 };
 
-// Counts elements that hold the same in two storages.
-Result<std::int64_t> equal_elements(const Task& task, std::size_t tensor, const Workload& shape,
-                                    const std::string& before, const std::string& after) {
+struct Changes {
+  std::int64_t elements = 0, changed = 0, first = -1;  // first: an element
+};
+
+// Elements that differ between two storages; what lies between elements is not the tensor's.
+Result<Changes> changes_of(const Task& task, std::size_t tensor, const Workload& shape,
+                           const std::string& before, const std::string& after) {
   const auto layout = fill_params(task, tensor, shape, {});
   if (!layout) return layout.error();
-  std::int64_t count = 0;
+  Changes out;
+  out.elements = layout->elements;
   for (std::int64_t i = 0; i < layout->elements; ++i) {
     const std::int64_t at = storage_offset(*layout, i);
-    count +=
-        load_bits(before.data(), at, layout->type) == load_bits(after.data(), at, layout->type);
+    if (load_bits(before.data(), at, layout->type) == load_bits(after.data(), at, layout->type))
+      continue;
+    ++out.changed;
+    if (out.first < 0) out.first = i;
   }
-  return count;
+  return out;
 }
 
 class ValueJudge {
@@ -95,18 +102,14 @@ Result<Storage> ValueJudge::storage(std::size_t index, const LaunchPointer& plac
   if (!after) return after.error();
   if (after->size() < bytes) return left_out(tensor, place);
   after->resize(bytes);
-  out.changed = *after != *before;
+  const auto changes = changes_of(task_, index, shape(), *before, *after);
+  if (!changes) return changes.error();
+  out.changed = changes->changed > 0;
   if (!is_output(tensor)) {
-    if (out.changed)
-      out.first_changed =
-          std::mismatch(before->begin(), before->end(), after->begin()).first - before->begin();
+    out.first_changed = changes->first;
     return out;
   }
-  if (tensor.role == Role::out) {
-    const auto equal = equal_elements(task_, index, shape(), *before, *after);
-    if (!equal) return equal.error();
-    out.unchanged = *equal;
-  }
+  if (tensor.role == Role::out) out.unchanged = changes->elements - changes->changed;
   out.after.resize(bytes);
   std::memcpy(out.after.data(), after->data(), bytes);
   return out;
@@ -151,10 +154,11 @@ void ValueJudge::conclude(const CaseReport& report, const std::vector<Storage>& 
     if (storages[i].first_changed < 0) continue;
     const std::string& name = task_.tensors[i].name;
     out.outcome = ValuesOutcome::wrong;
-    out.fault = reject("run.input_write",
-                       fmt::format("byte {} of input {} holds another value after the launch",
-                                   storages[i].first_changed, name),
-                       name);
+    out.fault =
+        reject("run.input_write",
+               fmt::format("{} of input {} holds another value after the launch",
+                           element_name(task_, name, shape(), storages[i].first_changed), name),
+               name);
     return;
   }
   for (const OutputReport& one : report.outputs) {

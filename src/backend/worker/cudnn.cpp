@@ -47,8 +47,8 @@ struct LibraryConvolution::State {
     if (!opened) calls = open_cudnn(file);
     opened = true;
     if (!calls.missing.empty()) throw OrderRefused{0, "cuDNN " + calls.missing};
-    if (handle != nullptr) return;
-    calls.expect(calls.cudnnCreate(&handle), "creating a handle");
+    if (workspace != 0) return;
+    if (handle == nullptr) calls.expect(calls.cudnnCreate(&handle), "creating a handle");
     calls.expect(calls.cudnnSetStream(handle, reinterpret_cast<cudnnStream_t>(session.stream())),
                  "setting the stream");
     check(driver().cuMemAlloc(&workspace, convolution_bytes), "memory for cuDNN");

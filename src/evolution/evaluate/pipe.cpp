@@ -216,7 +216,6 @@ StageAnswer try_out(const Pipe& pipe, const EvaluationOptions& rules, PartsAside
   const CompiledKernel& kernel = passed.kernel;
   accepted.conditions = {
       kernel.compiler, kernel.options, kernel.arch, kernel.facts.flags, kernel.confinement, "", ""};
-  if (is_over(rules)) return give_up(passed);
   // A finalist is counted for certain: the interpreter works while the device proves, for the case
   // that the chip's counters are not read.
   std::optional<InterpretedWork> aside;
@@ -276,7 +275,6 @@ Result<Passed> pass_source(const Pipe& pipe, const KernelSource& source,
     passed.given_up = true;
     return passed;
   }
-  PartsAside parts(pipe, rules);
   auto compiled = compile(pipe, source, rules);
   if (compiled.is_error()) return compiled.error();
   candidate.kernel_id = compiled && !compiled->id.empty() ? compiled->id : kernel_id(source);
@@ -292,7 +290,12 @@ Result<Passed> pass_source(const Pipe& pipe, const KernelSource& source,
       return passed;
     }
   }
+  if (is_over(rules)) {
+    passed.given_up = true;
+    return passed;
+  }
   Accepted accepted;
+  PartsAside parts(pipe, rules);
   auto refused = try_out(pipe, rules, parts, passed, accepted);
   if (passed.given_up) return passed;
   if (!refused) return refused.error();

@@ -130,6 +130,11 @@ Attempt<std::vector<PartKernel>> ProgramWriter::write_parts(const Strategy& stra
       return why;
     }
     if (source.is_error()) return source.error();
+    if (const auto library = library_of(*brief.strategy);
+        !library.empty() && source->template_name != library)
+      return reject("write.uncovered",
+                    fmt::format("part {}: {} does not compute it, {} does", (*known)->form.name,
+                                library, source->template_name));
     kernels.push_back({(*known)->form, std::move(*source)});
   }
   return kernels;

@@ -102,6 +102,20 @@ TEST_CASE("parts that the library does not compute as they are have no step") {
              Catch::Contains("part product_act: cuBLASLt has no epilogue equal to operation act"));
 }
 
+TEST_CASE("a step of another library than the part's is refused") {
+  const Task task = chain_task();
+  ProgramStrategy program = plain_program(task, {{0, 1}, {2}, {3}});
+  program.parts[2].strategy.uses = {{std::string(cudnn_library), {}, "", {}}};
+  const Strategy strategy = as_strategy(program);
+  WriterBrief brief;
+  brief.task = TaskRef(task);
+  brief.strategy = &strategy;
+  const auto source = program_writer(task)->write(brief);
+  REQUIRE(source.is_rejected());
+  CHECK_THAT(source.rejected().message,
+             Catch::Contains("part last: cudnn does not compute it, cublaslt does"));
+}
+
 // A virtual device that says that it measures, and whose library computes any product at once.
 class Measuring final : public ForwardingDevice {
  public:
