@@ -94,6 +94,8 @@ struct Proposal {
   // The strategist's model became unavailable in this generation, at this slot or an earlier one.
   bool silent = false;
   std::string strategist{};  // Strategist::saved() after the proposal of an expensive slot
+  // The time allows no other: on a device that measures, its confirmation is its evaluation.
+  bool last = false;
 };
 
 struct Waiting {

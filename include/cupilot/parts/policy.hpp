@@ -44,9 +44,9 @@ struct SlotOutcome {
 class Policy {
  public:
   virtual ~Policy() = default;
-  // Returns the proposal of the view's slot: kind, strategy with its parents, and `failed` of a
-  // repair; the search fills in the rest. nullopt: the space is exhausted. The slot may be asked
-  // for again after an error.
+  // Returns the proposal of the view's slot: kind, strategy with its parents, `failed` of a repair
+  // and `last`; the search fills in the rest. nullopt: the space is exhausted. The slot may be
+  // asked for again after an error.
   virtual Result<std::optional<Proposal>> propose(const PolicyView& view, Rng rng) = 0;
   // Hears of each proposal that takes a slot, in slot order: of its own ones, and of those that a
   // resumed search repeats.

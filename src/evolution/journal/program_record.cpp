@@ -14,7 +14,7 @@ namespace {
 
 using parts::Json;
 
-constexpr int format = 1;
+constexpr int format = 2;                // 1: parts without `library`
 constexpr int slots_without_kernel = 2;  // then the part is refused
 constexpr std::size_t partitions_told = 8;
 
@@ -203,7 +203,7 @@ Result<ProgramRecord> program_record_from(std::string_view text, const std::stri
   ProgramRecord record;
   try {
     const Json json = Json::parse(text);
-    if (json.at("cupilot_program").get<int>() != format)
+    if (const int version = json.at("cupilot_program").get<int>(); version < 1 || version > format)
       return malformed("it is of another version");
     json.at("max_evaluations").get_to(record.max_evaluations);
     json.at("slot_evaluations").get_to(record.slot_evaluations);

@@ -320,6 +320,7 @@ Json put(const Proposal& p) {
   if (p.failed != 0) json["failed"] = p.failed;
   if (p.silent) json["silent"] = true;
   if (!p.strategist.empty()) json["strategist"] = p.strategist;
+  if (p.last) json["last"] = true;
   return json;
 }
 
@@ -332,7 +333,8 @@ Proposal proposal_of(const Json& json) {
           strategy_of(json.at("strategy")),
           json.value("failed", std::uint64_t{0}),
           json.value("silent", false),
-          json.value("strategist", std::string())};
+          json.value("strategist", std::string()),
+          json.value("last", false)};
 }
 
 Json put(const Technique& t) {

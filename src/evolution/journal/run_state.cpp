@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "evolution/journal/run_files.hpp"
+
 namespace cupilot {
 namespace {
 
@@ -106,6 +108,25 @@ Result<RunState> fold(const ReadRecords& read, Evidence evidence) {
   auto state = folding.end();
   if (state) state->events = std::move(events);
   return state;
+}
+
+Result<Candidate> kept_candidate(Host& host, const std::string& run_dir, std::uint64_t id) {
+  const auto read = read_journal(host, run_dir);
+  if (!read) return read.error();
+  std::optional<Candidate> found;
+  Folding folding(
+      [&](SearchEvent event, const FramedRecord&) {
+        auto* result = std::get_if<ResultRecord>(&event);
+        if (result != nullptr && result->candidate.id == id) found = std::move(result->candidate);
+      },
+      Evidence::kept);
+  if (auto added = folding.add(read->records); !added) return added.error();
+  if (auto state = folding.end(); !state) return state.error();
+  if (!found) return Error{ErrorCode::failure, fmt::format("{} has no result of #{}", run_dir, id)};
+  auto source = kept_source(host, run_dir, found->kernel_id);
+  if (!source) return source.error();
+  found->source = std::move(*source);
+  return std::move(*found);
 }
 
 Best best_of(const FinalRecord& record) {

@@ -48,6 +48,9 @@ class Folding {
   RunState state_;
 };
 
+// Reads a result with its evidence and its source; `id`: its proposal's.
+Result<Candidate> kept_candidate(Host& host, const std::string& run_dir, std::uint64_t id);
+
 void tell_cpu(EvolveReport& report, CpuSpent cpu);
 
 Best best_of(const FinalRecord& record);

@@ -13,6 +13,7 @@
 #include "evolution/journal/events.hpp"
 #include "evolution/journal/kept_families.hpp"
 #include "evolution/journal/run_state.hpp"
+#include "evolution/journal/tally.hpp"
 #include "evolution/program/calibrate.hpp"
 #include "evolution/program/choose.hpp"
 #include "evolution/program/content.hpp"
@@ -91,7 +92,7 @@ class ProgramSearch {
         program_(compose_bodies(task, families_)),
         task_(program_.task),
         prepared_(prepared_operations(task_)),
-        time_(options, host_) {
+        time_(options, host_, backend.provenance() == Provenance::measured) {
     record_.lookahead = options.search.lookahead;
     record_.pool = options.pool;
   }
@@ -145,9 +146,11 @@ class ProgramSearch {
     if (!std::equal(known->parts.begin(), known->parts.end(), record_.parts.begin(),
                     record_.parts.end(), same))
       return Error{ErrorCode::usage, path + ": the graph is cut into other parts now",
-                   "resume with the program and the families that began the run"};
+                   "resume with the program, the families and the libraries that began the run"};
     if (known->pool.empty()) known->pool = record_.pool;
+    leave_out_missing_libraries(*known);
     record_ = std::move(*known);
+    note_earlier_times();
     return {};
   }
 
@@ -191,6 +194,12 @@ class ProgramSearch {
       if (all.size() >= programs_tried) break;
     }
     return all;
+  }
+
+  // True where the time allows no second program.
+  bool has_one_left() const {
+    const auto ready = ready_partitions(record_);
+    return !ready.empty() && time_.has_one_left(ready.front().size());
   }
 
   const ProgramRecord& record() const { return record_; }
@@ -276,6 +285,30 @@ class ProgramSearch {
     else if (const auto* rejected = std::get_if<Rejected>(&candidate->outcome))
       slot.step_refused = fmt::format("{}: {}", rejected->code, rejected->message);
     return {};
+  }
+
+  // Steps that the device's libraries do not compute now are no part of a program any longer.
+  void leave_out_missing_libraries(ProgramRecord& known) const {
+    for (ProgramSlotRecord& slot : known.slots) {
+      if (slot.step_us <= 0) continue;
+      const std::string& library = known.parts[slot.part].library;
+      const auto step = step_of(*forms_in_order_[slot.part]);
+      if (step && step->template_name == library) continue;
+      slot.step_us = 0;
+      slot.step_refused = library + " was there when it was timed, and is not now";
+    }
+  }
+
+  // Takes what earlier sittings measured of the parts' kernels. A part's run that cannot be read is
+  // told where it is searched.
+  void note_earlier_times() {
+    if (options_.max_seconds <= 0) return;
+    std::set<std::size_t> searched;
+    for (const ProgramSlotRecord& slot : record_.slots) searched.insert(slot.part);
+    for (const std::size_t part : searched) {
+      const auto walk = walk_run(host_, folder_of(part));
+      if (walk) time_.note(part, walk->summary.report);
+    }
   }
 
   double floor_of(const Part& part) {
@@ -425,7 +458,7 @@ class ProgramSearch {
         : begun ? resume_kernel(one.run_dir, backend_, one, how)
                 : evolve_kernel(form.task, backend_, one, how);
     if (cancelled()) return interrupted();
-    if (!begun && report) time_.note(*report);
+    if (report) time_.note(part, *report);
     if (!report) {
       const ErrorCode code = report.error().code;
       const bool own =
@@ -494,6 +527,7 @@ class ProgramPolicy final : public Policy {
       Proposal proposal;
       proposal.kind = BreedKind::seed;
       proposal.strategy = std::move(program);
+      proposal.last = search_.has_one_left();
       return std::optional(std::move(proposal));
     }
     if (auto none = search_.no_program()) return *none;

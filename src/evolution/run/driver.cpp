@@ -179,7 +179,8 @@ Error Driver::explain(Error error) const {
   return error;
 }
 
-void Driver::dispatch(const Proposal& proposal) {
+Result<void> Driver::dispatch(const Proposal& proposal) {
+  if (is_confirmed_at_once(proposal)) return confirm_at_once(proposal);
   ++in_flight_;
   const auto stage = std::make_shared<EvaluationStage>();
   stages_[proposal.id] = stage;
@@ -200,13 +201,22 @@ void Driver::dispatch(const Proposal& proposal) {
     return had_before(*search_, hash, slot);
   };
   evaluator_->submit(std::move(job));
+  return {};
+}
+
+Result<void> Driver::dispatch_all(const std::vector<Proposal>& proposals) {
+  for (const Proposal& proposal : proposals) {
+    if (auto begun = dispatch(proposal); !begun) return begun;
+  }
+  return {};
 }
 
 Result<bool> Driver::fill() {
   const int width = width_;
   while (in_flight_ < width && !unfinished_.empty()) {
-    dispatch(unfinished_.front());
+    const Proposal proposal = std::move(unfinished_.front());
     unfinished_.erase(unfinished_.begin());
+    if (auto begun = dispatch(proposal); !begun) return begun.error();
   }
   bool more = true;
   std::vector<Proposal> fresh;
@@ -244,13 +254,13 @@ Result<bool> Driver::fill() {
     if (context_.chat == nullptr) continue;
     // The next question may take long: what was proposed is written and proved meanwhile.
     if (auto done = commit(); !done) return done.error();
-    for (const Proposal& proposal : fresh) dispatch(proposal);
+    if (auto begun = dispatch_all(fresh); !begun) return begun.error();
     fresh.clear();
   }
   // Proposals are safe before anything is spent on them.
   if (auto done = commit(); !done) return done.error();
-  for (const Proposal& proposal : fresh) dispatch(proposal);
-  return more;
+  if (auto begun = dispatch_all(fresh); !begun) return begun.error();
+  return more && stopped_.empty();
 }
 
 Result<void> Driver::take(Evaluated done) {
@@ -443,7 +453,9 @@ Result<void> Driver::search() {
   if (in_flight_ == 0) local_.reset();  // else what was given up ends beside what follows
   if (given_up_ > 0 && stopped_ != time_spent) note(stop(time_spent));
   tell_late_questions();
-  part_seconds_["search"] += host_.monotonic_seconds() - search_began_;
+  const auto confirmed = part_seconds_.find("confirm");  // within it
+  part_seconds_["search"] += host_.monotonic_seconds() - search_began_ -
+                             (confirmed == part_seconds_.end() ? 0 : confirmed->second);
   // Even after a failure elsewhere, what was told is written if it can be.
   if (failed) static_cast<void>(commit());
   if (failed) return explain(std::move(*failed));

@@ -65,7 +65,8 @@ class Driver {
   Result<void> measure_baselines();
   Result<void> search();
   std::vector<Evaluated> next_done(bool more);
-  void dispatch(const Proposal& proposal);
+  Result<void> dispatch(const Proposal& proposal);
+  Result<void> dispatch_all(const std::vector<Proposal>& proposals);
   Result<bool> fill();  // false: the search is finished
   Result<void> take(Evaluated done);
   void note_refusal(const Candidate& candidate, bool fresh);
@@ -140,16 +141,24 @@ class Driver {
   std::vector<Finalist> finalists() const;
   Result<void> time_again(std::vector<Finalist>& finalists);
   Result<FinalRecord> confirm(const Finalist& finalist, CompiledKernel& kernel);
-  // Stops an interpreted confirmation that lasts too long: the leader stands as the search proved
-  // it.
+  // Stops an interpreted confirmation that lasts too long: a candidate that leads stands as the
+  // search proved it.
   Result<FinalRecord> confirm_in_time(const Finalist& finalist, CompiledKernel& kernel);
-  Result<FinalRecord> let_stand(const std::string& why, CompiledKernel& kernel);
+  Result<FinalRecord> let_stand(const Candidate& leader, const std::string& why,
+                                CompiledKernel& kernel);
+  // Returns the search's own record of a finalist; of an earlier sitting, from the journal.
+  Result<Candidate> proved_candidate(std::int64_t slot) const;
   struct Confirmed {
     Best best;
     CompiledKernel kernel;
     std::int64_t slot = 0;
     std::vector<std::string> notices;
   };
+  // True for a proposal after which the time allows no other, where nothing else is on the device
+  // and nothing was accepted before.
+  bool is_confirmed_at_once(const Proposal& proposal) const;
+  // Takes its confirmation for its evaluation; one that is accepted ends the search.
+  Result<void> confirm_at_once(const Proposal& proposal);
   Result<std::optional<Confirmed>> confirm_one(const std::vector<Finalist>& all,
                                                std::int64_t& failed);
   Result<EvolveReport> conclude_run();
@@ -185,6 +194,11 @@ class Driver {
   KnownKernels known_;
   std::vector<Progress> generations_;  // reported so far; kept for a stop rule alone
   std::optional<Candidate> leader_;    // the fastest accepted one of this sitting
+  struct AtOnce {
+    FinalRecord record;
+    CompiledKernel kernel;
+  };
+  std::optional<AtOnce> at_once_;  // confirmed in the search
   std::string stopped_;
   PhaseLog phases_;  // the driver's thread's
   int in_flight_ = 0, width_ = 1;

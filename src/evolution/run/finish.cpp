@@ -85,10 +85,20 @@ Result<FinalRecord> Driver::confirm(const Finalist& finalist, CompiledKernel& ke
                           options_.own_baselines, kernel);
 }
 
+Result<Candidate> Driver::proved_candidate(std::int64_t slot) const {
+  const auto id = static_cast<std::uint64_t>(slot) + 1;
+  if (leader_ && leader_->id == id) return *leader_;
+  return kept_candidate(host_, options_.run_dir, id);
+}
+
 Result<FinalRecord> Driver::confirm_in_time(const Finalist& finalist, CompiledKernel& kernel) {
   const bool leads = leader_ && leader_->id == static_cast<std::uint64_t>(finalist.slot) + 1;
-  if (leads && !context_.confirms)
-    return let_stand("parts of a search in seconds are not, but in the program that wins", kernel);
+  if (!context_.confirms && (leads || !options_.run_dir.empty())) {
+    const auto leader = proved_candidate(finalist.slot);
+    if (!leader) return leader.error();
+    return let_stand(*leader, "parts of a search in seconds are not, but in the program that wins",
+                     kernel);
+  }
   const bool may_stand =
       context_.backend->provenance() == Provenance::modelled && options_.max_seconds > 0 && leads;
   std::atomic<bool> over{false};
@@ -101,18 +111,38 @@ Result<FinalRecord> Driver::confirm_in_time(const Finalist& finalist, CompiledKe
       [&] { return confirm(finalist, kernel); }, look);
   if (record || !over || cancelled()) return record;
   const StopScope unhurried({options_.cancel});
-  return let_stand("the run's seconds ended before", kernel);
+  return let_stand(*leader_, "the run's seconds ended before", kernel);
+}
+
+bool Driver::is_confirmed_at_once(const Proposal& proposal) const {
+  return proposal.last && options_.evaluator == nullptr && context_.confirms && in_flight_ == 0 &&
+         context_.backend->provenance() == Provenance::measured && !search_->best();
+}
+
+Result<void> Driver::confirm_at_once(const Proposal& proposal) {
+  const double began = host_.monotonic_seconds();
+  CompiledKernel kernel;
+  auto record = confirm_in_time({proposal.slot, proposal.strategy}, kernel);
+  if (!record && cancelled()) return {};  // it stays open for a resumed run
+  if (!record) return std::move(record.error()).while_doing(fmt::format("slot {}", proposal.slot));
+  Evaluated done{proposal, record->candidate, {host_.monotonic_seconds() - began}};
+  ++in_flight_;
+  if (auto taken = take(std::move(done)); !taken) return taken;
+  if (std::holds_alternative<Rejected>(record->candidate.outcome)) return commit();
+  at_once_ = AtOnce{std::move(*record), std::move(kernel)};
+  return stop(time_spent);
 }
 
 // The leader, as the search proved it.
-Result<FinalRecord> Driver::let_stand(const std::string& why, CompiledKernel& kernel) {
-  auto compiled = context_.backend->compile(leader_->source);
+Result<FinalRecord> Driver::let_stand(const Candidate& leader, const std::string& why,
+                                      CompiledKernel& kernel) {
+  auto compiled = context_.backend->compile(leader.source);
   if (compiled.is_error()) return Error(compiled.error()).while_doing("compiling the best");
   if (compiled.is_rejected())
     return Error{ErrorCode::failure,
                  "the best did not compile again: " + compiled.rejected().message, ""};
   kernel = std::move(*compiled);
-  return unconfirmed_leader(*leader_, baselines_.baselines, why);
+  return unconfirmed_leader(leader, baselines_.baselines, why);
 }
 
 EvolveReport Driver::report_so_far() const {
@@ -178,7 +208,9 @@ Result<std::optional<Driver::Confirmed>> Driver::confirm_one(const std::vector<F
   CompiledKernel kernel;
   for (const Finalist& finalist : all) {
     if (cancelled()) break;
-    auto record = confirm_in_time(finalist, kernel);
+    const bool known = at_once_ && at_once_->record.slot == finalist.slot;
+    auto record = known ? std::move(at_once_->record) : confirm_in_time(finalist, kernel);
+    if (known) kernel = std::move(at_once_->kernel);
     if (!record) return record.error();
     if (journal_) journal_->add(RecordType::final_trial, to_json(*record));
     if (auto done = commit(); !done) return done.error();
@@ -291,7 +323,7 @@ void Driver::keep_lessons(EvolveReport& report) {
 
 Result<EvolveReport> Driver::conclude_run() {
   std::vector<Finalist> all = finalists();
-  tell_what_is_to_come(all.size());
+  if (!at_once_) tell_what_is_to_come(all.size());
   const double began = host_.monotonic_seconds();
   if (auto timed = time_again(all); !timed) return timed.error();
   if (const double seconds = host_.monotonic_seconds() - began; seconds > 0)

@@ -237,7 +237,7 @@ TEST_CASE("a damaged program.json is an error that names it") {
   };
   for (const std::string& bad :
        {std::string(), std::string("[]"), good.substr(0, good.size() / 2),
-        replaced("\"cupilot_program\": 1", "\"cupilot_program\": 7"),
+        replaced("\"cupilot_program\": 2", "\"cupilot_program\": 7"),
         replaced("\"part\": 1", "\"part\": 3"), replaced("\"listed\"", "\"lisped\"")}) {
     const auto read = program_record_from(bad, "here/program.json");
     REQUIRE_FALSE(read);

@@ -195,6 +195,36 @@ TEST_CASE("a search takes the library's step where it is faster, and says so",
   CHECK_THAT(*makefile, Catch::Contains("-lcublasLt"));
 }
 
+TEST_CASE("a run resumed without the library leaves its steps out, and says so",
+          "[search][threads]") {
+  const Task task = chain_task();
+  const TempDir dir;
+  EvolveOptions options;
+  options.search.max_evaluations = 4;
+  options.run_dir = dir / "run";
+  options.pool = "off";
+  options.screening = false;
+  Measuring begun;
+  begun.step_us = 0.5;
+  const auto first = evolve(task, begun, options);
+  REQUIRE_OK(first);
+  REQUIRE(first->best);
+  REQUIRE(has_library_step(first->best->candidate.source.plan));
+  EvolveOptions more;
+  more.pool = "off";
+  more.raise_evaluations = 8;
+  Measuring without({});
+  without.step_us = 0.5;
+  const auto second = resume(dir / "run", without, more);
+  REQUIRE_OK(second);
+  std::string notices;
+  for (const std::string& one : second->notices) notices += one + "\n";
+  CHECK_THAT(notices, Catch::Contains("as a step of cublaslt refused: cublaslt was there when it "
+                                      "was timed, and is not now"));
+  const auto read = read_run(dir / "run");
+  REQUIRE_OK(read);
+}
+
 // One convolution; tensors x, v, perhaps b, and y.
 struct Convolution {
   const char* name;

@@ -79,5 +79,82 @@ TEST_CASE("a program of costly parts is confirmed within its seconds", "[search]
   }
 }
 
+TEST_CASE("a device that measures confirms the last program without an evaluation before",
+          "[search][threads]") {
+  struct Row {
+    double max_seconds;
+    bool at_once;
+  };
+  for (const Row& row : {Row{40, true}, Row{600, false}}) {
+    INFO(row.max_seconds);
+    const TempDir dir;
+    auto inner = open_backend("virtual:h200", kept_images());
+    REQUIRE_OK(inner);
+    EventClock clock;
+    Slow slow(std::move(*inner), clock);
+    slow.own().provenance = Provenance::measured;
+    int of_programs = 0;
+    slow.on_measure = [&](std::span<const Subject> subjects, std::vector<SubjectReport>&) {
+      for (const Subject& one : subjects)
+        of_programs += one.kernel != nullptr && one.kernel->source.plan.launches.size() > 1;
+    };
+    EvolveOptions options;
+    options.search.max_evaluations = 16;
+    options.run_dir = dir / "run";
+    options.pool = "off";
+    options.screening = false;
+    options.host = &clock;
+    options.max_seconds = row.max_seconds;
+    const auto report = evolve(two_reductions(), slow, options);
+    REQUIRE_OK(report);
+    for (const auto& [part, seconds] : report->part_seconds) UNSCOPED_INFO(part << " " << seconds);
+    REQUIRE(report->best);
+    CHECK(of_programs == (row.at_once ? 1 : 2));
+    CHECK(report->evaluations == 1);
+    CHECK(report->wall_seconds <= row.max_seconds);
+    double of_parts = 0;
+    for (const auto& [part, seconds] : report->part_seconds) of_parts += seconds;
+    CHECK(of_parts == Approx(report->wall_seconds).margin(0.5));
+    if (row.at_once) CHECK(report->stopped == "time spent");
+    const auto again = read_run(dir / "run");
+    REQUIRE_OK(again);
+    REQUIRE(again->report.best);
+    CHECK(again->report.best->candidate.id == report->best->candidate.id);
+  }
+}
+
+TEST_CASE("a resumed program knows what its parts' kernels take", "[search][threads]") {
+  const TempDir dir;
+  EventClock clock;
+  EvolveOptions options;
+  options.search.max_evaluations = 64;
+  options.run_dir = dir / "run";
+  options.pool = "off";
+  options.host = &clock;
+  for (const double max_seconds : {60.0, 70.0}) {
+    auto inner = open_backend("virtual:h200", kept_images());
+    REQUIRE_OK(inner);
+    Slow slow(std::move(*inner), clock);
+    slow.compile_seconds = 3;
+    slow.visit_seconds = 1;
+    options.max_seconds = max_seconds;
+    const bool begun = real_host().exists(dir / "run/journal");
+    const auto report =
+        begun ? resume(dir / "run", slow, options) : evolve(two_reductions(), slow, options);
+    REQUIRE_OK(report);
+    REQUIRE(report->best);
+    for (const auto& [part, seconds] : report->part_seconds) UNSCOPED_INFO(part << " " << seconds);
+    for (const std::string& notice : report->notices) UNSCOPED_INFO(notice);
+    CHECK(report->wall_seconds <= max_seconds);
+    // No part is confirmed, whichever sitting found its best.
+    for (const auto& part : std::filesystem::directory_iterator(dir / "run/parts")) {
+      const auto read = read_run(part.path());
+      REQUIRE_OK(read);
+      for (const auto& [phase, seconds] : read->report.phase_seconds)
+        CHECK_FALSE(phase.starts_with("confirm"));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace cupilot::testing
