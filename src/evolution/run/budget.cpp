@@ -27,7 +27,9 @@ constexpr double elite_contents = 3, confirm_contents = 7;
 constexpr double confirm_visits = 15.0 / 3, again_visits = 9.0 / 3, baseline_visits = 1.5;
 // A confirmation makes as many visits where its rounds are sized to the seconds that are left.
 constexpr double sparing_visits = 1.5;
-constexpr double finalist_parts = 1.5;  // proof of a program's parts over a candidate's
+// Proof of a program's parts over a candidate's, which lasts as long as the program's own proof and
+// the wait for it together.
+constexpr double finalist_parts = 1.5;
 
 // Sums the seconds of threads that worked on candidates; their queueing for a device is left out.
 double seconds_in(const PhaseSeconds& phases, const std::string& prefix) {
@@ -118,8 +120,9 @@ double Driver::confirm_seconds(Sparing sparing) const {
   // A finalist that was screened before is screened again beside its proof on the device.
   const double on_device =
       proof_seconds() + finalist_proof * elite_seconds() + repeats + own_reference_seconds();
-  const double proved = std::max({plain_proof_seconds_, on_device, screen_alone * screen_seconds(),
-                                  finalist_parts * usual_seconds("search/part proof")});
+  const double proved =
+      std::max({plain_proof_seconds_, on_device, screen_alone * screen_seconds(),
+                finalist_parts * (proof_seconds() + usual_seconds("search/part proof"))});
   const double visits = sparing == Sparing::yes ? sparing_visits : confirm_visits;
   const double timed = (real ? visits : 1) * working_seconds("search/timing");
   const double baselines = real ? baseline_visits * baseline_visit_seconds() : baselines_seconds_;
