@@ -18,7 +18,7 @@ constexpr std::string_view header_opening = "/* cupilot tunable ";
 constexpr std::string_view versions[] = {"1", "2"};  // 2: `anchor`
 constexpr std::string_view anchors[] = {"map",    "row_reduction", "column_reduction", "scan",
                                         "gather", "contraction",   "window",           "slide",
-                                        "local",  "matmul"};
+                                        "local",  "matmul",        "weighted"};
 constexpr std::size_t tunable_limit = 1u << 20;  // bytes of one tunable
 constexpr std::size_t domain_limit = 256;        // values of one parameter
 

@@ -55,7 +55,8 @@ ExprScope task_class_scope(const Task& task) {
 }
 
 bool serves(const Tunable& tunable, const Task& task) {
-  const bool own = tunable.anchor.empty() || tunable.anchor == "matmul";
+  const bool own =
+      tunable.anchor.empty() || tunable.anchor == "matmul" || tunable.anchor == "weighted";
   if (tunable.family != task.family || !own) return false;
   const ExprScope scope = task_class_scope(task);
   return std::all_of(tunable.when.begin(), tunable.when.end(), [&](const Expr& expr) {

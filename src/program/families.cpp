@@ -228,14 +228,19 @@ std::vector<Tunable> templates_of(const Families& families, const Task& task) {
       all.push_back(tunable);
     }
   }
+  if (served) return all;
+  std::vector<Tunable> stated = templates_of_operator(families, task);
+  const auto is_stated = [&](const Tunable& tunable) {
+    return std::any_of(stated.begin(), stated.end(),
+                       [&](const Tunable& one) { return one.name == tunable.name; });
+  };
   for (const Family& family : families) {
     for (const Tunable& tunable : family.templates) {
-      if (served || tunable.anchor.empty() || !task.repeats.empty()) continue;
+      if (tunable.anchor.empty() || !task.repeats.empty() || is_stated(tunable)) continue;
       if (auto made = with_hooks(tunable, task)) all.push_back(std::move(*made));
     }
   }
-  if (served) return all;
-  for (Tunable& made : templates_of_operator(families, task)) all.push_back(std::move(made));
+  for (Tunable& made : stated) all.push_back(std::move(made));
   return all;
 }
 

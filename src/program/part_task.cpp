@@ -288,8 +288,10 @@ class FamilyPart {
     return "";
   }
 
+  // Each of the operation's tensors has one name in the family's words: one that stands at two
+  // places is no two tensors, and another may have none.
   bool find_tensors() {
-    std::size_t found = 0;
+    std::set<std::string> found;
     for (const auto& [own, named] : stated_.tensors) {
       const bool optional = named.ends_with('?');
       const std::string name = given(optional ? named.substr(0, named.size() - 1) : named);
@@ -297,9 +299,9 @@ class FamilyPart {
       if (name.empty()) continue;
       if (optional) flags_.push_back(own + "=1");
       out_.tensors[own] = name;
-      ++found;
+      if (!found.insert(name).second) return false;
     }
-    return found == graph_.task.tensors.size();
+    return found.size() == graph_.task.tensors.size();
   }
 
   // Coordinates of the operator's stage give the family's axes.
@@ -434,6 +436,7 @@ Tunable renamed(const Tunable& tunable, const Task& task, const PartTask& form) 
   renaming.set_constants(form.task.constants);
   Tunable out = renaming.applied(tunable);
   out.family = task.family;
+  out.anchor.clear();
   return out;
 }
 
@@ -447,8 +450,8 @@ std::vector<Tunable> templates_of_operator(const Families& families, const Task&
     for (const PartTask& form : family_forms(graph, family, families)) {
       if (!form.task.scalars.empty()) continue;
       for (const Tunable& tunable : family.templates) {
-        if (tunable.anchor.empty() && serves(tunable, form.task))
-          out.push_back(renamed(tunable, task, form));
+        const bool has_words = tunable.anchor.empty() || tunable.anchor == "weighted";
+        if (has_words && serves(tunable, form.task)) out.push_back(renamed(tunable, task, form));
       }
     }
   }

@@ -67,8 +67,11 @@ TEST_CASE("a composite stands as its body with its attributes") {
 TEST_CASE("a composite that a template serves well enough stays one operation") {
   CHECK_FALSE(compose_bodies(attention_task(256), builtin_families()).has_body());
   CHECK(compose_bodies(attention_task(257), builtin_families()).has_body());
-  // No template serves this scale.
-  CHECK(compose_bodies(attention_task(64, {{"scale", 0.5}}), builtin_families()).has_body());
+  CHECK_FALSE(compose_bodies(attention_task(64, {{"scale", 0.5}}), builtin_families()).has_body());
+  // No template serves this class.
+  Task strict = attention_task(64);
+  strict.precision = Precision::fp32_strict;
+  CHECK(compose_bodies(strict, builtin_families()).has_body());
   Task own = attention_task(257);
   own.reference.text = "// of its own";
   CHECK_FALSE(compose_bodies(own, builtin_families()).has_body());
@@ -93,13 +96,31 @@ TEST_CASE("a body that does not fit leaves the others in place") {
                           input("V", {"h", "n", "d"}), output("y", {"h", "m", "d"})},
                          {{"a", "attention", {"q", "K", "V"}, {"b_score"}, {{"scale", 0.5}}},
                           {"b", "attention", {"b_score", "K", "V"}, {"y"}, {{"scale", 0.5}}}},
-                         {{"h", 2}, {"m", 9}, {"n", 12}, {"d", 10}}, Precision::fp32_emulated);
+                         {{"h", 2}, {"m", 9}, {"n", 12}, {"d", 10}}, Precision::fp32_strict);
   if (!task) FAIL(task.error().message);
   const ComposedTask program = compose_bodies(*task, builtin_families());
   CHECK(program.replaced == std::set<int>{0});
   CHECK(program.origin == std::vector<int>{0, 0, 0, 1});
   REQUIRE(program.whole.size() == 1);
   CHECK(program.whole[0].find("b stays whole: ") == 0);
+}
+
+TEST_CASE("an operation that reads one tensor twice has no form in a family's words") {
+  // Four names of the words, and four tensors: the mask would have none.
+  for (const bool masked : {true, false}) {
+    std::vector<Tensor> tensors = {input("q", {"h", "m", "d"}), input("K", {"h", "m", "d"})};
+    Names inputs = {"q", "K", "K"};
+    if (masked) {
+      tensors.push_back(input("mask", {"m", "m"}));
+      inputs.push_back("mask");
+    }
+    tensors.push_back(output("y", {"h", "m", "d"}));
+    const auto task = graph_task(std::move(tensors), {{"a", "attention", inputs, {"y"}}},
+                                 {{"h", 2}, {"m", 9}, {"d", 10}}, Precision::fp32_emulated);
+    if (!task) FAIL(task.error().message);
+    CHECK_FALSE(stated_part(*task, 0, builtin_families()));
+    CHECK(served_part(*task, Part{0}, builtin_families()));
+  }
 }
 
 TEST_CASE("a body of one operation is the composite again") {

@@ -38,7 +38,7 @@ class ProgramTime {
   double of_slot(std::size_t parts, std::int64_t unsearched, std::int64_t shares) const;
 
  private:
-  // Of one kernel of a part; `references`: of all contents that a search met.
+  // A part's seconds for one kernel; `references`: for all contents that a search met.
   struct Seconds {
     double compile = 0, proof = 0, timing = 0, references = 0;
   };
@@ -46,7 +46,7 @@ class ProgramTime {
   double least_kernel() const;
   double evaluation_seconds(std::size_t parts) const;
   double confirmation_seconds(std::size_t parts) const;
-  // Of what follows the parts.
+  // Estimates all that follows the parts.
   double program_seconds(std::size_t parts) const;
 
   Host& host_;

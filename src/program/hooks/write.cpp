@@ -17,6 +17,7 @@
 #include "program/hooks/slide_text.hpp"
 #include "program/hooks/stage_text.hpp"
 #include "program/hooks/tile_text.hpp"
+#include "program/hooks/weighted.hpp"
 #include "task/identifiers.hpp"
 #include "task/rules/apply.hpp"
 
@@ -477,12 +478,66 @@ std::optional<Tunable> after_product(const Tunable& tunable, const Task& task) {
   return out;
 }
 
+// The functions that make scores, as a header in place of the family's own.
+std::string scores_text(const Task& task, const GraphWeighted& graph, const GraphSite& site) {
+  return row_headers(task) + product_text(graph.scores.rest, site, 0) +
+         "#define SCORE_PARAMETERS , GRAPH_PARAMETERS\n"
+         "#define SCORES(WIDTH) Scores{{GRAPH_ARGUMENTS}}\n"
+         "struct Scores {\n"
+         "  Graph graph;\n"
+         "  static constexpr bool BY_FACTOR = false;\n"
+         "  static constexpr float factor = 1.0f;\n"
+         "  __device__ __forceinline__ float of(long long row, int key, int keys, float sum) "
+         "const {\n"
+         "    return graph.finish(row, row * keys + key, key, sum);\n"
+         "  }\n};\n";
+}
+
+// The graph's tensors and sizes are arguments of launches that read the keys.
+std::optional<Tunable> between_products(const Tunable& tunable, const Task& task) {
+  const auto graph = graph_weighted(task);
+  if (!graph) return std::nullopt;
+  const GraphProduct& scores = graph->scores;
+  const auto site = graph_site(scores.rest, product_of({scores.batch, scores.m}), scores.n);
+  if (!site || outputs_of(scores.rest, *site).full.size() != 1) return std::nullopt;
+  Renaming renaming(task);
+  renaming.tensors = {{"q", scores.a}, {"k", scores.b}, {"v", graph->values}, {"y", graph->output}};
+  renaming.names = {{"batch", "graph_batch"},
+                    {"queries", "graph_m"},
+                    {"keys", "graph_n"},
+                    {"width", "graph_k"},
+                    {"out", "graph_out"}};
+  renaming.set_constants({{"CAUSAL", 0}, {"STREAM_STORE", 0}});
+  Tunable out = renaming.applied(tunable);
+  const auto all = graph_arguments(task, false);
+  for (std::size_t i = 0; i < out.plan.launches.size(); ++i) {
+    const auto& given = tunable.plan.launches[i].args;
+    const bool reads = std::any_of(given.begin(), given.end(), [](const PlanArgument& one) {
+      return one.kind == PlanArgument::Kind::name && one.name == "k";
+    });
+    auto& args = out.plan.launches[i].args;
+    if (reads) args.insert(args.end(), all.begin(), all.end());
+  }
+  const NamedExprs sizes = {{"graph_batch", scores.batch},
+                            {"graph_m", scores.m},
+                            {"graph_n", scores.n},
+                            {"graph_k", scores.k},
+                            {"graph_out", graph->out}};
+  out.plan.let.insert(out.plan.let.begin(), sizes.begin(), sizes.end());
+  auto headers =
+      std::make_shared<DeviceHeaders>(tunable.headers ? *tunable.headers : DeviceHeaders());
+  (*headers)["scores.cuh"] = scores_text(task, *graph, *site);
+  out.headers = std::move(headers);
+  return out;
+}
+
 }  // namespace
 
 std::optional<Tunable> with_hooks(const Tunable& tunable, const Task& task) {
   if (!is_float_task(task) || (tunable.anchor != "map" && updates_elements(task)))
     return std::nullopt;
   auto out = tunable.anchor == "matmul"        ? after_product(tunable, task)
+             : tunable.anchor == "weighted"    ? between_products(tunable, task)
              : tunable.anchor == "gather"      ? in_tiles(tunable, task)
              : tunable.anchor == "contraction" ? as_contraction(tunable, task)
              : tunable.anchor == "window"      ? as_contraction(tunable, task)

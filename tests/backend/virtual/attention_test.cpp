@@ -109,10 +109,91 @@ TEST_CASE("a graph that is attention has the family's template", "[attention][th
   check_accepted(*narrow, "attention_stream", {{"KEYS", 16}, {"BLOCK_N", 16}, {"SKIP", 1}});
 }
 
+TEST_CASE("scores with masks and scales of their own are made by the graph",
+          "[attention][threads]") {
+  const Values tiles = {{"BLOCK_M", 32}, {"BLOCK_N", 32}, {"WARP_N", 16}},
+               narrow = {{"KEYS", 16}, {"BLOCK_M", 32}, {"BLOCK_N", 16}};
+  for (const std::map<std::string, Attribute>& attributes :
+       {std::map<std::string, Attribute>{},
+        {{"causal", std::int64_t{1}}, {"scale", 0.5}},
+        {{"boolean_mask", std::int64_t{1}}}}) {
+    for (const bool masked : {true, false}) {
+      if (!masked && !attributes.contains("scale")) continue;
+      INFO(attributes.size() << (masked ? " masked" : ""));
+      const auto wide = graph(attributes, masked);
+      REQUIRE(wide);
+      check_accepted(*wide, "attention_mma", tiles);
+      const auto half = graph(attributes, masked, Precision::bf16, DType::bf16);
+      REQUIRE(half);
+      check_accepted(*half, "attention_stream", narrow);
+    }
+  }
+}
+
+// Products, softmax and what stands between them as operations of their own.
+struct Spelled {
+  std::vector<Operation> between{};  // from "s" to "t"
+  std::vector<Tensor> beside{};      // that they read
+  std::int64_t over = 3;             // the dimension of the softmax
+  std::vector<Expr> keys = {"b", "h", "n", "d"};
+  bool turned = true;  // keys are handed on with their last dimensions exchanged
+};
+
+Result<Task> spelled(const Spelled& what, Precision precision, DType type) {
+  std::vector<Tensor> tensors = {input("q", {"b", "h", "m", "d"}, type),
+                                 input("k", what.keys, type),
+                                 input("v", {"b", "h", "n", "e"}, type)};
+  tensors.insert(tensors.end(), what.beside.begin(), what.beside.end());
+  tensors.push_back(output("y", {"b", "h", "m", "e"}, type));
+  std::vector<Operation> operations;
+  if (what.turned)
+    operations.push_back({"turn",
+                          "transpose",
+                          {"k"},
+                          {"kt"},
+                          {{"dim0", std::int64_t{2}}, {"dim1", std::int64_t{3}}}});
+  operations.push_back({"scores", "matmul", {"q", what.turned ? "kt" : "k"}, {"s"}});
+  operations.insert(operations.end(), what.between.begin(), what.between.end());
+  const std::string from = what.between.empty() ? "s" : "t";
+  operations.push_back({"weights", "softmax", {from}, {"w"}, {{"dim", what.over}}});
+  operations.push_back({"values", "matmul", {"w", "v"}, {"y"}});
+  return graph_task(std::move(tensors), std::move(operations),
+                    {{"b", 2}, {"h", 2}, {"m", 9}, {"n", 12}, {"d", 10}, {"e", 6}}, precision);
+}
+
+Operation scale(const char* to) { return {"scale", "mul", {"s"}, {to}, {{"other", 0.3}}}; }
+
+TEST_CASE("attention that is spelled out has the family's template", "[attention][threads]") {
+  const std::vector<Spelled> rows = {
+      {},
+      {.between = {scale("t")}},
+      // A mask of each batch alone, and one of queries and keys that takes scores out.
+      {.between = {scale("u"), {"shift", "add", {"u", "bias"}, {"t"}}},
+       .beside = {input("bias", {"b", "1", "1", "n"})}},
+      {.between = {scale("u"),
+                   {"hide", "masked_fill", {"u", "hidden"}, {"t"}, {{"value", -30000.0}}}},
+       .beside = {input("hidden", {"m", "n"}, DType::boolean)}},
+      // Scores that a function bounds, as Gemma's.
+      {.between = {scale("u"), {"bound", "tanh", {"u"}, {"t"}}}},
+  };
+  for (const Spelled& row : rows) {
+    INFO(row.between.size() << " operations between");
+    const auto wide = spelled(row, Precision::fp32_emulated, DType::f32);
+    REQUIRE(wide);
+    check_accepted(*wide, "attention_mma", {{"BLOCK_M", 32}, {"BLOCK_N", 32}, {"WARP_N", 16}});
+    const auto half = spelled(row, Precision::bf16, DType::bf16);
+    REQUIRE(half);
+    check_accepted(*half, "attention_stream", {{"KEYS", 16}, {"BLOCK_M", 32}, {"BLOCK_N", 16}});
+  }
+}
+
 TEST_CASE("attention that the template does not compute is not offered it", "[attention]") {
-  const auto masked = graph({}, true), scaled = graph({{"scale", 0.5}}),
-             strict = graph({}, false, Precision::fp32_strict);
-  for (const auto* task : {&masked, &scaled, &strict}) {
+  const auto strict = graph({}, false, Precision::fp32_strict);
+  // Weights of a query's neighbours, keys that lie turned, weights that are rounded on their way.
+  const auto columns = spelled({.over = 2}, Precision::fp32_emulated, DType::f32),
+             turned = spelled({.keys = {"b", "h", "d", "n"}, .turned = false},
+                              Precision::fp32_emulated, DType::f32);
+  for (const auto* task : {&strict, &columns, &turned}) {
     REQUIRE(*task);
     for (const char* name : {"attention_mma", "attention_stream"})
       CHECK(named(templates_of(builtin_families(), **task), **task, name) == nullptr);

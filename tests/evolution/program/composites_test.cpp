@@ -95,8 +95,10 @@ TEST_CASE("scores of one query that is a vector are those of row 0", "[threads]"
 }
 
 TEST_CASE("a program of a composite's body is proved as the composite", "[search][threads]") {
-  const Task task = attention_task(
-      {.attributes = {{"causal", yes}}, .mask = DType::f32, .precision = Precision::fp32_emulated});
+  const Task task = attention_task({.attributes = {{"causal", yes}},
+                                    .e = 257,
+                                    .mask = DType::f32,
+                                    .precision = Precision::fp32_emulated});
   const ComposedTask body = compose_bodies(task, builtin_families());
   const Strategy strategy = as_strategy(plain_program(body.task, {{0}, {1}, {2}}));
   const auto writer = program_writer(task);

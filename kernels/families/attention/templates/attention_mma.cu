@@ -1,7 +1,8 @@
-/* cupilot tunable 1
+/* cupilot tunable 2
 {
   "name": "attention_mma",
   "family": "attention",
+  "anchor": "weighted",
   "summary": "attention in three launches: scores and results as products on tensor cores by tf32x3, weights of a row by a warp between them",
   "provides": ["mma_core", "async_copy", "ldmatrix", "accumulator_flush"],
   "requires": ["mma_core"],
@@ -87,6 +88,7 @@
 #include "cupilot/vector.cuh"
 #include "cupilot/async_copy.cuh"
 #include "cupilot/mma.cuh"
+#include "cupilot/scores.cuh"
 
 constexpr int WARPS_N = BLOCK_N / WARP_N;
 constexpr int THREADS = BLOCK_M / WARP_M * WARPS_N * 32;
@@ -238,20 +240,22 @@ __device__ __forceinline__ void product(const Matrix& a, const Matrix& b, int to
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     attention_scores(const float* q, const float* k, float* scores, int queries, int keys,
-                     int width, int pitch) {
+                     int width, int pitch SCORE_PARAMETERS) {
   const int across = (keys + BLOCK_N - 1) / BLOCK_N, down = (queries + BLOCK_M - 1) / BLOCK_M;
   const long long batch = blockIdx.x / (across * down);
   const int tile = static_cast<int>(blockIdx.x % (across * down));
   const Matrix a = {q + batch * queries * width, queries, width, width};
   const Matrix b = {k + batch * keys * width, keys, width, width};
   float* to = scores + batch * queries * pitch;
-  const float factor = 1.0f / sqrtf(static_cast<float>(width));
+  const Scores made = SCORES(width);
   product<true>(a, b, tile / across * BLOCK_M, tile % across * BLOCK_N,
                 [&](int row, int column, float first, float second) {
                   if (row >= queries || column >= keys) return;
                   float* at = to + static_cast<long long>(row) * pitch + column;
+                  const long long query = batch * queries + row;
                   // The row's end is filled up to a whole vector.
-                  const float2 both = {first * factor, second * factor};
+                  const float2 both = {made.of(query, column, keys, first),
+                                       made.of(query, min(column + 1, keys - 1), keys, second)};
                   *reinterpret_cast<float2*>(at) = both;
                 });
 }

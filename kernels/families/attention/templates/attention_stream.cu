@@ -1,7 +1,8 @@
-/* cupilot tunable 1
+/* cupilot tunable 2
 {
   "name": "attention_stream",
   "family": "attention",
+  "anchor": "weighted",
   "summary": "attention of 16-bit elements in one launch: keys pass by tile after tile, scores and weights stay in registers, products by mma.sync",
   "provides": ["streamed_keys", "async_copy"],
   "requires": ["streamed_keys"],
@@ -95,6 +96,7 @@
 #include "cupilot/pairs.cuh"
 #include "cupilot/async_copy.cuh"
 #include "cupilot/mma.cuh"
+#include "cupilot/scores.cuh"
 
 using T = T_q;
 constexpr int THREADS = BLOCK_M / WARP_M * 32, DOWN = WARP_M / 16;
@@ -210,6 +212,28 @@ __device__ __forceinline__ void multiply_slab(Held& held, const T* q, int pitch,
       for (int i = 0; i < DOWN; ++i) {
         multiply_add<T>(held.scores[i][pair * 2], a[i], sides[0]);
         multiply_add<T>(held.scores[i][pair * 2 + 1], a[i], sides[1]);
+      }
+    }
+  }
+}
+
+// Makes scores of sums that no factor alone turns into them. Rows past the queries get the last
+// one's. `row` is the lane's first, `first_row` the batch's first of all.
+__device__ __forceinline__ void make_scores(Held& held, const Scores& made, long long first_row,
+                                            int row, int queries, int first_key, int keys,
+                                            int lane) {
+#pragma unroll
+  for (int i = 0; i < DOWN; ++i) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const long long query = first_row + min(row + i * 16 + half * 8, queries - 1);
+#pragma unroll
+      for (int j = 0; j < KEYS / 8; ++j) {
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+          float& score = held.scores[i][j][half * 2 + e];
+          score = made.of(query, min(first_key + j * 8 + lane % 4 * 2 + e, keys - 1), keys, score);
+        }
       }
     }
   }
@@ -357,7 +381,7 @@ struct Target {
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     attention_stream(const T* q, const T* k, const T* v, T* y, int queries, int keys, int width,
-                     int out, int pitch) {
+                     int out, int pitch SCORE_PARAMETERS) {
   extern __shared__ __align__(16) unsigned char shared[];
   T* q_tile = reinterpret_cast<T*>(shared);
   T* ring = q_tile + BLOCK_M * pitch;
@@ -370,7 +394,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   const int left = tile % across * BLOCK_N;
   const int slabs = (width + BLOCK_K - 1) / BLOCK_K, tiles = (keys + KEYS - 1) / KEYS;
   const int seen = SKIP ? min(tiles, (top + BLOCK_M + KEYS - 1) / KEYS) : tiles;
-  const float factor = LOG2_E / sqrtf(static_cast<float>(width));
+  const Scores made = SCORES(width);
+  const float factor = LOG2_E * (Scores::BY_FACTOR ? made.factor : 1.0f);
   const Target target = {y + batch * queries * out, top + warp * WARP_M + lane / 4,
                          left + lane % 4 * 2, queries, out};
   const Matrix queries_of = {q + batch * queries * width, queries, width};
@@ -409,6 +434,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
 #pragma unroll 1
         for (int slab = 0; slab < slabs; ++slab)
           multiply_slab(held, q_warp + slab * BLOCK_K, pitch, next(), lane);
+        if constexpr (!Scores::BY_FACTOR)
+          make_scores(held, made, batch * queries, target.row, queries, t * KEYS, keys, lane);
         const int end = (t + 1) * KEYS;
         if (end > keys || (CAUSAL && end > top + warp * WARP_M))
           mask(held, target.row, t * KEYS, keys, lane);
