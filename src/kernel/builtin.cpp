@@ -3,9 +3,12 @@
 #include <cassert>
 
 #include "base/embedded.hpp"
+#include "kernel/tunable_model.hpp"
 
 namespace cupilot {
 namespace {
+
+constexpr std::string_view builtin_origin = "builtin ";  // before an embedded file's name in errors
 
 // Headers of the family folder that `prefix` names.
 std::shared_ptr<const DeviceHeaders> headers_under(const std::string& prefix) {
@@ -22,6 +25,28 @@ std::string folder_of(std::string_view name) {
   return std::string(name.substr(0, name.rfind('/') + 1));
 }
 
+// "": no such file.
+std::string_view text_of(std::string_view name) {
+  for (const EmbeddedFile& file : kernel_files()) {
+    if (file.name == name) return file.text;
+  }
+  return {};
+}
+
+// Gives the templates of each folder the numbers of its model.json.
+Result<void> set_weights(std::vector<Tunable>& all) {
+  std::map<std::string, std::vector<Tunable*>> folders;
+  for (Tunable& tunable : all)
+    folders[folder_of(std::string_view(tunable.file).substr(builtin_origin.size()))].push_back(
+        &tunable);
+  for (const auto& [folder, templates] : folders) {
+    const std::string name = folder + "model.json";
+    const std::string file = std::string(builtin_origin) + name;
+    if (auto set = set_folder_weights(templates, text_of(name), file); !set) return set;
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<Tunable>> parse_builtins() {
@@ -33,16 +58,12 @@ Result<std::vector<Tunable>> parse_builtins() {
     const std::string family(file.name.substr(0, folder));
     auto& own = headers[family];
     if (!own) own = headers_under(family + "/device/");
-    auto tunable = parse_tunable(file.text, "builtin " + std::string(file.name));
+    auto tunable = parse_tunable(file.text, std::string(builtin_origin) + std::string(file.name));
     if (!tunable) return std::move(tunable.error());
     tunable->headers = own;
-    for (const EmbeddedFile& beside : kernel_files()) {
-      if (beside.name != folder_of(file.name) + "model.json") continue;
-      auto set = set_model_weights(*tunable, beside.text, "builtin " + std::string(beside.name));
-      if (!set) return std::move(set.error());
-    }
     all.push_back(std::move(*tunable));
   }
+  if (auto set = set_weights(all); !set) return std::move(set.error());
   return all;
 }
 

@@ -9,6 +9,7 @@
 #include "kernel/expr_names.hpp"
 #include "kernel/plan_arguments.hpp"
 #include "kernel/plan_json.hpp"
+#include "task/nearest.hpp"
 
 namespace cupilot {
 namespace {
@@ -20,6 +21,7 @@ constexpr std::array<std::string_view, model_term_count> term_names = {
 
 constexpr const char* model_guide = "docs/formats/tunable.md";
 constexpr std::int64_t model_version = 1;
+constexpr std::string_view weight_prefix = "weight.";
 constexpr std::string_view no_weights = R"({"cupilot_model": 1, "templates": {}})";
 
 struct JoinKey {
@@ -112,6 +114,57 @@ std::set<std::string> names_of(const LaunchPlan& plan) {
     each_value(launch.args, [&](const PlanArgument& argument) { add(argument.value); });
   }
   return names;
+}
+
+// The names after `weight.` that the model and the definitions of its file read.
+std::set<std::string> weights_read(const Tunable& tunable) {
+  std::set<std::string> names = names_of(*tunable.model);
+  for (const auto& [name, expr] : tunable.let) names.merge(names_in(expr.text, false));
+  for (const auto& [name, expr] : tunable.plan.let) names.merge(names_in(expr.text, false));
+  std::set<std::string> weights;
+  for (const std::string& name : names) {
+    if (name.starts_with(weight_prefix)) weights.insert(name.substr(weight_prefix.size()));
+  }
+  return weights;
+}
+
+std::string known_names(const std::string& name, const std::vector<std::string_view>& names) {
+  if (names.empty()) return {};
+  return fmt::format("nearest: {}; known: {}", nearest(name, names), listed(names));
+}
+
+// Refuses weights that the model reads and the file lacks, and those that no expression reads.
+void compare_weights(JsonFaults& faults, const Tunable& tunable) {
+  const std::string where = "templates." + tunable.name + ".weights";
+  const std::set<std::string> read = weights_read(tunable);
+  const auto& given = tunable.model->weights;
+  for (const std::string& name : read) {
+    if (!given.contains(name))
+      faults.fail(where,
+                  fmt::format("'{}' is missing, which the model of {} reads", name, tunable.file),
+                  "give it a whole number in the model.json beside the template");
+  }
+  for (const auto& [name, value] : given) {
+    if (!read.contains(name))
+      faults.fail(where + "." + name,
+                  fmt::format("the model of {} reads no such weight", tunable.file),
+                  known_names(name, {read.begin(), read.end()}));
+  }
+}
+
+Result<Json> read_model_file(std::string_view json, const std::string& file) {
+  return read_json_object(json.empty() ? no_weights : json, file);
+}
+
+// The entries of a model.json; null: it has none.
+const Json* templates_in(JsonFaults& faults, const Json& json) {
+  JsonObject object(faults, json, "");
+  const std::int64_t version = object.integer("cupilot_model", true);
+  if (object.find("cupilot_model") != nullptr && version != model_version)
+    object.fail("cupilot_model", fmt::format("version {}; this cupilot reads 1", version));
+  const Json* templates = object.find_object("templates", true);
+  object.done();
+  return templates;
 }
 
 const Expr* defined(const NamedExprs& lets, const std::string& name) {
@@ -255,29 +308,40 @@ void share_lets(JsonObject& object, Tunable& tunable) {
 }
 
 Result<void> set_model_weights(Tunable& tunable, std::string_view json, const std::string& file) {
-  const auto parsed = read_json_object(json.empty() ? no_weights : json, file);
+  const auto parsed = read_model_file(json, file);
   if (!parsed) return parsed.error();
   JsonFaults faults(file, model_guide);
-  JsonObject object(faults, *parsed, "");
-  const std::int64_t version = object.integer("cupilot_model", true);
-  if (object.find("cupilot_model") != nullptr && version != model_version)
-    object.fail("cupilot_model", fmt::format("version {}; this cupilot reads 1", version));
-  const Json* templates = object.find_object("templates", true);
-  object.done();
+  const Json* templates = templates_in(faults, *parsed);
   if (templates != nullptr && tunable.model) {
     const auto found = templates->find(tunable.name);
     if (found != templates->end())
       read_weights(faults, *found, "templates." + tunable.name, *tunable.model);
   }
-  if (tunable.model && !faults.first()) {
-    for (const std::string& name : names_of(*tunable.model)) {
-      if (name.starts_with("weight.") && !tunable.model->weights.contains(name.substr(7)))
-        faults.fail("templates." + tunable.name + ".weights",
-                    fmt::format("'{}' is missing, which the model of {} reads", name.substr(7),
-                                tunable.file));
-    }
-  }
+  if (tunable.model && !faults.first()) compare_weights(faults, tunable);
   if (faults.first()) return *faults.first();
+  return {};
+}
+
+Result<void> set_folder_weights(const std::vector<Tunable*>& tunables, std::string_view json,
+                                const std::string& file) {
+  for (Tunable* tunable : tunables) {
+    if (auto set = set_model_weights(*tunable, json, file); !set) return set;
+  }
+  const auto parsed = read_model_file(json, file);
+  if (!parsed) return parsed.error();
+  JsonFaults faults(file, model_guide);
+  const Json* templates = templates_in(faults, *parsed);
+  if (faults.first()) return *faults.first();
+  std::vector<std::string_view> names;
+  for (const Tunable* tunable : tunables) {
+    if (tunable->model) names.push_back(tunable->name);
+  }
+  for (const auto& item : templates->items()) {
+    if (std::find(names.begin(), names.end(), item.key()) != names.end()) continue;
+    faults.fail("templates." + item.key(), "no template of the folder with a model has that name",
+                known_names(item.key(), names));
+    return *faults.first();
+  }
   return {};
 }
 

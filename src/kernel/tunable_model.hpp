@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <cupilot/parts/tunable.hpp>
 
@@ -26,5 +27,10 @@ bool has_unread_cost(const Tunable& tunable);
 // Copies the definitions of `let` that the plan or the registers use into the plan, and refuses
 // names that stand twice and definitions that need themselves.
 void share_lets(JsonObject& object, Tunable& tunable);
+
+// Gives all templates of a folder their numbers from its model.json, as set_model_weights does, and
+// refuses an entry of a template that the folder lacks or that has no model. Error: usage.
+Result<void> set_folder_weights(const std::vector<Tunable*>& tunables, std::string_view json,
+                                const std::string& file);
 
 }  // namespace cupilot

@@ -10,6 +10,7 @@
 #include <cupilot/family.hpp>
 
 #include "base/embedded.hpp"
+#include "kernel/tunable_model.hpp"
 #include "pool/practice.hpp"
 #include "program/hooks/write.hpp"
 #include "program/part_task.hpp"
@@ -56,15 +57,13 @@ Result<void> read_templates(const Texts& texts, const std::string& origin, Famil
     auto tunable = parse_tunable(text, origin + "/" + path);
     if (!tunable) return tunable.error();
     tunable->headers = headers;
-    if (tunable->model) {
-      const auto weights = texts.find("templates/model.json");
-      auto set = set_model_weights(*tunable, weights == texts.end() ? "" : weights->second,
-                                   origin + "/templates/model.json");
-      if (!set) return set.error();
-    }
     family.templates.push_back(std::move(*tunable));
   }
-  return {};
+  std::vector<Tunable*> all;
+  for (Tunable& tunable : family.templates) all.push_back(&tunable);
+  const auto weights = texts.find("templates/model.json");
+  return set_folder_weights(all, weights == texts.end() ? "" : weights->second,
+                            origin + "/templates/model.json");
 }
 
 Result<Family> read_family(const std::string& name, const Texts& texts, const std::string& origin) {

@@ -126,6 +126,17 @@ TEST_CASE("model.json gives a model its numbers or names what is wrong", "[kerne
        "model.json: templates.t.join.pipes: 0 is outside 1 to 64"},
       {R"({"cupilot_model": 1, "templates": {"t": {"weights": {"w": 1.5}}}})",
        "model.json: templates.t.weights.w: 1.5 is not a whole number"},
+      {R"({"cupilot_model": 1, "templates": {"t": {"weights": {"w": "1"}}}})",
+       "model.json: templates.t.weights.w: \"1\" is not a whole number"},
+      {R"({"cupilot_model": 1, "templates": {"t": {"weights": [1]}}})",
+       "model.json: templates.t.weights: [1] is not an object"},
+      {R"({"cupilot_model": 1, "templates": {"t": [1]}})",
+       "model.json: templates.t: [1] is not an object"},
+      {R"({"cupilot_model": 1, "templates": {"t": {"weights": {"w": 1, "v": 2}}}})",
+       "model.json: templates.t.weights.v: the model of t.cu reads no such weight"},
+      {R"({"cupilot_model": 1, "templates": {"u": {"weights": {"w": 1}}}})",
+       "model.json: templates.t.weights: 'w' is missing, which the model of t.cu reads"},
+      {"", "model.json: templates.t.weights: 'w' is missing, which the model of t.cu reads"},
       {R"({"cupilot_model": 1, "templates": {"t": {"weights": {"w": 1}, "traits": {"y": 1}}}})",
        "model.json: templates.t.traits.y: the template's model has no such trait"},
   };
@@ -146,6 +157,43 @@ TEST_CASE("model.json gives a model its numbers or names what is wrong", "[kerne
   CHECK(tunable.model->join.pipes == 4);
   CHECK(tunable.model->weights.at("w") == 5);
   CHECK(tunable.model->trait_factors.at("z") == 0.5);
+}
+
+TEST_CASE("weights that definitions of the header read count as read", "[kernel]") {
+  const auto read = parse_tunable(file({R"("let": {"width": "32", "wait": "9 * weight.w"})",
+                                        R"("model": {"blocks": 1, "chain": "wait"})"}),
+                                  "t.cu");
+  REQUIRE(read);
+  Tunable tunable = *read;
+  const auto set = set_model_weights(
+      tunable, R"({"cupilot_model": 1, "templates": {"t": {"weights": {"w": 5}}}})", "model.json");
+  INFO((set ? std::string() : set.error().message));
+  CHECK(set);
+  CHECK_FALSE(set_model_weights(tunable = *read, "", "model.json"));
+}
+
+TEST_CASE("a model.json names templates of its folder alone", "[kernel]") {
+  const auto read =
+      parse_tunable(file({width, R"("model": {"blocks": 1, "math": "weight.w"})"}), "t.cu");
+  REQUIRE(read);
+  Tunable with_model = *read, bare = *read;
+  bare.name = "bare";
+  bare.model.reset();
+  const std::vector<Tunable*> folder = {&with_model, &bare};
+  const auto told = [&](const std::string& entry) {
+    const auto set = set_folder_weights(
+        folder, R"({"cupilot_model": 1, "templates": {"t": {"weights": {"w": 3}})" + entry + "}}",
+        "f/model.json");
+    return set ? std::string() : set.error().message;
+  };
+  CHECK(told("").empty());
+  CHECK(with_model.model->weights.at("w") == 3);
+  for (const char* name : {"tt", "bare"}) {
+    const std::string message = told(", \"" + std::string(name) + R"(": {"weights": {}})");
+    INFO(message);
+    CHECK(message.starts_with("f/model.json: templates." + std::string(name) +
+                              ": no template of the folder with a model has that name"));
+  }
 }
 
 TEST_CASE("an estimate that earlier versions read is told from a definition in use", "[kernel]") {

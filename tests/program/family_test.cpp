@@ -235,6 +235,47 @@ TEST_CASE("a folder is a family, with headers for its templates alone", "[progra
   CHECK_THAT(none.error().message, Catch::Contains("there is no such folder"));
 }
 
+TEST_CASE("a folder's model.json gives its templates their fitted numbers", "[program]") {
+  const std::string template_of_rows =
+      "/* cupilot tunable 1\n"
+      R"({"name": "own_rows", "family": "own", "parameters": {"WARPS": {"domain": [1, 2, 4]}},)"
+      R"( "plan": {"launches": [{"entry": "k", "grid": ["rows"], "block": ["WARPS * 32"], "args": []}]},)"
+      R"( "model": {"blocks": "rows", "chain": "256 * weight.wait"}})"
+      "\n*/\n__global__ void k() { int x = WARPS; }\n";
+  const auto read = [&](const std::string& numbers) {
+    std::map<std::string, std::string> texts = {{"templates/own_rows.cu", template_of_rows}};
+    if (!numbers.empty()) texts["templates/model.json"] = numbers;
+    return family_from("own", texts);
+  };
+  const auto numbers = [](const std::string& rows) {
+    return "{\"cupilot_model\": 1, \"templates\": {" + rows + "}}";
+  };
+  const auto family = read(numbers(R"("own_rows": {"weights": {"wait": 700}})"));
+  if (!family) FAIL(family.error().message);
+  CHECK(family->templates.at(0).model->weights.at("wait") == 700);
+
+  struct Row {
+    std::string numbers, says;
+  };
+  const Row rows[] = {
+      {"",
+       "templates/model.json: templates.own_rows.weights: 'wait' is missing, which the model of "},
+      {numbers(""), "templates.own_rows.weights: 'wait' is missing"},
+      {numbers(R"("own_rows": {"weights": {"wait": 7, "waits": 8}})"),
+       "templates/model.json: templates.own_rows.weights.waits: the model of "},
+      {numbers(R"("own_rows": {"weights": {"wait": true}})"),
+       "templates/model.json: templates.own_rows.weights.wait: "},
+      {numbers(R"("own_rows": {"weights": {"wait": 7}}, "own_row": {"weights": {"wait": 8}})"),
+       "templates/model.json: templates.own_row: no template of the folder with a model has"},
+      {"[]", "templates/model.json"}};
+  for (const Row& row : rows) {
+    const auto refused = read(row.numbers);
+    INFO(row.says);
+    REQUIRE_FALSE(refused);
+    CHECK_THAT(refused.error().message, Catch::Contains(row.says));
+  }
+}
+
 TEST_CASE("the built-in families are whole", "[program]") {
   const Families& families = builtin_families();
   REQUIRE_FALSE(families.empty());
