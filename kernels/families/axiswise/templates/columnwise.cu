@@ -41,21 +41,21 @@
     "let": {
       "passes_more": "graph_cols > held ? graph_passes + (graph_elements > 0) - 1 : 0",
       "elements": "cdiv(graph_cols, DEPTH) * VECTOR",
-      "instructions": "elements * (graph_operations + 2) + cdiv(graph_cols, DEPTH) * 6 + graph_passes * VECTOR * graph_state * (3 * DEPTH + 20) + 80",
+      "instructions": "elements * (graph_operations + weight.element) + cdiv(graph_cols, DEPTH) * weight.term + graph_passes * VECTOR * graph_state * (weight.level * DEPTH + weight.state) + weight.block",
       "again": "passes_more * graph_rows * max(0, graph_cols - held) * graph_widest"
     },
     "blocks": "groups",
     "threads": "threads",
-    "registers": "min(36 + VECTOR * (graph_folds + graph_state) + ITEMS * (VECTOR * graph_inputs * graph_widest / 4 + (graph_elements > 0 ? 4 : 0)), 65536 / (threads * MIN_BLOCKS))",
+    "registers": "min(weight.registers + VECTOR * (graph_folds + graph_state) + ITEMS * (VECTOR * graph_inputs * graph_widest / 4 + (graph_elements > 0 ? weight.held_registers : 0)), 65536 / (threads * MIN_BLOCKS))",
     "shared_bytes": "threads * VECTOR * graph_state * 4",
     "issue": "256 * threads / 32 * instructions / 4",
     "math": "256 * threads / 32 * elements * graph_operations / 4",
-    "fill": "256 * LANES * VECTOR * graph_cols * graph_widest / 64",
-    "latency": "256 * 800",
-    "chain": "256 * (200 + graph_passes * (8 * DEPTH + 100) + cdiv(graph_cols, held) * (1 + passes_more) * 1000)",
-    "start": "256 * (2000 + (graph_joins > 0 ? 2500 + cdiv(groups, threads) * 250 : 0))",
+    "fill": "256 * LANES * VECTOR * graph_cols * graph_widest / weight.fill_bytes",
+    "latency": "256 * weight.latency",
+    "chain": "256 * (weight.wait + graph_passes * (weight.level_wait * DEPTH + weight.pass_wait) + cdiv(graph_cols, held) * (1 + passes_more) * weight.walk_wait)",
+    "start": "256 * (weight.start + (graph_joins > 0 ? weight.join + cdiv(groups, threads) * weight.join_round : 0))",
     "l2": "graph_bytes + again",
-    "dram": "graph_bytes + again + graph_bytes * 8 / (LANES * VECTOR * graph_widest)",
+    "dram": "graph_bytes + again + graph_bytes * weight.edge_bytes / (LANES * VECTOR * graph_widest)",
     "traits": {"width": "256 * LANES * VECTOR * graph_widest", "idle": "256 * held / graph_cols"}
   }
 }

@@ -26,17 +26,17 @@
   "model": {
     "let": {
       "each": "cdiv(graph_terms, THREADS)",
-      "instructions": "each * (graph_operations + 60) + graph_kept * TEAM / THREADS * 30 + 200"
+      "instructions": "each * (graph_operations + weight.element) + graph_kept * TEAM / THREADS * weight.fold + weight.block"
     },
     "blocks": "graph_rows",
     "threads": "THREADS",
-    "registers": "48",
+    "registers": "weight.registers",
     "shared_bytes": "kept_bytes",
     "issue": "256 * THREADS / 32 * instructions / 4",
-    "fill": "256 * graph_terms * graph_widest / 64",
-    "latency": "256 * 800",
-    "chain": "256 * (each * 40 + 600)",
-    "start": "256 * 1500",
+    "fill": "256 * graph_terms * graph_widest / weight.fill_bytes",
+    "latency": "256 * weight.latency",
+    "chain": "256 * (each * weight.element_wait + weight.wait)",
+    "start": "256 * weight.start",
     "l2": "graph_bytes + graph_rows * graph_terms * graph_widest",
     "dram": "graph_bytes",
     "traits": {"team": "256 * TEAM"}

@@ -33,17 +33,17 @@
   "model": {
     "let": {
       "elements": "ITEMS * VECTOR",
-      "instructions": "elements * (graph_operations + 2) + ITEMS * 40 + 30"
+      "instructions": "elements * (graph_operations + weight.element) + ITEMS * weight.item + weight.block"
     },
     "blocks": "groups",
     "threads": "THREADS",
-    "registers": "min(30 + elements * graph_inputs * graph_widest / 4, 65536 / (THREADS * MIN_BLOCKS))",
+    "registers": "min(weight.registers + elements * graph_inputs * graph_widest / 4, 65536 / (THREADS * MIN_BLOCKS))",
     "issue": "256 * THREADS / 32 * instructions / 4",
     "math": "256 * THREADS / 32 * elements * graph_operations / 4",
-    "fill": "256 * THREADS * elements * graph_widest / 64",
-    "latency": "256 * 800",
-    "chain": "256 * (200 + ITEMS * 20)",
-    "start": "256 * 1500",
+    "fill": "256 * THREADS * elements * graph_widest / weight.fill_bytes",
+    "latency": "256 * weight.latency",
+    "chain": "256 * (weight.wait + ITEMS * weight.item_wait)",
+    "start": "256 * weight.start",
     "l2": "graph_bytes",
     "dram": "graph_bytes",
     "traits": {"width": "256 * VECTOR * graph_widest"}

@@ -48,24 +48,24 @@
       "beyond": "max(0, slice - held / CLUSTER)",
       "walks": "graph_passes + (graph_elements > 0)",
       "again": "graph_rows * CLUSTER * beyond * graph_widest * (walks - 1)",
-      "transfers": "(slice * (graph_inputs + graph_elements) + beyond * (walks - 1)) * graph_widest / 20",
+      "transfers": "(slice * (graph_inputs + graph_elements) + beyond * (walks - 1)) * graph_widest / weight.transfer_bytes",
       "elements": "cdiv(slice, THREADS)",
-      "instructions": "elements * (graph_operations + 4) + graph_passes * 260 + 120"
+      "instructions": "elements * (graph_operations + weight.element) + graph_passes * weight.pass + weight.block"
     },
     "blocks": "clusters * CLUSTER",
     "threads": "THREADS",
-    "registers": "min(36 + ITEMS * each / 4, 65536 / (THREADS * MIN_BLOCKS))",
+    "registers": "min(weight.registers + ITEMS * each / 4, 65536 / (THREADS * MIN_BLOCKS))",
     "shared_bytes": "kept_bytes + boxes + 512",
     "rounds": "256 * TURNS",
     "issue": "256 * THREADS / 32 * instructions / 4",
     "math": "256 * THREADS / 32 * elements * graph_operations / 4",
     "shared": "256 * min(slice, SLOTS * THREADS * VECTOR) * each / VECTOR * walks / 128",
-    "fill": "256 * (slice + beyond * (walks - 1)) * graph_widest / 64",
-    "latency": "256 * 900",
-    "chain": "256 * (300 + graph_passes * 1000 + beyond / (THREADS * VECTOR * 4) * walks * 2300 + transfers)",
-    "start": "256 * 3000",
+    "fill": "256 * (slice + beyond * (walks - 1)) * graph_widest / weight.fill_bytes",
+    "latency": "256 * weight.latency",
+    "chain": "256 * (weight.wait + graph_passes * weight.pass_wait + beyond / (THREADS * VECTOR * 4) * walks * weight.walk_wait + transfers)",
+    "start": "256 * weight.start",
     "l2": "graph_bytes + again",
-    "dram": "graph_bytes + (model.resident * dev.sms / CLUSTER * graph_cols * graph_widest > dev.l2 / 2 ? again : 0)",
+    "dram": "graph_bytes + (model.resident * dev.sms / CLUSTER * graph_cols * graph_widest > dev.l2 * weight.l2_percent / 100 ? again : 0)",
     "traits": {"width": "256 * VECTOR * graph_widest", "idle": "256 * held / graph_cols", "cluster": "256 * CLUSTER"}
   }
 }

@@ -41,17 +41,17 @@
       "beyond": "max(0, graph_cols - held)",
       "again": "graph_rows * beyond * graph_widest * (walks - 1)",
       "elements": "cdiv(graph_cols, TEAM)",
-      "instructions": "elements * (graph_operations + 4) + graph_passes * (24 * log2(TEAM) + 40) + 80"
+      "instructions": "elements * (graph_operations + weight.element) + graph_passes * (weight.step * log2(TEAM) + weight.pass) + weight.block"
     },
     "blocks": "groups",
     "threads": "threads",
-    "registers": "min(36 + ITEMS * VECTOR * graph_inputs * graph_widest / 4, 65536 / (threads * MIN_BLOCKS))",
+    "registers": "min(weight.registers + ITEMS * VECTOR * graph_inputs * graph_widest / 4, 65536 / (threads * MIN_BLOCKS))",
     "issue": "256 * threads / 32 * instructions / 4",
     "math": "256 * threads / 32 * elements * graph_operations / 4",
-    "fill": "256 * threads / TEAM * graph_cols * graph_widest / 64",
-    "latency": "256 * 800",
-    "chain": "256 * (200 + graph_passes * (60 * log2(TEAM) + 100) + ITEMS * 16 + beyond / (TEAM * VECTOR * 4) * walks * 1500)",
-    "start": "256 * (2000 + (graph_joins > 0 ? 2500 + cdiv(join_slots, threads) * 250 : 0))",
+    "fill": "256 * threads / TEAM * graph_cols * graph_widest / weight.fill_bytes",
+    "latency": "256 * weight.latency",
+    "chain": "256 * (weight.wait + graph_passes * (weight.step_wait * log2(TEAM) + weight.pass_wait) + ITEMS * weight.item_wait + beyond / (TEAM * VECTOR * 4) * walks * weight.walk_wait)",
+    "start": "256 * (weight.start + (graph_joins > 0 ? weight.join + cdiv(join_slots, threads) * weight.join_round : 0))",
     "l2": "graph_bytes + again",
     "dram": "graph_bytes + again",
     "traits": {"width": "256 * VECTOR * graph_widest", "idle": "256 * held / graph_cols"}

@@ -41,22 +41,22 @@
       "chunks": "cdiv(cols, VECTOR)",
       "kept": "min(chunks, (ITEMS + SLOTS) * THREADS)",
       "again": "(chunks - kept) * VECTOR * elem.x",
-      "per_element": "(FAST_EXP ? 6 : 13) + (elem.x == 2 ? 2 : 0)",
+      "per_element": "(FAST_EXP ? weight.fast_exp : weight.exp) + (elem.x == 2 ? weight.narrow : 0)",
       "met": "ITEMS + min(SLOTS, cdiv(max(chunks - ITEMS * THREADS, 0), THREADS)) + 2 * ITEMS * cdiv(chunks - kept, ITEMS * THREADS)",
-      "instructions": "met * (VECTOR * per_element + 12 + cut * 4 * VECTOR) + 100 * (2 - ONE_EXCHANGE)"
+      "instructions": "met * (VECTOR * per_element + weight.load + cut * weight.cut * VECTOR) + weight.exchange * (2 - ONE_EXCHANGE)"
     },
     "blocks": "rows",
     "threads": "THREADS",
-    "registers": "min(ITEMS * VECTOR * 9 / 8 + 36, 65536 / (THREADS * MIN_BLOCKS))",
+    "registers": "min(ITEMS * VECTOR * weight.element_registers / 1000 + weight.registers, 65536 / (THREADS * MIN_BLOCKS))",
     "shared_bytes": "SLOTS * THREADS * 16 + 512",
     "issue": "256 * (THREADS / 32) * instructions / 4",
     "math": "256 * (THREADS / 32) * met * VECTOR * 2",
-    "fill": "256 * (cols * elem.x + again) / 64",
-    "latency": "256 * 800",
-    "chain": "256 * (200 + 350 * (2 - ONE_EXCHANGE) + 1600 * cdiv(chunks - kept, ITEMS * THREADS))",
-    "start": "256 * 2000",
+    "fill": "256 * (cols * elem.x + again) / weight.fill_bytes",
+    "latency": "256 * weight.latency",
+    "chain": "256 * (weight.wait + weight.exchange_wait * (2 - ONE_EXCHANGE) + weight.walk_wait * cdiv(chunks - kept, ITEMS * THREADS))",
+    "start": "256 * weight.start",
     "l2": "rows * (cols * (elem.x + elem.y) + again)",
-    "dram": "rows * (cols * (elem.x + elem.y) + (model.resident * dev.sms * cols * elem.x > dev.l2 / 2 ? again : 0))",
+    "dram": "rows * (cols * (elem.x + elem.y) + (model.resident * dev.sms * cols * elem.x > dev.l2 * weight.l2_percent / 100 ? again : 0))",
     "traits": {"width": "256 * VECTOR * elem.x", "idle": "256 * (ITEMS + SLOTS) * THREADS * VECTOR / cols", "again": "256 + 256 * again / (cols * elem.x)"}
   }
 }

@@ -50,8 +50,8 @@
   "model": {
     "let": {
       "cut": "cols % chunk != 0",
-      "per_element": "(FAST_EXP ? 11 : 25) + (elem.x == 2 ? 4 : 0)",
-      "instructions": "2 * ROLE / 32 * (each * (chunk * per_element / 2 + 12 + cut * 4 * chunk) + 60)",
+      "per_element": "(FAST_EXP ? weight.fast_exp : weight.exp) + (elem.x == 2 ? weight.narrow : 0)",
+      "instructions": "2 * ROLE / 32 * (each * (chunk * per_element / 2 + weight.load + cut * weight.cut * chunk) + weight.page)",
       "turns": "TURNS > 0 ? TURNS : cdiv(rows, min(rows, max(model.resident * places / CLUSTER, 1)))",
       "spares": "slots - pages + (again > 0 ? again : BATCH)",
       "whole": "rows * cols * elem.x",
@@ -59,20 +59,20 @@
     },
     "blocks": "cdiv(rows, turns) * CLUSTER",
     "threads": "2 * ROLE + 32",
-    "registers": "min(held * 9 / 8 + 44, 65536 / (up(2 * ROLE + 32, 128) * MIN_BLOCKS))",
+    "registers": "min(held * weight.element_registers / 1000 + weight.registers, 65536 / (up(2 * ROLE + 32, 128) * MIN_BLOCKS))",
     "shared_bytes": "slots * PAGE + needed",
     "rounds": "256 * turns * (pages + again)",
     "issue": "256 * instructions / 4",
     "math": "256 * PAGE / elem.x / 128 * 4",
     "shared": "256 * PAGE * 3 / 128",
-    "fill": "256 * PAGE / 64",
-    "latency": "256 * 900",
+    "fill": "256 * PAGE / weight.fill_bytes",
+    "latency": "256 * weight.latency",
     "ahead": "max(spares, 1)",
-    "chain": "256 * (80 + (spares * PAGE >= 49152 ? 300 : spares * PAGE >= 16384 ? 1000 : 2500) / pages)",
-    "ends": "256 * cdiv(cdiv(rows, turns) * CLUSTER, dev.sms) * (min(pages, slots) * PAGE / 32 + 3000) / model.resident",
-    "start": "256 * 3000",
+    "chain": "256 * (weight.page_wait + (spares * PAGE >= weight.much_bytes ? weight.much_wait : spares * PAGE >= weight.some_bytes ? weight.some_wait : weight.little_wait) / pages)",
+    "ends": "256 * cdiv(cdiv(rows, turns) * CLUSTER, dev.sms) * (min(pages, slots) * PAGE / weight.store_bytes + weight.end) / model.resident",
+    "start": "256 * weight.start",
     "l2": "2 * whole + reread",
-    "dram": "2 * whole + (model.resident * dev.sms / CLUSTER * cols * elem.x > dev.l2 / 2 ? reread : 0)",
+    "dram": "2 * whole + (model.resident * dev.sms / CLUSTER * cols * elem.x > dev.l2 * weight.l2_percent / 100 ? reread : 0)",
     "traits": {"idle": "256 * pages * PAGE / (slice * 16)", "cluster": "256 * CLUSTER", "page": "256 * PAGE / 1024", "again": "256 + 256 * again / pages"}
   }
 }

@@ -40,18 +40,18 @@
     "let": {
       "elements": "ROWS * ITEMS * VECTOR",
       "cut": "cols % VECTOR != 0",
-      "per_element": "(FAST_EXP ? 6 : 13) + (elem.x == 2 ? 2 : 0)",
-      "instructions": "elements * per_element + ROWS * ITEMS * (10 + cut * 8 * VECTOR / 2) + ROWS * (24 * log2(LANES) / 2 + 60)"
+      "per_element": "(FAST_EXP ? weight.fast_exp : weight.exp) + (elem.x == 2 ? weight.narrow : 0)",
+      "instructions": "elements * per_element + ROWS * ITEMS * (weight.load + cut * weight.cut * VECTOR / 2) + ROWS * (weight.step * log2(LANES) / 2 + weight.row)"
     },
     "blocks": "groups",
     "threads": "WARPS * 32",
-    "registers": "min(elements * 9 / 8 + 30, 65536 / (WARPS * 32 * MIN_BLOCKS))",
+    "registers": "min(elements * weight.element_registers / 1000 + weight.registers, 65536 / (WARPS * 32 * MIN_BLOCKS))",
     "issue": "256 * WARPS * instructions / 4",
     "math": "256 * WARPS * elements * 2",
-    "fill": "256 * WARPS * 32 / LANES * ROWS * cols * elem.x / 64",
-    "latency": "256 * 800",
-    "chain": "256 * (200 + 60 * log2(LANES) + ITEMS * ROWS * 8)",
-    "start": "256 * 2000",
+    "fill": "256 * WARPS * 32 / LANES * ROWS * cols * elem.x / weight.fill_bytes",
+    "latency": "256 * weight.latency",
+    "chain": "256 * (weight.wait + weight.step_wait * log2(LANES) + ITEMS * ROWS * weight.item_wait)",
+    "start": "256 * weight.start",
     "l2": "rows * cols * (elem.x + elem.y)",
     "dram": "rows * cols * (elem.x + elem.y)",
     "traits": {"width": "256 * VECTOR * elem.x", "idle": "256 * ITEMS * LANES * VECTOR / cols"}

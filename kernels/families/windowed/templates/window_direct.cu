@@ -31,21 +31,21 @@
     "let": {
       "elements": "ACROSS * ALONG",
       "loads": "graph_second > 1 ? ACROSS + ALONG : elements",
-      "per_term": "elements * 2 + loads * 8 + 6",
-      "near": "elements * (graph_operations + 20)"
+      "per_term": "elements * weight.product + loads * weight.load + weight.term",
+      "near": "elements * (graph_operations + weight.result)"
     },
     "blocks": "groups",
     "threads": "THREADS",
-    "registers": "min(40 + elements + loads, 65536 / (THREADS * MIN_BLOCKS))",
+    "registers": "min(weight.registers + elements + loads, 65536 / (THREADS * MIN_BLOCKS))",
     "rounds": "256 * graph_cols",
     "issue": "256 * THREADS / 32 * per_term / 4",
     "math": "256 * THREADS / 32 * elements / 4",
-    "fill": "256 * THREADS * loads * graph_widest / 128",
-    "latency": "256 * 60",
-    "chain": "256 * (40 + loads * 4)",
+    "fill": "256 * THREADS * loads * graph_widest / weight.fill_bytes",
+    "latency": "256 * weight.latency",
+    "chain": "256 * (weight.wait + loads * weight.load_wait)",
     "ends": "256 * cdiv(groups, dev.sms) * THREADS / 32 * near / 4",
-    "start": "256 * 1500",
-    "l2": "graph_bytes + tiles * graph_cols * loads * graph_widest / 8",
+    "start": "256 * weight.start",
+    "l2": "graph_bytes + tiles * graph_cols * loads * graph_widest / weight.l1_reuse",
     "dram": "graph_bytes",
     "traits": {"tile": "256 * elements"}
   }

@@ -48,8 +48,8 @@
       "products": "graph_planes == 2 ? 3 : 1",
       "fetches": "elements_a + 4 * quads_b",
       "phased": "min(8, graph_store_step)",
-      "near": "sums * (graph_operations + 10 + 2 * phased)",
-      "rate": "dev.ops.tf32 > 0 ? dev.ops.tf32 : 2048"
+      "near": "sums * (graph_operations + weight.result + weight.strided * phased)",
+      "rate": "dev.ops.tf32 > 0 ? dev.ops.tf32 : weight.rate"
     },
     "blocks": "tiles * graph_batch",
     "threads": "threads",
@@ -57,16 +57,16 @@
     "shared_bytes": "2 * slab_bytes + 2048",
     "rounds": "256 * slabs / graph_phases",
     "math": "256 * GROUPS_M * PARTS * products * 128 * BLOCK_N * BLOCK_K / rate",
-    "issue": "256 * warps * (fetches * 7 + (graph_planes - 1) * fetches * 2 + quads_b * 6 + PARTS * BLOCK_K / 8 * 3 + 50) / 3",
-    "shared": "256 * (warps * (quads_b * 4 * graph_planes + fetches * 3 / 2) + GROUPS_M * PARTS * products * BLOCK_N * BLOCK_K / 32)",
-    "fill": "256 * warps * fetches * 2",
-    "chain": "256 * (160 + fetches * 2 + PARTS * products * BLOCK_N * BLOCK_K / 16)",
-    "latency": "256 * (PREFETCH ? 300 : 700)",
+    "issue": "256 * warps * (fetches * weight.fetch + (graph_planes - 1) * fetches * weight.split + quads_b * weight.quad + PARTS * BLOCK_K / 8 * weight.product + weight.slab) / weight.issued",
+    "shared": "256 * (warps * (quads_b * 4 * graph_planes + fetches * weight.fetch_passes / 100) + GROUPS_M * PARTS * products * BLOCK_N * BLOCK_K / 32)",
+    "fill": "256 * warps * fetches * 128 / weight.fill_bytes",
+    "chain": "256 * (weight.wait + fetches * weight.fetch_wait + PARTS * products * BLOCK_N * BLOCK_K / 16)",
+    "latency": "256 * (PREFETCH ? weight.ahead_latency : weight.latency)",
     "ahead": "PREFETCH * AHEAD",
-    "ends": "256 * cdiv(tiles * graph_batch, dev.sms) * (warps * near / 4 + 1500 / max(1, MIN_BLOCKS))",
-    "start": "256 * 1500",
-    "l2": "graph_bytes + 4 * graph_batch * graph_m * graph_n * (phased - 1) * 5 / 4 + tiles * graph_batch * slabs / graph_phases * (64 * PARTS * GROUPS_M * min(8, graph_load_step) + BLOCK_N) * BLOCK_K * graph_widest / 4",
-    "dram": "graph_bytes + (phased > 1 ? 20 * graph_batch * graph_m * graph_n : 0)",
+    "ends": "256 * cdiv(tiles * graph_batch, dev.sms) * (warps * near / 4 + weight.end / max(1, MIN_BLOCKS))",
+    "start": "256 * weight.start",
+    "l2": "graph_bytes + 4 * graph_batch * graph_m * graph_n * (phased - 1) * weight.strided_l2 / 100 + tiles * graph_batch * slabs / graph_phases * (64 * PARTS * GROUPS_M * min(8, graph_load_step) + BLOCK_N) * BLOCK_K * graph_widest / weight.l1_reuse",
+    "dram": "graph_bytes + (phased > 1 ? weight.strided_dram * graph_batch * graph_m * graph_n : 0)",
     "traits": {"tile": "256 * sums", "slab": "256 * BLOCK_K", "groups": "256 * GROUPS_M"}
   }
 }
