@@ -84,7 +84,7 @@
     "latency": "256 * weight.latency + 256 * slab_bytes / weight.fill_bytes",
     "ahead": "STAGES - 1",
     "pace": "turns * 256 * weight.latency",
-    "ends": "each_sm * BLOCK_M * BLOCK_N * 256 / 40",
+    "ends": "each_sm * BLOCK_M * BLOCK_N * 256 / weight.store_rate",
     "start": "256 * weight.latency",
     "l2": "dealt * max(1, cdiv(k, BLOCK_K) * walked / 1024) * slab_bytes + outputs + parts_bytes",
     "dram": "operands + outputs + (2 * parts_bytes > dev.l2 ? parts_bytes : 0)",

@@ -72,7 +72,7 @@
     "chain": "256 * weight.round",
     "latency": "256 * weight.latency + 256 * slab_bytes / weight.fill_bytes",
     "ahead": "STAGES - 1",
-    "ends": "each_sm * TILE_M * columns * 32",
+    "ends": "each_sm * TILE_M * columns * 256 / weight.store_rate",
     "start": "256 * weight.latency + (split > 1 ? 256 * weight.join + each_sm * TILE_M * columns * 1024 / weight.join_bytes : 0)",
     "l2": "dealt * chunk * slab_bytes + outputs + parts_bytes",
     "dram": "operands + outputs + (2 * parts_bytes > dev.l2 ? parts_bytes : 0)",

@@ -92,7 +92,7 @@
       "turns": "cdiv(items, clusters)",
       "rounds_all": "streamed > 0 ? 256 * tiles * batch * slabs / clusters : 256 * turns * max(1, chunk * walked / 1024)",
       "stored": "streamed > 0 ? 256 * tiles * batch / clusters + 256 : 256 * turns",
-      "store": "TILE_M * TILE_N * 256 / (STRIPS ? 8 : 5) * (DEFERRED ? weight.deferred : 100) / 100 + 256 * weight.tile",
+      "store": "TILE_M * TILE_N * 256 / (STRIPS ? weight.strips_rate : weight.store_rate) * (DEFERRED ? weight.deferred : 100) / 100 + 256 * weight.tile",
       "storing": "PING_PONG ? stored * store * weight.turn / 25600 + store : stored * store / 256",
       "joining_bytes": "block_m * TILE_N * 2048 / weight.join_bytes",
       "elements": "TILE_M * TILE_N",

@@ -60,7 +60,7 @@
       "filling": "256 * fed / weight.fill_bytes",
       "slabs": "cdiv(k, 128 / elem.A)",
       "stored": "cdiv(tiles * batch, clusters)",
-      "store": "TILE_M * TILE_N * 256 / (STRIPS ? 8 : 5) + 256 * weight.tile",
+      "store": "TILE_M * TILE_N * 256 / (STRIPS ? weight.strips_rate : weight.store_rate) + 256 * weight.tile",
       "dealt": "clusters * cluster",
       "outputs": "m * n * batch * elem.D",
       "tiles_down": "cdiv(m, block_m)",

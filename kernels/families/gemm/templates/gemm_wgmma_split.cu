@@ -93,7 +93,7 @@
       "turns": "cdiv(items, clusters)",
       "rounds_all": "streamed > 0 ? 256 * tiles * batch * slabs / clusters : 256 * turns * max(1, chunk * walked / 1024)",
       "stored": "streamed > 0 ? 256 * tiles * batch / clusters + 256 : 256 * turns",
-      "store": "TILE_M * TILE_N * 256 / (STRIPS ? 8 : 5) + 256 * weight.tile",
+      "store": "TILE_M * TILE_N * 256 / (STRIPS ? weight.strips_rate : weight.store_rate) + 256 * weight.tile",
       "joining_bytes": "block_rows * TILE_N * 2048 / weight.join_bytes",
       "elements": "TILE_M * TILE_N",
       "last_part": "256 * weight.part + elements * 256 * weight.part_element / 100",
