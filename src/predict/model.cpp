@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <string>
+
+#include "kernel/expr_names.hpp"
+#include "kernel/tunable_values.hpp"
 
 namespace cupilot {
 namespace {
@@ -44,8 +48,26 @@ Expr default_of(ModelTerm term) {
   }
 }
 
+// Adds the classes that expressions name: 1 for the task's own, else 0.
+void define_classes(const TunableModel& model, const Task& task, LaunchPlan& plan) {
+  std::set<std::string> names;
+  const auto add = [&](const Expr& expr) { names.merge(names_in(expr.text, false)); };
+  for (const auto& [name, expr] : plan.let) add(expr);
+  for (const auto& term : model.terms) {
+    if (term) add(*term);
+  }
+  for (const auto& [name, expr] : model.traits) add(expr);
+  const ExprScope classes = task_class_scope(task);
+  for (const std::string& name : names) {
+    if (!name.starts_with("class.")) continue;
+    const ExprValue value = classes(name);
+    if (const auto* number = std::get_if<std::int64_t>(&value))
+      plan.let.emplace_back(name, Expr(*number));
+  }
+}
+
 // The plan with everything that an expression of the model may name.
-LaunchPlan with_definitions(const Tunable& tunable) {
+LaunchPlan with_definitions(const Tunable& tunable, const Task& task) {
   LaunchPlan plan = tunable.plan;
   const auto add = [&](const NamedExprs& lets) {
     for (const auto& let : lets) {
@@ -58,6 +80,7 @@ LaunchPlan with_definitions(const Tunable& tunable) {
   add(tunable.model->let);
   for (const auto& [name, value] : tunable.model->weights)
     plan.let.emplace_back("weight." + name, Expr(value));
+  define_classes(*tunable.model, task, plan);
   return plan;
 }
 
@@ -73,7 +96,7 @@ ModelProgram::ModelProgram(const Tunable& tunable, const Task& task, const Workl
                            const DeviceSpec& device)
     : device_(device),
       join_(tunable.model->join),
-      program_(with_definitions(tunable), variables_of(tunable), task, shape, device) {
+      program_(with_definitions(tunable, task), variables_of(tunable), task, shape, device) {
   const TunableModel& model = *tunable.model;
   for (std::size_t i = 0; i < model_term_count; ++i) {
     given_.push_back(model.terms[i].has_value());

@@ -5,9 +5,11 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include <cupilot/family.hpp>
 #include <cupilot/rng.hpp>
 
 #include "catch.hpp"
@@ -126,6 +128,71 @@ TEST_CASE("every built-in template has a model with a value for its legal settin
     if (tunable.family == "gemm" || tunable.family == "scaled_gemm")
       CHECK(priced[tunable.name] > 0);
   }
+}
+
+TEST_CASE("models have a value at the settings of tasks of other families", "[predict]") {
+  const DeviceSpec device = *chip("h200");
+  const std::vector<std::vector<std::string>> tasks = {{"softmax", "rows=64", "cols=131072"},
+                                                       {"softmax", "cols=96", "dtype=bf16"},
+                                                       {"attention"},
+                                                       {"attention", "dtype=bf16"},
+                                                       {"attention", "dtype=fp16", "causal=yes"},
+                                                       {"kernelbench:1/23"},
+                                                       {"kernelbench:1/50"},
+                                                       {"kernelbench:1/89"}};
+  std::map<std::string, int> priced;
+  for (const auto& words : tasks) {
+    const auto task = task_from_words(words);
+    REQUIRE(task);
+    for (const Tunable& tunable : templates_of(builtin_families(), *task)) {
+      if (!serves(tunable, *task)) continue;
+      REQUIRE(tunable.model);
+      CHECK_FALSE(tunable.model->weights.empty());
+      Rng rng(5);
+      for (int draw = 0; draw < 40; ++draw) {
+        Constants constants;
+        for (const TunableParameter& p : tunable.parameters)
+          constants[p.constant] = rng.chance(0.6)
+                                      ? p.plain
+                                      : p.domain[static_cast<std::size_t>(
+                                            rng.below(static_cast<std::int64_t>(p.domain.size())))];
+        if (broken_restriction(tunable, *task, device, constants)) continue;
+        INFO(words.front() << " " << tunable.name);
+        CHECK(expected_us(tunable, *task, constants).value_or(0) > 0);
+        ++priced[tunable.name];
+      }
+    }
+  }
+  for (const char* name : {"softmax_warp", "attention_mma", "attention_stream", "rowwise",
+                           "window_product", "scan_rows"}) {
+    INFO(name);
+    CHECK(priced[name] > 0);
+  }
+}
+
+TEST_CASE("a model may read the task's class", "[predict]") {
+  Tunable tunable = builtin("gemm_simt");
+  TunableModel model;
+  model.let = {{"narrow", "class.bf16 ? 2 : 1"}};
+  model.terms[static_cast<std::size_t>(ModelTerm::blocks)] = "dev.sms * narrow";
+  model.traits = {{"strict", "256 * (1 + class.fp32_strict)"}};
+  tunable.model = model;
+  const auto terms_at = [&](const std::string& words) {
+    const Task task = task_of(words);
+    const auto terms = ModelProgram(tunable, task, task.time_shapes.front(), *chip("h200"))
+                           .terms(values_of(tunable, {}));
+    REQUIRE(terms);
+    return *terms;
+  };
+  const ModelTerms narrow = terms_at("m=64 n=64 k=64 dtype=bf16");
+  const ModelTerms strict = terms_at("m=64 n=64 k=64 dtype=fp32");
+  CHECK(narrow[ModelTerm::blocks] == 2 * strict[ModelTerm::blocks]);
+  CHECK(narrow.traits.at(0) == 0);
+  CHECK(strict.traits.at(0) == 1);
+  tunable.model->let[0].second = "class.none ? 2 : 1";
+  const Task task = task_of("m=64 n=64 k=64 dtype=bf16");
+  CHECK_FALSE(ModelProgram(tunable, task, task.time_shapes.front(), *chip("h200"))
+                  .terms(values_of(tunable, {})));
 }
 
 TEST_CASE("the join follows its terms", "[predict]") {
