@@ -53,8 +53,9 @@ struct Subject {
 
 std::optional<Subject> subject_of(const Landscape& landscape, const std::string& name) {
   const auto templates = templates_of(builtin_families(), landscape.task);
-  const auto found = std::find_if(templates.begin(), templates.end(),
-                                  [&](const Tunable& one) { return one.name == name; });
+  const auto found = std::find_if(templates.begin(), templates.end(), [&](const Tunable& one) {
+    return one.name == name && serves(one, landscape.task);
+  });
   if (found == templates.end() || !found->model) return std::nullopt;
   double best = std::numeric_limits<double>::infinity();
   for (const Row& row : landscape.rows) best = std::min(best, row.time_us);
