@@ -458,9 +458,11 @@ class GraphText : public StageText {
       out += fmt::format("    float {}[N];\n", stage(output).name);
       needed(output, order);
     }
+    const auto is_beside = [&](const SiteRead& read) {
+      return read.stage < 0 || sited(read.stage).apart;
+    };
     const bool reads = std::any_of(order.begin(), order.end(), [&](int number) {
-      return std::any_of(sited(number).reads.begin(), sited(number).reads.end(),
-                         [](const SiteRead& read) { return read.stage < 0; }) ||
+      return std::any_of(sited(number).reads.begin(), sited(number).reads.end(), is_beside) ||
              !sited(number).called.empty();
     });
     out += fmt::format(

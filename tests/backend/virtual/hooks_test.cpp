@@ -170,6 +170,22 @@ TEST_CASE("products of 16 bits take tensor cores with an epilogue", "[hooks][thr
                  {{"TILE_M", 64}, {"TILE_N", 32}, {"CONSUMERS", 1}, {"STRIPS", 1}});
 }
 
+TEST_CASE("past a product's edges nothing is read that a map of its own hands on",
+          "[hooks][threads]") {
+  // The mask of all batches stands apart from their elements.
+  const auto task = graph_task(
+      {input("x", {"i", "rows", "cols"}, DType::bf16), input("w", {"i", "n", "cols"}, DType::bf16),
+       input("seen", {"rows", "n"}), output("y", {"i", "rows", "n"}, DType::bf16)},
+      {{"mm", "matmul", {"x", "w"}, {"h"}, {{"transpose_b", std::int64_t{1}}}},
+       {"un", "eq", {"seen"}, {"hidden"}, {{"other", 0.5}}},
+       {"hide", "masked_fill", {"h", "hidden"}, {"y"}, {{"value", -8.0}}}},
+      {{"i", 2}, {"rows", 48}, {"cols", 64}, {"n", 40}}, Precision::bf16);
+  REQUIRE(task);
+  check_accepted(*task, "gemm_mma", warps({{"STORE_VECTOR", 2}}));
+  check_accepted(*task, "gemm_wgmma",
+                 {{"TILE_M", 64}, {"TILE_N", 64}, {"CONSUMERS", 1}, {"STRIPS", 1}});
+}
+
 TEST_CASE("a graph that no hooks serve has no template", "[hooks][threads]") {
   const std::int64_t one = 1;
   const auto two = graph_task({input("x", {"rows", "cols"}), output("y", {"rows", "cols"})},
