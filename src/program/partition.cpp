@@ -13,6 +13,65 @@ namespace {
 
 constexpr std::size_t most_genes = 14;  // fusible edges whose bits are all tried
 
+// Operations in an order in which each follows what it reads, as near as may be. Of several inputs
+// that share what leads to them, the one that most operations lead to comes last; then those that
+// share nothing, such as a mask's.
+std::vector<int> chain_after_chain(const OperationGraph& graph) {
+  const int count = static_cast<int>(boost::num_vertices(graph));
+  std::vector<std::vector<int>> inputs(static_cast<std::size_t>(count));
+  std::vector<bool> read(static_cast<std::size_t>(count), false);
+  for (const auto& edge : boost::make_iterator_range(boost::edges(graph))) {
+    const auto from = boost::source(edge, graph);
+    inputs[boost::target(edge, graph)].push_back(static_cast<int>(from));
+    read[from] = true;
+  }
+  std::vector<std::set<int>> leading(static_cast<std::size_t>(count));  // to each, itself included
+  for (int i = 0; i < count; ++i) {
+    auto& here = leading[static_cast<std::size_t>(i)];
+    here.insert(i);
+    for (const int input : inputs[static_cast<std::size_t>(i)]) {
+      const auto& before = leading[static_cast<std::size_t>(input)];
+      here.insert(before.begin(), before.end());
+    }
+  }
+  for (auto& all : inputs) {
+    std::map<int, std::pair<bool, std::size_t>> rank;
+    std::size_t longest = 0;
+    for (const int one : all)
+      longest = std::max(longest, leading[static_cast<std::size_t>(one)].size());
+    for (const int one : all) {
+      const auto& here = leading[static_cast<std::size_t>(one)];
+      const bool shares = std::any_of(all.begin(), all.end(), [&](int other) {
+        const auto& there = leading[static_cast<std::size_t>(other)];
+        return other != one && std::any_of(here.begin(), here.end(),
+                                           [&](int each) { return there.contains(each); });
+      });
+      rank[one] = {!shares && here.size() < longest, here.size()};
+    }
+    std::stable_sort(all.begin(), all.end(), [&](int a, int b) { return rank.at(a) < rank.at(b); });
+  }
+  std::vector<int> order, open;
+  std::vector<bool> placed(static_cast<std::size_t>(count), false);
+  for (int last = 0; last < count; ++last) {
+    if (!read[static_cast<std::size_t>(last)]) open.push_back(last);
+    while (!open.empty()) {
+      const int one = open.back();
+      const auto& needed = inputs[static_cast<std::size_t>(one)];
+      const auto next = std::find_if(needed.begin(), needed.end(), [&](int input) {
+        return !placed[static_cast<std::size_t>(input)];
+      });
+      if (next != needed.end() && !placed[static_cast<std::size_t>(one)]) {
+        open.push_back(*next);
+        continue;
+      }
+      open.pop_back();
+      if (!placed[static_cast<std::size_t>(one)]) order.push_back(one);
+      placed[static_cast<std::size_t>(one)] = true;
+    }
+  }
+  return order;
+}
+
 // Groups that bits on edges join.
 class Groups {
  public:
@@ -105,17 +164,45 @@ class Cutter {
     Partition parts;
   };
 
-  // The `kept_` fastest ways to cover the first i operations, for each i.
+  void keep_fastest(std::vector<Way>& ways) const {
+    std::stable_sort(ways.begin(), ways.end(),
+                     [](const Way& a, const Way& b) { return a.seconds < b.seconds; });
+    if (ways.size() > kept_) ways.resize(kept_);
+  }
+
+  // The `kept_` fastest partitions whose parts are runs of one of two orders: as the operations
+  // stand, and chain after chain.
   std::vector<Partition> fastest() {
-    const std::size_t count = boost::num_vertices(graph_);
+    std::vector<int> standing(boost::num_vertices(graph_)), chains = chain_after_chain(graph_);
+    std::iota(standing.begin(), standing.end(), 0);
+    std::vector<Way> all;
+    std::set<Partition> met;
+    for (const auto* order : {&standing, &chains}) {
+      if (order == &chains && chains == standing) break;
+      for (Way& way : fastest_along(*order)) {
+        way.parts = in_launch_order(graph_, std::move(way.parts));
+        if (!way.parts.empty() && met.insert(way.parts).second) all.push_back(std::move(way));
+      }
+    }
+    keep_fastest(all);
+    std::vector<Partition> out;
+    for (Way& way : all) out.push_back(std::move(way.parts));
+    return out;
+  }
+
+  // The `kept_` fastest ways to cover the first i operations of an order, for each i; those that
+  // cover all.
+  std::vector<Way> fastest_along(const std::vector<int>& order) {
+    const std::size_t count = order.size();
     std::vector<std::vector<Way>> ways(count + 1);
     ways[0] = {Way()};
     for (std::size_t end = 1; end <= count; ++end) {
       std::vector<Way>& here = ways[end];
       for (std::size_t begin = 0; begin < end; ++begin) {
         if (ways[begin].empty()) continue;
-        Part part(end - begin);
-        std::iota(part.begin(), part.end(), static_cast<int>(begin));
+        Part part(order.begin() + static_cast<std::ptrdiff_t>(begin),
+                  order.begin() + static_cast<std::ptrdiff_t>(end));
+        std::sort(part.begin(), part.end());
         if (!served(part)) continue;
         const double seconds = ask_.seconds(part);
         for (const Way& before : ways[begin]) {
@@ -123,13 +210,9 @@ class Cutter {
           here.back().parts.push_back(part);
         }
       }
-      std::stable_sort(here.begin(), here.end(),
-                       [](const Way& a, const Way& b) { return a.seconds < b.seconds; });
-      if (here.size() > kept_) here.resize(kept_);
+      keep_fastest(here);
     }
-    std::vector<Partition> all;
-    for (Way& way : ways[count]) all.push_back(std::move(way.parts));
-    return all;
+    return std::move(ways[count]);
   }
 
   const OperationGraph& graph_;

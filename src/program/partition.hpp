@@ -44,7 +44,7 @@ inline constexpr std::size_t most_partitions = 256;
 
 // Every legal partition: connected parts that are served, in launch order, larger parts first.
 // Where there are more than `most_partitions`, the fastest ones whose parts are runs of neighbours
-// in the task's order, at most `kept`.
+// in the task's order or in one that puts chain after chain, at most `kept`.
 Partitions partitions(const OperationGraph& graph, const PartQuestions& ask, std::size_t kept = 8);
 
 }  // namespace cupilot

@@ -88,5 +88,33 @@ TEST_CASE("many operations are cut by their times") {
   CHECK(covered == count);
 }
 
+TEST_CASE("chains that the task's order interleaves are cut as chains") {
+  // Of an operation four chains, side by side, then what joins them two by two and all.
+  constexpr int width = 4, length = 4, first = 1, joins = first + width * length;
+  std::vector<std::pair<int, int>> edges;
+  for (int chain = 0; chain < width; ++chain) {
+    edges.emplace_back(0, first + chain);
+    for (int i = 1; i < length; ++i)
+      edges.emplace_back(first + (i - 1) * width + chain, first + i * width + chain);
+    edges.emplace_back(first + (length - 1) * width + chain, joins + chain / 2);
+  }
+  edges.emplace_back(joins, joins + 2);
+  edges.emplace_back(joins + 1, joins + 2);
+  const auto graph = graph_of(joins + 3, edges);
+  const auto is_chain = [&](const Part& part) {
+    return std::all_of(part.begin(), part.end(), [&](int one) {
+      return one >= first && one < joins && (one - first) % width == (part.front() - first) % width;
+    });
+  };
+  const auto served = [&](const Part& part) { return part.size() == 1 || is_chain(part); };
+  const auto found = partitions(graph, {served, alike});
+  CHECK_FALSE(found.listed);
+  REQUIRE_FALSE(found.all.empty());
+  const Partition& best = found.all.front();
+  CHECK(best.size() == 1 + width + 3);
+  CHECK(std::count(best.begin(), best.end(), Part{1, 5, 9, 13}) == 1);
+  CHECK(best == in_launch_order(graph, best));
+}
+
 }  // namespace
 }  // namespace cupilot

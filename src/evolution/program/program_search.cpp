@@ -115,7 +115,8 @@ class ProgramSearch {
         graph, {[&](const Part& part) { return form_of(part) != nullptr; },
                 [&](const Part& part) {
                   return is_prepared(part) ? 0.0
-                                           : static_cast<double>(times_of(part)) * floor_of(part);
+                                           : static_cast<double>(times_of(part)) *
+                                                 std::max(floor_of(part), forecast_of(part));
                 }});
     record_.listed = all.listed;
     if (all.all.empty()) return unserved();
@@ -320,6 +321,15 @@ class ProgramSearch {
     return (floor ? *floor : 0) + 1e6 * device.launch_seconds / 2;
   }
 
+  double forecast_of(const Part& part) {
+    const auto known = forecasts_.find(part);
+    if (known != forecasts_.end()) return known->second;
+    const PartTask* form = form_of(part);
+    return forecasts_[part] = form == nullptr ? 0
+                                              : least_forecast_us(form->task, backend_.device(),
+                                                                  families_, options_.search.seed);
+  }
+
   bool is_prepared(const Part& part) const {
     return std::all_of(part.begin(), part.end(),
                        [&](int i) { return prepared_[static_cast<std::size_t>(i)]; });
@@ -343,9 +353,7 @@ class ProgramSearch {
       const auto [known, fresh] = kinds_.emplace(kind, record_.parts.size());
       if (!fresh) record.like = known->second;
     }
-    record.forecast_us = record.like ? record_.parts[*record.like].forecast_us
-                                     : least_forecast_us(form.task, backend_.device(), families_,
-                                                         options_.search.seed);
+    record.forecast_us = record.like ? record_.parts[*record.like].forecast_us : forecast_of(part);
     if (const auto step = step_of(form)) record.library = step->template_name;
     record_.parts.push_back(std::move(record));
     forms_in_order_.push_back(&form);
@@ -507,6 +515,7 @@ class ProgramSearch {
   ProgramTime time_;
   EdgeFills fills_;
   std::map<Part, std::optional<PartTask>> forms_;
+  std::map<Part, double> forecasts_;             // microseconds, 0: none
   std::vector<const PartTask*> forms_in_order_;  // as record_.parts
   std::vector<Part> parts_;                      // likewise
   std::set<Part> steps_alone_;                   // that no template serves
