@@ -17,13 +17,12 @@
 #include "evolution/program/calibrate.hpp"
 #include "evolution/program/choose.hpp"
 #include "evolution/program/content.hpp"
-#include "evolution/program/forecast.hpp"
+#include "evolution/program/part_forms.hpp"
 #include "evolution/program/program_time.hpp"
 #include "evolution/program/writer.hpp"
 #include "evolution/run/kernel_run.hpp"
 #include "program/composites.hpp"
 #include "program/equal_parts.hpp"
-#include "program/library_part.hpp"
 #include "program/step_values.hpp"
 #include "task/prepared.hpp"
 #include "task/repeats.hpp"
@@ -91,7 +90,7 @@ class ProgramSearch {
         families_(known_families(options)),
         program_(compose_bodies(task, families_)),
         task_(program_.task),
-        prepared_(prepared_operations(task_)),
+        forms_(program_, families_, backend, options.search.seed),
         time_(options, host_, backend.provenance() == Provenance::measured) {
     record_.lookahead = options.search.lookahead;
     record_.pool = options.pool;
@@ -109,15 +108,9 @@ class ProgramSearch {
                      "let count be a number (a constant of the task), or write a tunable that runs "
                      "the whole loop in a kernel (docs/formats/tunable.md)"};
     }
-    fills_ = edge_fills(task_, backend_);
-    const OperationGraph graph = operation_graph(task_);
-    const auto all = partitions(
-        graph, {[&](const Part& part) { return form_of(part) != nullptr; },
-                [&](const Part& part) {
-                  return is_prepared(part) ? 0.0
-                                           : static_cast<double>(times_of(part)) *
-                                                 std::max(floor_of(part), forecast_of(part));
-                }});
+    forms_.set_fills(edge_fills(task_, backend_));
+    const auto all = partitions_in_time();
+    if (cancelled()) return interrupted();
     record_.listed = all.listed;
     if (all.all.empty()) return unserved();
     std::map<Part, std::size_t> numbers;
@@ -247,36 +240,36 @@ class ProgramSearch {
 
   bool cancelled() const { return options_.cancel != nullptr && options_.cancel->load(); }
 
-  const PartTask* form_of(const Part& part) {
-    const auto known = forms_.find(part);
-    if (known != forms_.end()) return known->second ? &*known->second : nullptr;
-    auto form = served_part(program_, part, families_, fills_);
-    auto& place = forms_[part];
-    if (form) {
-      place = std::move(*form);
-    } else if (!backend_.traits().libraries.empty()) {
-      place = step_alone(task_, part, families_, fills_);
-      if (place && !step_of(*place)) place.reset();
-      if (place) steps_alone_.insert(part);
-    }
-    return place ? &*place : nullptr;
-  }
-
-  // The part as a step of a library that the device has; nullopt: it is none. A virtual device has
-  // no library.
-  std::optional<KernelSource> step_of(const PartTask& form) const {
-    const std::vector<std::string>& known = backend_.traits().libraries;
-    if (known.empty()) return std::nullopt;
-    auto source = library_part(form.task, families_);
-    const bool has =
-        source && std::find(known.begin(), known.end(), source->template_name) != known.end();
-    return has ? std::optional(std::move(*source)) : std::nullopt;
+  // Partitions by what their parts take; says that it cuts where that takes long.
+  Partitions partitions_in_time() {
+    constexpr double silent_seconds = 2;
+    const double began = host_.monotonic_seconds();
+    double told = began;
+    const auto served = [&](const Part& part) {
+      const double now = host_.monotonic_seconds();
+      if (options_.observer != nullptr && now >= told + silent_seconds) {
+        told = now;
+        options_.observer->on_activity({"cutting the graph into parts",
+                                        now - began,
+                                        now - began + options_.seconds_before,
+                                        0,
+                                        {}});
+      }
+      return !cancelled() && forms_.form_of(part) != nullptr;
+    };
+    const auto seconds = [&](const Part& part) {
+      return forms_.is_prepared(part)
+                 ? 0.0
+                 : static_cast<double>(forms_.times_of(part)) *
+                       std::max(forms_.floor_of(part), forms_.forecast_of(part));
+    };
+    return partitions(operation_graph(task_), {served, seconds});
   }
 
   // Proves and times a part as the library's step, once.
   Result<void> time_step(const PartTask& form, ProgramSlotRecord& slot) {
     if (standings(record_)[slot.part].slots > 0) return {};
-    const auto source = step_of(form);
+    const auto source = forms_.step_of(form);
     if (!source) return {};
     const Pipe pipe{TaskRef(form.task), &backend_, nullptr, options_.search.seed, options_.screen};
     const auto candidate = evaluate_source(pipe, *source, ProofLevel::elite);
@@ -293,7 +286,7 @@ class ProgramSearch {
     for (ProgramSlotRecord& slot : known.slots) {
       if (slot.step_us <= 0) continue;
       const std::string& library = known.parts[slot.part].library;
-      const auto step = step_of(*forms_in_order_[slot.part]);
+      const auto step = forms_.step_of(*forms_in_order_[slot.part]);
       if (step && step->template_name == library) continue;
       slot.step_us = 0;
       slot.step_refused = library + " was there when it was timed, and is not now";
@@ -312,60 +305,30 @@ class ProgramSearch {
     }
   }
 
-  double floor_of(const Part& part) {
-    const PartTask* form = form_of(part);
-    if (form == nullptr) return 0;
-    const DeviceSpec& device = backend_.device();
-    const auto floor =
-        floor_us(form->task, form->task.time_shapes.front(), device, form->task.precision);
-    return (floor ? *floor : 0) + 1e6 * device.launch_seconds / 2;
-  }
-
-  double forecast_of(const Part& part) {
-    const auto known = forecasts_.find(part);
-    if (known != forecasts_.end()) return known->second;
-    const PartTask* form = form_of(part);
-    return forecasts_[part] = form == nullptr ? 0
-                                              : least_forecast_us(form->task, backend_.device(),
-                                                                  families_, options_.search.seed);
-  }
-
-  bool is_prepared(const Part& part) const {
-    return std::all_of(part.begin(), part.end(),
-                       [&](int i) { return prepared_[static_cast<std::size_t>(i)]; });
-  }
-
-  // Counts the runs of a part in a program.
-  std::int64_t times_of(const Part& part) const {
-    const Operation& first = task_.operations[static_cast<std::size_t>(part.front())];
-    const Repeat* repeat = find_repeat(task_, first.repeat);
-    return repeat == nullptr ? 1 : fixed_count(task_, *repeat).value_or(1);
-  }
-
   void add_part(const Part& part) {
-    const PartTask& form = *form_of(part);
+    const PartTask& form = *forms_.form_of(part);
     ProgramPartRecord record{.on = names_of(program_, part),
                              .task_id = task_id(form.task),
-                             .floor_us = floor_of(part),
-                             .prepared = is_prepared(part),
-                             .times = times_of(part)};
+                             .floor_us = forms_.floor_of(part),
+                             .prepared = forms_.is_prepared(part),
+                             .times = forms_.times_of(part)};
     if (const std::string kind = kind_of(form, &task_); !kind.empty()) {
       const auto [known, fresh] = kinds_.emplace(kind, record_.parts.size());
       if (!fresh) record.like = known->second;
     }
-    record.forecast_us = record.like ? record_.parts[*record.like].forecast_us : forecast_of(part);
-    if (const auto step = step_of(form)) record.library = step->template_name;
+    record.forecast_us =
+        record.like ? record_.parts[*record.like].forecast_us : forms_.forecast_of(part);
+    if (const auto step = forms_.step_of(form)) record.library = step->template_name;
     record_.parts.push_back(std::move(record));
     forms_in_order_.push_back(&form);
     parts_.push_back(part);
   }
 
-  Error unserved() const {
+  Error unserved() {
     std::string names;
     std::set<std::string> updated;  // tensors that they read and write
     for (std::size_t i = 0; i < task_.operations.size(); ++i) {
-      const auto alone = forms_.find(Part{static_cast<int>(i)});
-      if (alone != forms_.end() && alone->second) continue;
+      if (forms_.form_of(Part{static_cast<int>(i)}) != nullptr) continue;
       const Operation& operation = task_.operations[i];
       names += fmt::format("{}{} ({})", names.empty() ? "" : ", ", operation.name, operation.kind);
       for (const std::string& name : operation.outputs) {
@@ -461,7 +424,7 @@ class ProgramSearch {
     const KernelRun how{.confirms = options_.max_seconds <= 0};
     if (begun) one.raise_evaluations = slot.evaluations;
     const auto report =
-        steps_alone_.contains(parts_[part])
+        forms_.is_step_alone(parts_[part])
             ? Result<EvolveReport>(Error{ErrorCode::no_candidate, "no template serves it", ""})
         : begun ? resume_kernel(one.run_dir, backend_, one, how)
                 : evolve_kernel(form.task, backend_, one, how);
@@ -510,15 +473,11 @@ class ProgramSearch {
   Host& host_;
   Families families_;
   ComposedTask program_;
-  const Task& task_;            // of program_
-  std::vector<bool> prepared_;  // an operation: it depends on constants alone
+  const Task& task_;  // of program_
+  PartForms forms_;   // of program_
   ProgramTime time_;
-  EdgeFills fills_;
-  std::map<Part, std::optional<PartTask>> forms_;
-  std::map<Part, double> forecasts_;             // microseconds, 0: none
   std::vector<const PartTask*> forms_in_order_;  // as record_.parts
   std::vector<Part> parts_;                      // likewise
-  std::set<Part> steps_alone_;                   // that no template serves
   std::map<std::string, std::size_t> kinds_;     // kind_of a part -> the first of it
   ProgramRecord record_;
 };
