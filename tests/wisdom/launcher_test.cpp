@@ -1,6 +1,8 @@
 // The launcher beside a best kernel compiles and holds the launch that resolve() gives.
 #include <fmt/format.h>
 
+#include <sys/wait.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +17,30 @@
 
 using namespace cupilot;
 namespace fs = std::filesystem;
+
+namespace {
+
+// Prints of a launcher whose library refuses algorithms when they run.
+std::string refusing(const std::string& text, const char* library, const char* algorithms) {
+  const fs::path folder = fs::temp_directory_path() / "cupilot-launcher-refusing-test";
+  fs::create_directories(folder);
+  std::ofstream(folder / "main.cpp") << text;
+  std::ofstream(folder / "cudnn.h") << "#include <driver_types.h>\n#include \"" CUPILOT_SOURCE_DIR
+                                       "/src/backend/worker/cudnn_calls.hpp\"\n";
+  const std::string command = fmt::format(
+      "cd '{0}' && {1} -std=c++17 -w -D{2} -isystem '{3}' -I. "
+      "'{4}/tests/wisdom/refusing_library.cpp' "
+      "-ffunction-sections -Wl,--gc-sections -o refusing && ./refusing {5} > said 2>&1",
+      folder.string(), CUPILOT_CXX, library, CUPILOT_CUDA_INCLUDE, CUPILOT_SOURCE_DIR, algorithms);
+  const int ended = std::system(command.c_str());
+  std::ifstream said(folder / "said");
+  std::string line;
+  std::getline(said, line);
+  fs::remove_all(folder);
+  return fmt::format("{}: {}", WEXITSTATUS(ended), line);
+}
+
+}  // namespace
 
 TEST_CASE("launchers of kernels compile and hold their resolved plans") {
   const DeviceSpec device = *chip("h200");
@@ -70,6 +96,10 @@ TEST_CASE("a launcher whose plan has a library's step calls the library and comp
                   folder.string(), CUPILOT_CXX, CUPILOT_CUDA_INCLUDE);
   CHECK(std::system(command.c_str()) == 0);
   fs::remove_all(folder);
+  CHECK(refusing(*text, "CUBLASLT", "") == "0: algorithm 0");
+  CHECK(refusing(*text, "CUBLASLT", "0 1") == "0: algorithm 2");
+  CHECK(refusing(*text, "CUBLASLT", "0 1 2") ==
+        "1: the library refuses each of 3 algorithms for library_product, the last with error 15");
 }
 
 // The plan of a convolution as a step of cuDNN, whose header is made of the calls that we declare.
@@ -109,4 +139,8 @@ TEST_CASE("a launcher whose plan has a convolution of cuDNN says what it needs a
                   folder.string(), CUPILOT_CXX, CUPILOT_CUDA_INCLUDE);
   CHECK(std::system(command.c_str()) == 0);
   fs::remove_all(folder);
+  CHECK(refusing(*text, "CUDNN", "1") == "0: algorithm 0");
+  CHECK(refusing(*text, "CUDNN", "0 1 2") ==
+        "1: the library refuses each of 3 algorithms for library_convolution, the last with error "
+        "15");
 }

@@ -256,7 +256,7 @@ std::string filled(std::string_view with, const std::string& libraries) {
   };
   put("@LIBRARY@\n", libraries);
   put("@STEP@", steps ? "  if (const auto found = library_steps.find(&step); found != "
-                        "library_steps.end()) return found->second();\n"
+                        "library_steps.end()) {\n    CHECK(found->second());\n    return;\n  }\n"
                       : "");
   put("@CHOICE@", steps ? "  choose(stream);\n" : "");
   return text;

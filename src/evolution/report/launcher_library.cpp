@@ -12,8 +12,10 @@ namespace cupilot {
 namespace {
 
 constexpr std::string_view common = R"(
+// A way to compute a step; it returns the library's error, 0 for none.
+using Way = std::function<int()>;
 // Steps that libraries compute in the place of the kernels of their entries.
-static std::map<const Launch*, std::function<void()>> library_steps;
+static std::map<const Launch*, Way> library_steps;
 static CUdeviceptr workspace = 0;
 static const std::size_t workspace_bytes = std::size_t{64} << 20;
 
@@ -21,25 +23,30 @@ static CUdeviceptr pointer_of(const Argument& argument) {
   return argument.kind == Argument::tensor ? tensor_memory[argument.index] : argument.kind == Argument::buffer ? buffer_memory[argument.index] : 0;
 }
 
-// Keeps the fastest of the ways to compute a step.
-static void keep_fastest(const Launch& step, const std::vector<std::function<void()>>& ways, CUstream stream) {
+// Keeps the fastest of the ways that the library does not refuse.
+static void keep_fastest(const Launch& step, const std::vector<Way>& ways, CUstream stream) {
   CUevent begin, end;
   CHECK(cuEventCreate(&begin, 0));
   CHECK(cuEventCreate(&end, 0));
   float least = 0;
-  for (const auto& way : ways) {
-    way();  // warm
+  int refusal = 0;
+  for (const Way& way : ways) {
+    int error = way();  // warm
     CHECK(cuEventRecord(begin, stream));
-    for (int round = 0; round < 5; ++round) way();
+    for (int round = 0; round < 5 && error == 0; ++round) error = way();
     CHECK(cuEventRecord(end, stream));
     CHECK(cuEventSynchronize(end));
     float milliseconds = 0;
     CHECK(cuEventElapsedTime(&milliseconds, begin, end));
+    if (error != 0) { refusal = error; continue; }
     if (library_steps.count(&step) != 0 && milliseconds >= least) continue;
     least = milliseconds;
     library_steps[&step] = way;
   }
-  if (library_steps.count(&step) == 0) { std::fprintf(stderr, "the library has no algorithm for %s\n", step.entry); std::exit(1); }
+  if (library_steps.count(&step) != 0) return;
+  if (ways.empty()) std::fprintf(stderr, "the library has no algorithm for %s\n", step.entry);
+  else std::fprintf(stderr, "the library refuses each of %zu algorithms for %s, the last with error %d\n", ways.size(), step.entry, refusal);
+  std::exit(1);
 }
 )";
 
@@ -52,14 +59,14 @@ struct Product {
 };
 static cublasLtHandle_t cublaslt = nullptr;
 
-static void compute(const Launch& step, const Product& product, CUstream stream) {
+static int compute(const Launch& step, const Product& product, CUstream stream) {
   const auto pointer = [&](int i) { return reinterpret_cast<void*>(pointer_of(step.arguments[i])); };
   const std::int32_t bits = static_cast<std::int32_t>(step.arguments[4].number);
   float alpha, beta = 0;
   __builtin_memcpy(&alpha, &bits, 4);
   // The library's matrices stand column after column: its A is our B.
-  CHECK(cublasLtMatmul(cublaslt, product.operation, &alpha, pointer(1), product.a, pointer(0), product.b, &beta, pointer(2), product.d, pointer(2),
-                       product.d, &product.algorithm, reinterpret_cast<void*>(workspace), workspace_bytes, reinterpret_cast<cudaStream_t>(stream)));
+  return cublasLtMatmul(cublaslt, product.operation, &alpha, pointer(1), product.a, pointer(0), product.b, &beta, pointer(2), product.d, pointer(2),
+                        product.d, &product.algorithm, reinterpret_cast<void*>(workspace), workspace_bytes, reinterpret_cast<cudaStream_t>(stream));
 }
 
 static cublasLtMatrixLayout_t layout(Int type, Int rows, Int columns, Int batch) {
@@ -99,10 +106,11 @@ static void choose_product(const Launch& step, CUstream stream) {
   cublasLtMatmulHeuristicResult_t found[8];
   int count = 0;
   CHECK(cublasLtMatmulAlgoGetHeuristic(cublaslt, product.operation, product.a, product.b, product.d, product.d, preference, 8, found, &count));
-  std::vector<std::function<void()>> ways;
+  std::vector<Way> ways;
   for (int i = 0; i < count; ++i) {
+    if (found[i].state != CUBLAS_STATUS_SUCCESS) continue;
     product.algorithm = found[i].algo;
-    ways.push_back([&step, product, stream] { compute(step, product, stream); });
+    ways.push_back([&step, product, stream] { return compute(step, product, stream); });
   }
   keep_fastest(step, ways, stream);
 }
@@ -120,17 +128,19 @@ struct Convolution {
 };
 static cudnnHandle_t cudnn = nullptr;
 
-static void compute(const Launch& step, const Convolution& c) {
+static int compute(const Launch& step, const Convolution& c) {
   const auto pointer = [&](int i) { return reinterpret_cast<void*>(pointer_of(step.arguments[i])); };
   const float one = 1, zero = 0;
   void* const room = reinterpret_cast<void*>(workspace);
+  int error;
   if (c.transposed)
-    CHECK(cudnnConvolutionBackwardData(cudnn, &one, c.weight, pointer(1), c.x, pointer(0), c.convolution,
-                                       static_cast<cudnnConvolutionBwdDataAlgo_t>(c.algorithm), room, c.bytes, &zero, c.y, pointer(2)));
+    error = cudnnConvolutionBackwardData(cudnn, &one, c.weight, pointer(1), c.x, pointer(0), c.convolution,
+                                         static_cast<cudnnConvolutionBwdDataAlgo_t>(c.algorithm), room, c.bytes, &zero, c.y, pointer(2));
   else
-    CHECK(cudnnConvolutionForward(cudnn, &one, c.x, pointer(0), c.weight, pointer(1), c.convolution,
-                                  static_cast<cudnnConvolutionFwdAlgo_t>(c.algorithm), room, c.bytes, &zero, c.y, pointer(2)));
-  if (c.bias != nullptr) CHECK(cudnnAddTensor(cudnn, &one, c.bias, pointer(3), &one, c.y, pointer(2)));
+    error = cudnnConvolutionForward(cudnn, &one, c.x, pointer(0), c.weight, pointer(1), c.convolution,
+                                    static_cast<cudnnConvolutionFwdAlgo_t>(c.algorithm), room, c.bytes, &zero, c.y, pointer(2));
+  if (error != 0 || c.bias == nullptr) return error;
+  return cudnnAddTensor(cudnn, &one, c.bias, pointer(3), &one, c.y, pointer(2));
 }
 
 static cudnnTensorDescriptor_t described(cudnnDataType_t type, const std::vector<int>& extents) {
@@ -174,10 +184,10 @@ static void choose_convolution(const Launch& step, CUstream stream) {
                                         CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT));
   CHECK(cudnnSetConvolutionGroupCount(c.convolution, groups));
   CHECK(cudnnSetConvolutionMathType(c.convolution, type != CUDNN_DATA_FLOAT ? CUDNN_TENSOR_OP_MATH : tf32 ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH));
-  std::vector<std::function<void()>> ways;
+  std::vector<Way> ways;
   const auto offer = [&](int algorithm, cudnnStatus_t status) {
     c.algorithm = algorithm;
-    if (status == CUDNN_STATUS_SUCCESS && c.bytes <= workspace_bytes) ways.push_back([&step, c] { compute(step, c); });
+    if (status == CUDNN_STATUS_SUCCESS && c.bytes <= workspace_bytes) ways.push_back([&step, c] { return compute(step, c); });
   };
   const cudnnConvolutionBwdDataAlgo_t back = CUDNN_CONVOLUTION_BWD_DATA_ALGO_1;
   if (c.transposed)
