@@ -299,23 +299,25 @@ Result<CapturedValues> captured_values(Device& device, const Capture& capture,
   ValueJudge judge(*observing, capture, launch, task);
   auto first = judge.judge(*binding);
   if (!first || first->outcome != ValuesOutcome::wrong) return first;
-  std::string words;
+  std::string words, reason;
   const auto exchanged = any_exchange(*binding, task, [&](const Binding& other) -> Result<bool> {
     const auto values = judge.judge(other);
     if (!values) return values.error();
+    if (values->outcome == ValuesOutcome::wrong) return false;
     for (const std::string& word : words_of(other, task)) words += " --bind " + word;
-    if (values->outcome != ValuesOutcome::wrong) return true;
-    words.clear();
-    return false;
+    reason = values->reason;
+    return true;
   });
   if (!exchanged) return exchanged.error();
   if (!*exchanged) return first;
+  const bool right = reason.empty();
   return Error{
       ErrorCode::usage,
-      fmt::format("launch {} of {}: its pointers do not tell which input is which: with {} "
-                  "the values are wrong, with two exchanged they are right",
-                  launch.number, launch.entry, first->says),
-      "say which is meant: as they are right," + words};
+      fmt::format("launch {} of {}: its pointers do not tell which input is which: with "
+                  "{} the values are wrong, with two exchanged they {}",
+                  launch.number, launch.entry, first->says,
+                  right ? "are right" : "fit, but " + reason),
+      fmt::format("say which is meant: as they {},{}", right ? "are right" : "fit", words)};
 }
 
 }  // namespace cupilot

@@ -302,3 +302,70 @@ TEST_CASE("a summand is read as it was before the launch") {
   REQUIRE(values);
   CHECK(values->outcome == ValuesOutcome::right);
 }
+
+// Rows of D that stand `pitch` elements apart in memory where others of the program lie between.
+TEST_CASE("what lies between the rows of a tensor is not judged") {
+  constexpr int pitch = side + 8;
+  const auto spread = [](const Matrix& rows, float between) {
+    Matrix out(pitch * (side - 1) + side, between);
+    for (int i = 0; i < side * side; ++i)
+      out[static_cast<std::size_t>(i / side * pitch + i % side)] =
+          rows[static_cast<std::size_t>(i)];
+    return out;
+  };
+  const auto strided = [](Task task, const char* name) {
+    for (Tensor& tensor : task.tensors) {
+      if (tensor.name == name) tensor.strides = {side * pitch, pitch, 1};
+    }
+    return task;
+  };
+  struct Row {
+    const char *what, *tensor;
+    Matrix before, after;
+    ValuesOutcome outcome;
+    std::int64_t unchanged;
+    const char* message;
+  };
+  const std::size_t place = 3 * side + 5;
+  const Row row = GENERATE_COPY(from_range(std::vector<Row>{
+      {"an output; nothing else changed", "D", spread(zeros, 7), spread(d, 7), ValuesOutcome::right,
+       0, ""},
+      {"an output; what lies between changed too", "D", spread(zeros, 7), spread(d, 8),
+       ValuesOutcome::right, 0, ""},
+      {"an output that held its values, and what lies between changed", "D", spread(d, 7),
+       spread(d, 8), ValuesOutcome::not_done, side * side, "D held these values before the launch"},
+      {"one wrong element of an output", "D", spread(zeros, 7), spread(with(d, place, 0), 7),
+       ValuesOutcome::wrong, 1, "worst D[0][3][5]: got 0"},
+      {"an input; what lies between changed", "A", spread(a, 7), spread(a, 8), ValuesOutcome::right,
+       0, ""},
+      {"an input, one element of which changed", "A", spread(a, 7), spread(with(a, place, 9), 7),
+       ValuesOutcome::wrong, 0, "A[0][3][5] of input A holds another value after the launch"},
+  }));
+  INFO(row.what);
+  Vendor vendor;
+  Given& given = vendor.buffers[row.tensor[0] == 'A' ? 0 : 2];
+  given.before = bytes_of(row.before);
+  given.after = bytes_of(row.after);
+  const auto values = vendor.judged(strided(gemm(), row.tensor), {"A=arg0", "B=arg1", "D=arg2"});
+  INFO((values ? values->fault.message + values->reason : values.error().message));
+  REQUIRE(values);
+  CHECK(values->outcome == row.outcome);
+  CHECK(values->unchanged == row.unchanged);
+  CHECK((values->fault.message + values->reason).find(row.message) != std::string::npos);
+}
+
+TEST_CASE("an exchange of inputs that only explains what an output held before is said so") {
+  Vendor vendor;
+  vendor.arguments = {at_b, at_a, at_d};
+  vendor.buffers[2].before = bytes_of(d);
+  const auto values = vendor.judged(gemm(), {"D=arg2"});
+  REQUIRE_FALSE(values);
+  CHECK(values.error().code == ErrorCode::usage);
+  INFO(values.error().message);
+  CHECK(values.error().message.find("they are right") == std::string::npos);
+  CHECK(values.error().message.find(
+            "with two exchanged they fit, but D held these values before the launch, which may "
+            "have written nothing") != std::string::npos);
+  CHECK(values.error().hint.find("as they fit, --bind A=arg1 --bind B=arg0 --bind D=arg2") !=
+        std::string::npos);
+}
