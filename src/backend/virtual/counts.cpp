@@ -8,6 +8,7 @@
 
 #include "backend/virtual/extrapolate.hpp"
 #include "backend/virtual/fitted_rereads.hpp"
+#include "backend/virtual/parts_of_sums.hpp"
 #include "backend/virtual/sampled.hpp"
 #include "backend/virtual/shape.hpp"
 #include "backend/virtual/timed.hpp"
@@ -131,7 +132,8 @@ CountingPlan counting_plan(const TaskRef& task, const CompiledKernel& kernel, co
 struct ModelledLaunch {
   ModelInput input;
   bool counted = false;
-  bool apart = false;  // blocks do not wait for one another, but samples do not stand for the grid
+  bool apart = false;   // blocks do not wait for one another, but samples do not stand for the grid
+  RingRounds rounds{};  // of what was not counted
 };
 
 // Counts launches of a plan by sampled blocks.
@@ -226,11 +228,18 @@ Attempt<bool> put_fitted(const FittedPlan& of, std::vector<ModelledLaunch>& laun
     ModelledLaunch& into = launches[i++];
     if (into.counted) continue;
     into.input.counts = from.counts;
+    into.input.last_block_requests = from.last_requests;
+    const auto blocks = static_cast<double>(into.input.blocks);
+    const RingRounds& rounds = into.rounds;
+    price_as_busiest(into.input, of.context.device,
+                     rounds.mean > 0 ? rounds.most / rounds.mean : 1);
+    const double busier = blocks / static_cast<double>(into.input.blocks);
     ptx::Chain chain = from.chain;
-    chain.waits *= from.waits_times / (into.apart ? 1 : moved_up);
+    chain.waits *= busier * from.waits_times / (into.apart ? 1 : moved_up);
     put_chain(into.input, chain);
     // Blocks that wait for others go round as long as they wait.
-    put_ring(into.input, from.chain, from.chain_times);
+    put_ring(into.input, from.chain,
+             rounds.mean > 0 ? rounds.most / from.chain.fills : from.chain_times);
     if (from.smallest.empty()) continue;
     const Attempt<bool> put = of.put_rereads(l, from.smallest, into.input);
     if (!put) return put.failure();
@@ -279,6 +288,13 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, c
                                                    std::move(launches.back().input));
       if (!done) return done.failure();
       launches.back() = std::move(*done);
+    } else if (memory->has_value() && counting.alike[l] &&
+               has_last_block(kernel, programs, launch) &&
+               fits_at_once(launches.back().input, context.device)) {
+      const Attempt<RingRounds> rounds =
+          drawn_rounds(context, kernel, programs, **memory, small.launches[l]);
+      if (!rounds) return rounds.failure();
+      launches.back().rounds = *rounds;
     }
     missing = missing || !launches.back().counted;
   }

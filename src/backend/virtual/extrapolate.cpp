@@ -10,6 +10,7 @@
 #include <cupilot/parts/rejection.hpp>
 
 #include "backend/virtual/counts.hpp"
+#include "backend/virtual/parts_of_sums.hpp"
 #include "backend/virtual/timed.hpp"
 #include "task/extents.hpp"
 
@@ -310,6 +311,9 @@ Attempt<std::vector<ExtrapolatedLaunch>> extrapolate_along(
     return reject("measure.failed",
                   "the plan launches another number of kernels at the smaller shapes that counts "
                   "are taken at");
+  const Attempt<std::vector<double>> last = last_requests(context, task, kernel, programs, plan_at,
+                                                          {corner(workload, axes, 0), 1}, content);
+  if (last.is_error()) return last.error();
 
   std::vector<ExtrapolatedLaunch> all;
   for (const ResolvedLaunch& launch : plan.launches) {
@@ -319,7 +323,8 @@ Attempt<std::vector<ExtrapolatedLaunch>> extrapolate_along(
     Counts counts = fit(runs, axes, workload.sizes, all.size(), blocks);
     const double times = a_block(counts) / std::max(1.0, a_block(beside.counts));
     const double waits = waits_times(runs.corners.front()[all.size()], beside, a_block(counts));
-    all.push_back({std::move(counts), beside.chain, times, waits});
+    const double requests = last && last->size() == launches ? (*last)[all.size()] : 0;
+    all.push_back({std::move(counts), beside.chain, times, waits, requests});
   }
   return all;
 }
@@ -336,6 +341,14 @@ Attempt<std::vector<ExtrapolatedLaunch>> extrapolate(
     axes = affordable_axes(task, workload, step, repeated_axes(task, plan_at, workload, step),
                            has_wgmma(programs.module()));
   keep_meant(*task, plan_at, workload, axes);
+  if (any_last_block(kernel, programs, plan)) {
+    std::vector<AxisPair> even = axes;
+    keep_parts(*task, plan_at, workload, step, even);
+    const double operations =
+        has_wgmma(programs.module()) ? wgmma_instruction_operations : plain_instruction_operations;
+    if (cost(*task, workload, even, operations) <= 4.0 * static_cast<double>(counting_budget))
+      axes = std::move(even);
+  }
   auto fitted =
       extrapolate_along(context, task, kernel, programs, plan_at, plan, workload, axes, content);
   if (!fitted) return fitted;

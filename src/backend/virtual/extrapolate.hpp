@@ -53,10 +53,11 @@ double multilinear(const std::vector<AxisPair>& axes, const std::vector<double>&
 
 struct ExtrapolatedLaunch {
   Counts counts;
-  ptx::Chain chain;        // of a whole run, maybe smaller
-  double chain_times = 1;  // work of a block at the workload over its work there
-  double waits_times = 1;  // the same of its waits, which its beginning and end do not repeat
-  Sizes smallest{};        // of the workloads that it was counted at; empty: on another device
+  ptx::Chain chain;          // of a whole run, maybe smaller
+  double chain_times = 1;    // work of a block at the workload over its work there
+  double waits_times = 1;    // the same of its waits, which its beginning and end do not repeat
+  double last_requests = 0;  // of the block that arrives last, beyond those of another
+  Sizes smallest{};          // of the workloads that it was counted at; empty: on another device
 };
 
 // Returns the chain of a launch of the counted kernel.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <cupilot/backend.hpp>
+#include <cupilot/verdict.hpp>
 
 #include "backend/virtual/run.hpp"
 

@@ -6,6 +6,7 @@
 
 #include "backend/virtual/counts.hpp"
 #include "backend/virtual/extrapolate.hpp"
+#include "backend/virtual/parts_of_sums.hpp"
 #include "backend/virtual/sampled.hpp"
 
 namespace cupilot {
@@ -105,7 +106,9 @@ std::optional<std::vector<ExtrapolatedLaunch>> count_staying(
   const Attempt<Resolution> resolution = plan_at(shrunk.workload);
   const ResolvedPlan* fewer = resolution ? std::get_if<ResolvedPlan>(&*resolution) : nullptr;
   if (fewer == nullptr || !follows(*fewer, plan, shrunk.times)) return std::nullopt;
-  const std::vector<AxisPair> axes = along_reduced(task, shrunk.workload.sizes, step);
+  std::vector<AxisPair> axes = along_reduced(task, shrunk.workload.sizes, step);
+  if (any_last_block(kernel, programs, plan))
+    keep_parts(*task, plan_at, shrunk.workload, step, axes);
   if (!affordable(task, shrunk.workload, axes, has_wgmma(programs.module()))) return std::nullopt;
   const VirtualContext there{shrunk.device, context.inputs, context.oracle};
   auto counted = extrapolate_along(there, task, kernel, programs, plan_at, *fewer, shrunk.workload,

@@ -478,6 +478,36 @@ Attempt<bool> count_mixed(const VirtualContext& context, const CompiledKernel& k
   return true;
 }
 
+Attempt<RingRounds> drawn_rounds(const VirtualContext& context, const CompiledKernel& kernel,
+                                 KernelPrograms& programs, VirtualMemory& memory,
+                                 const ResolvedLaunch& launch) {
+  std::vector<std::uint64_t> blocks(block_count(launch));
+  std::iota(blocks.begin(), blocks.end(), 0);
+  blocks = one_a_cluster(launch, blocks);
+  Rng rng = Rng::of(7, kernel.ptx);
+  for (std::size_t i = blocks.size(); i > 1; --i)
+    std::swap(blocks[i - 1],
+              blocks[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(i)))]);
+  BlockRunner runner(context, kernel, programs, memory, launch);
+  std::vector<double> rounds;
+  const std::size_t fewest = std::min(fewest_drawn, blocks.size());
+  blocks.push_back(blocks.front());
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (runner.spent() > counting_budget) i = blocks.size() - 1;
+    const Attempt<std::optional<Counts>> counts = runner.run({blocks[i]}, false);
+    if (counts.is_rejected() || (counts && !*counts)) return RingRounds{};
+    if (!counts) return counts.failure();
+    rounds.push_back(runner.take_chain().fills);
+  }
+  // Blocks that draw their work from a counter have none left the second time.
+  const bool draws = rounds.back() != rounds.front();
+  rounds.pop_back();
+  if (draws || rounds.size() < fewest) return RingRounds{};
+  const double sum = std::accumulate(rounds.begin(), rounds.end(), 0.0);
+  return RingRounds{*std::max_element(rounds.begin(), rounds.end()),
+                    sum / static_cast<double>(rounds.size())};
+}
+
 void take_rereads(const SideBySide& seen, double read, double blocks, ModelInput& input) {
   const double alone = seen.own_bytes * blocks;
   const double times = alone > 0 ? std::clamp((read - seen.shared_bytes) / alone, 0.0, 1.0) : 0;

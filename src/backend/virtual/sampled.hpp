@@ -52,6 +52,16 @@ Attempt<bool> count_mixed(const VirtualContext& context, const CompiledKernel& k
                           const ResolvedLaunch& launch, const std::array<std::int64_t, 3>& full,
                           Sampled& seen);
 
+// Rounds of a ring by the blocks of a grid.
+struct RingRounds {
+  double most = 0, mean = 0;
+};
+// Those of blocks drawn from all of a grid, products of matrices left out; zeros: there is no ring,
+// the budget reaches too few, or blocks draw their work from a counter.
+Attempt<RingRounds> drawn_rounds(const VirtualContext& context, const CompiledKernel& kernel,
+                                 KernelPrograms& programs, VirtualMemory& memory,
+                                 const ResolvedLaunch& launch);
+
 // The loads of blocks side by side.
 struct SideBySide {
   double distinct_loads = 0;                 // ModelInput's

@@ -49,12 +49,15 @@ void put_ring(ModelInput& input, const ptx::Chain& chain, double times) {
   input.rounds_ahead = std::max(0.0, std::floor(chain.mbarriers / 2) - 1);
 }
 
-void price_as_busiest(ModelInput& input, const DeviceSpec& device, double uneven) {
+bool fits_at_once(const ModelInput& input, const DeviceSpec& device) {
   const int fit =
       resident_blocks(device, input.threads_per_block, input.registers, input.shared_bytes);
-  const double places = static_cast<double>(device.sms) * std::max(1, fit),
-               blocks = static_cast<double>(input.blocks);
-  if (blocks <= places) input.blocks = std::llround(blocks / uneven);
+  return input.blocks <= static_cast<std::int64_t>(device.sms) * std::max(1, fit);
+}
+
+void price_as_busiest(ModelInput& input, const DeviceSpec& device, double uneven) {
+  if (fits_at_once(input, device))
+    input.blocks = std::llround(static_cast<double>(input.blocks) / uneven);
 }
 
 ModelInput clearing(std::int64_t bytes) {

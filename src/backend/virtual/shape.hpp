@@ -25,8 +25,10 @@ void put_chain(ModelInput& input, const ptx::Chain& chain);
 void put_ring(ModelInput& input, const ptx::Chain& chain, double times);
 // Adds the bytes that the assembler spills, once a round.
 void add_spills(ModelInput& input, double bytes_a_thread);
-// Prices a launch in which no block follows another as so many blocks like the busiest as make up
-// the work. `uneven`: its work over the mean.
+// True if no block of a launch follows another.
+bool fits_at_once(const ModelInput& input, const DeviceSpec& device);
+// Prices such a launch as so many blocks like the busiest as make up the work. `uneven`: its work
+// over the mean.
 void price_as_busiest(ModelInput& input, const DeviceSpec& device, double uneven);
 // Clearing a buffer inside the timed region, as a launch that stores it.
 ModelInput clearing(std::int64_t bytes);
