@@ -93,9 +93,9 @@ KernelChoice choose_kernels(const std::vector<std::vector<double>>& times,
                             const std::vector<double>& weights, int keep, double goal);
 
 // Generates files that need cupilot/runtime.hpp and no toolkit: NAME.hpp (a class `NAME` with
-// `launch(sizes…, tensors…, stream)`), and main.cpp, which launches it for given sizes and prints
-// its time (needs cuda.h). `entries`: one task on one or several devices; the entry of the device
-// found at run time serves. Error usage: an entry is of another task or holds no cubin.
+// `launch(sizes…, tensors…, stream)`), and main.cpp, which launches it for given sizes and
+// prints its time (needs cuda.h). `entries`: one task on one or several devices; the entry of the
+// device found at run time serves. Error usage: an entry is of another task or holds no cubin.
 struct GeneratedFile {
   std::string name{}, text{};
 };

@@ -30,8 +30,9 @@ struct PtxFacts {
   // The best class that its arithmetic can satisfy; the proof may lower it.
   Precision ceiling = Precision::fp32_strict;
   bool writes_global_state = false;  // code stores to a module variable
-  std::vector<std::string> flags{};  // remarkable instructions: "%clock", "atom.f32", "nanosleep" …
-  std::string normalized_hash{};     // hash of the PTX without names, comments and line info
+  // Remarkable instructions: "%clock", "atom.f32", "nanosleep" …
+  std::vector<std::string> flags{};
+  std::string normalized_hash{};  // hash of the PTX without names, comments and line info
 };
 
 struct CompiledKernel {

@@ -25,8 +25,8 @@ struct StageRead {
   std::string name{};
   std::string source{};
   std::vector<Expr> extents{};
-  // Empty: the text calls `name(i, j, …)`. Else `name` is the value at these coordinates, C++ over
-  // the stage's coordinates.
+  // Empty: the text calls `name(i, j, …)`. Else `name` is the value at these coordinates, C++
+  // over the stage's coordinates.
   std::vector<std::string> at{};
   // Not empty: the source has a first dimension besides, and this is the place along it, over sizes
   // and `cupilot_step`.

@@ -37,9 +37,9 @@ class Space {
   virtual ~Space() = default;
   virtual const std::vector<Technique>& techniques() const = 0;
   virtual const std::vector<Knob>& knobs() const = 0;
-  // Repairs a strategy: fixes the skeleton, adds closures of "needs … when …" atomically, projects
-  // parameters to the nearest legal value. `pinned`: "technique" or "technique.parameter";
-  // everything else changes first.
+  // Repairs a strategy: fixes the skeleton, adds closures of "needs … when …" atomically,
+  // projects parameters to the nearest legal value. `pinned`: "technique" or
+  // "technique.parameter"; everything else changes first.
   virtual Result<Completion> complete(const Strategy& wish,
                                       const std::vector<std::string>& pinned) const = 0;
   Result<Completion> complete(const Strategy& wish) const { return complete(wish, {}); }
