@@ -1,6 +1,7 @@
 // The values that a captured launch left, judged by a task.
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <numeric>
 #include <utility>
 
@@ -229,19 +230,23 @@ std::vector<std::string> words_of(const Binding& binding, const Task& task) {
   return out;
 }
 
-// Inputs that stand at their places by order alone, and that may be exchanged by type and size.
-std::vector<std::vector<std::size_t>> exchangeable(const Binding& binding, const Task& task) {
-  std::vector<std::vector<std::size_t>> groups;
+using Order = std::vector<std::size_t>;  // of tensors
+
+// Tensors that stand at their places by order alone, and that may be exchanged by role, type and
+// size.
+std::vector<Order> exchangeable(const Binding& binding, const Task& task) {
+  std::vector<Order> groups;
   for (std::size_t i = 0; i < task.tensors.size(); ++i) {
     const Tensor& tensor = task.tensors[i];
     const bool guessed = std::find(binding.in_order.begin(), binding.in_order.end(), tensor.name) !=
                          binding.in_order.end();
     const auto layout = shape_of(task, tensor, task.time_shapes.front());
-    if (is_output(tensor) || !guessed || !layout) continue;
-    const auto fits = [&](const std::vector<std::size_t>& group) {
+    if (!guessed || !layout) continue;
+    const auto fits = [&](const Order& group) {
       const Tensor& first = task.tensors[group.front()];
       const auto other = shape_of(task, first, task.time_shapes.front());
-      return first.type == tensor.type && other && other->span == layout->span;
+      return first.type == tensor.type && is_output(first) == is_output(tensor) && other &&
+             other->span == layout->span;
     };
     const auto group = std::find_if(groups.begin(), groups.end(), fits);
     if (group == groups.end()) {
@@ -253,29 +258,82 @@ std::vector<std::vector<std::size_t>> exchangeable(const Binding& binding, const
   return groups;
 }
 
-// Calls f with the binding after each exchange of two inputs that order alone told apart, until it
-// returns true.
-template <class F>
-Result<bool> any_exchange(const Binding& binding, const Task& task, F f) {
-  for (const std::vector<std::size_t>& group : exchangeable(binding, task)) {
-    for (std::size_t a = 0; a < group.size(); ++a) {
-      for (std::size_t b = a + 1; b < group.size(); ++b) {
-        Binding other = binding;
-        const std::string& first = task.tensors[group[a]].name;
-        const std::string& second = task.tensors[group[b]].name;
-        for (LaunchPointer& place : other.places) {
-          if (place.taken == first) {
-            place.taken = second;
-          } else if (place.taken == second) {
-            place.taken = first;
-          }
-        }
-        Result<bool> found = f(other);
-        if (!found || *found) return found;
+// The tensors that take the places of `from`, in order.
+struct Exchange {
+  Order from, to;
+  std::ptrdiff_t moved() const {
+    return std::inner_product(from.begin(), from.end(), to.begin(), std::ptrdiff_t{0},
+                              std::plus<>(), std::not_equal_to<>());
+  }
+};
+
+// Other orders of a group: all of a short one, of a long one those that exchange two.
+std::vector<Order> orders_of(const Order& group) {
+  constexpr std::size_t longest = 4;
+  std::vector<Order> all;
+  Order one = group;
+  while (group.size() <= longest && std::next_permutation(one.begin(), one.end()))
+    all.push_back(one);
+  for (std::size_t a = 0; group.size() > longest && a < group.size(); ++a) {
+    for (std::size_t b = a + 1; b < group.size(); ++b) {
+      all.push_back(group);
+      std::swap(all.back()[a], all.back()[b]);
+    }
+  }
+  return all;
+}
+
+// Other orders of these groups, those that move fewest tensors first.
+std::vector<Exchange> exchanges_of(const std::vector<Order>& groups) {
+  constexpr std::size_t most = 24, enough = 1000;
+  std::vector<Exchange> all = {{}};
+  for (const Order& group : groups) {
+    const std::vector<Exchange> before = all.size() < enough ? all : std::vector<Exchange>{{}};
+    for (const Order& to : orders_of(group)) {
+      for (Exchange one : before) {
+        one.from.insert(one.from.end(), group.begin(), group.end());
+        one.to.insert(one.to.end(), to.begin(), to.end());
+        all.push_back(std::move(one));
       }
     }
   }
-  return false;
+  all.erase(all.begin());  // none moved
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Exchange& a, const Exchange& b) { return a.moved() < b.moved(); });
+  if (all.size() > most) all.resize(most);
+  return all;
+}
+
+Binding exchanged(Binding binding, const Task& task, const Exchange& exchange) {
+  for (LaunchPointer& place : binding.places) {
+    for (std::size_t i = 0; i < exchange.from.size(); ++i) {
+      if (place.taken != task.tensors[exchange.from[i]].name) continue;
+      place.taken = task.tensors[exchange.to[i]].name;
+      break;
+    }
+  }
+  return binding;
+}
+
+// What another order of tensors that order alone told apart makes of wrong values.
+struct OtherOrder {
+  std::ptrdiff_t moved = 0;   // 0: no order does
+  std::string words, reason;  // of --bind; why they are not judged
+};
+
+Result<OtherOrder> other_order(ValueJudge& judge, const Binding& binding, const Task& task) {
+  OtherOrder found;
+  for (const Exchange& exchange : exchanges_of(exchangeable(binding, task))) {
+    const Binding other = exchanged(binding, task, exchange);
+    const auto values = judge.judge(other);
+    if (!values) return values.error();
+    const bool right = values->outcome == ValuesOutcome::right;
+    if (values->outcome == ValuesOutcome::wrong || (found.moved > 0 && !right)) continue;
+    found = {exchange.moved(), "", values->reason};
+    for (const std::string& word : words_of(other, task)) found.words += " --bind " + word;
+    if (right) break;
+  }
+  return found;
 }
 
 }  // namespace
@@ -299,25 +357,18 @@ Result<CapturedValues> captured_values(Device& device, const Capture& capture,
   ValueJudge judge(*observing, capture, launch, task);
   auto first = judge.judge(*binding);
   if (!first || first->outcome != ValuesOutcome::wrong) return first;
-  std::string words, reason;
-  const auto exchanged = any_exchange(*binding, task, [&](const Binding& other) -> Result<bool> {
-    const auto values = judge.judge(other);
-    if (!values) return values.error();
-    if (values->outcome == ValuesOutcome::wrong) return false;
-    for (const std::string& word : words_of(other, task)) words += " --bind " + word;
-    reason = values->reason;
-    return true;
-  });
-  if (!exchanged) return exchanged.error();
-  if (!*exchanged) return first;
-  const bool right = reason.empty();
+  const auto other = other_order(judge, *binding, task);
+  if (!other) return other.error();
+  if (other->moved == 0) return first;
+  const bool right = other->reason.empty();
   return Error{
       ErrorCode::usage,
-      fmt::format("launch {} of {}: its pointers do not tell which input is which: with "
-                  "{} the values are wrong, with two exchanged they {}",
+      fmt::format("launch {} of {}: its pointers do not tell which tensor is which: with {} the "
+                  "values are wrong, with {} exchanged they {}",
                   launch.number, launch.entry, first->says,
-                  right ? "are right" : "fit, but " + reason),
-      fmt::format("say which is meant: as they {},{}", right ? "are right" : "fit", words)};
+                  other->moved == 2 ? "two" : std::to_string(other->moved),
+                  right ? "are right" : "fit, but " + other->reason),
+      fmt::format("say which is meant: as they {},{}", right ? "are right" : "fit", other->words)};
 }
 
 }  // namespace cupilot

@@ -158,7 +158,7 @@ TEST_CASE("inputs that order alone tells apart are not guessed") {
   const auto values = vendor.judged(gemm());
   REQUIRE_FALSE(values);
   CHECK(values.error().code == ErrorCode::usage);
-  CHECK(values.error().message.find("do not tell which input is which") != std::string::npos);
+  CHECK(values.error().message.find("do not tell which tensor is which") != std::string::npos);
   CHECK(values.error().hint.find("--bind A=arg1 --bind B=arg0 --bind D=arg2") != std::string::npos);
   const auto said = vendor.judged(gemm(), {"A=arg1", "B=arg0"});
   REQUIRE(said);
@@ -368,4 +368,64 @@ TEST_CASE("an exchange of inputs that only explains what an output held before i
             "have written nothing") != std::string::npos);
   CHECK(values.error().hint.find("as they fit, --bind A=arg1 --bind B=arg0 --bind D=arg2") !=
         std::string::npos);
+}
+
+TEST_CASE("outputs that order alone tells apart are not guessed") {
+  const auto task = [] {
+    Task made;
+    made.name = "sums";
+    made.axes = {{"rows"}, {"cols", AxisKind::reduced}};
+    made.tensors = {{.name = "x", .role = Role::in, .shape = {"rows", "cols"}},
+                    {.name = "sum", .role = Role::out, .shape = {"rows"}},
+                    {.name = "squares", .role = Role::out, .shape = {"rows"}}};
+    made.tensors[1].check.length = made.tensors[2].check.length = "cols";
+    made.time_shapes = {{{{"rows", side}, {"cols", side}}, 1}};
+    made.work.flops = "3*rows*cols";
+    made.reference.text =
+        "__device__ real reference_sum(const Inputs& in, long long i) {\n"
+        "  real sum = real(0.0);\n"
+        "  for (long long c = 0; c < in.cols; ++c) sum = sum + in.x(i * in.cols + c);\n"
+        "  return sum;\n}\n"
+        "__device__ real reference_squares(const Inputs& in, long long i) {\n"
+        "  real sum = real(0.0);\n"
+        "  for (long long c = 0; c < in.cols; ++c) {\n"
+        "    const real x = in.x(i * in.cols + c);\n    sum = sum + x * x;\n  }\n"
+        "  return sum;\n}\n";
+    REQUIRE(complete(made));
+    return made;
+  }();
+  Matrix sum(side, 0), squares(side, 0);
+  const Matrix none(side, 0);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    sum[i / side] += a[i];
+    squares[i / side] += a[i] * a[i];
+  }
+  Vendor vendor;
+  vendor.buffers = {{at_a, bytes_of(a), bytes_of(a)},
+                    {at_b, bytes_of(none), bytes_of(squares)},
+                    {at_d, bytes_of(none), bytes_of(sum)}};
+  const auto values = vendor.judged(task);
+  REQUIRE_FALSE(values);
+  INFO(values.error().message);
+  CHECK(values.error().code == ErrorCode::usage);
+  CHECK(values.error().hint.find("--bind sum=arg2 --bind squares=arg1") != std::string::npos);
+  const auto said = vendor.judged(task, {"sum=arg2", "squares=arg1"});
+  REQUIRE(said);
+  CHECK(said->outcome == ValuesOutcome::right);
+}
+
+TEST_CASE("three inputs that order alone tells apart are not guessed") {
+  const Matrix c = filled(3);
+  Matrix sum = d;
+  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = d[i] + 2 * c[i];
+  Vendor vendor;
+  vendor.arguments = {elsewhere, at_a, at_b, at_d};
+  vendor.buffers.insert(vendor.buffers.begin() + 2, {elsewhere, bytes_of(c), bytes_of(c)});
+  vendor.buffers[3].after = bytes_of(sum);
+  const auto values = vendor.judged(gemm({.beta = 2}));
+  REQUIRE_FALSE(values);
+  INFO(values.error().message);
+  CHECK(values.error().code == ErrorCode::usage);
+  CHECK(values.error().message.find("with 3 exchanged they are right") != std::string::npos);
+  CHECK(values.error().hint.find("--bind A=arg1 --bind B=arg2 --bind C=arg0") != std::string::npos);
 }
