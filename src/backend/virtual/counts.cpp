@@ -214,6 +214,21 @@ struct LaunchCounter {
     put_ring(into.input, sampled->chain, 1);
     return into;
   }
+
+  // Counts the launch where no block can see another's work; else looks at the rounds of its rings.
+  Attempt<ModelledLaunch> look(const ResolvedLaunch& small, const ResolvedLaunch& launch,
+                               const EntryFacts& facts, const Dependence& seen,
+                               ModelledLaunch as) const {
+    const bool columns = seen.tickets && (launch.grid[1] > 1 || launch.grid[2] > 1);
+    if (!launch.cooperative && !seen.waits && (!seen.tickets || columns))
+      return count(small, launch, facts, seen, columns, std::move(as.input));
+    if (!has_last_block(kernel, programs, launch) || !fits_at_once(as.input, context.device))
+      return as;
+    const Attempt<RingRounds> rounds = drawn_rounds(context, kernel, programs, memory, small);
+    if (!rounds) return rounds.failure();
+    as.rounds = *rounds;
+    return as;
+  }
 };
 
 // Takes the counts of launches that were not counted from runs of smaller ones.
@@ -270,9 +285,7 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, c
     if (entry == nullptr)
       return reject("gate.missing_entry", "the compiled kernel has no entry " + launch.entry);
     const Dependence seen = dependence_of(programs.module(), *entry);
-    const bool columns = seen.tickets && (launch.grid[1] > 1 || launch.grid[2] > 1);
-    if (memory->has_value() && counting.alike[l] && !launch.cooperative && !seen.waits &&
-        (!seen.tickets || columns)) {
+    if (memory->has_value() && counting.alike[l]) {
       const LaunchCounter counter{context,
                                   task,
                                   kernel,
@@ -284,17 +297,10 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, c
                                   plan,
                                   small,
                                   runs_one_launch(plan)};
-      Attempt<ModelledLaunch> done = counter.count(small.launches[l], launch, *facts, seen, columns,
-                                                   std::move(launches.back().input));
+      Attempt<ModelledLaunch> done =
+          counter.look(small.launches[l], launch, *facts, seen, std::move(launches.back()));
       if (!done) return done.failure();
       launches.back() = std::move(*done);
-    } else if (memory->has_value() && counting.alike[l] &&
-               has_last_block(kernel, programs, launch) &&
-               fits_at_once(launches.back().input, context.device)) {
-      const Attempt<RingRounds> rounds =
-          drawn_rounds(context, kernel, programs, **memory, small.launches[l]);
-      if (!rounds) return rounds.failure();
-      launches.back().rounds = *rounds;
     }
     missing = missing || !launches.back().counted;
   }
