@@ -143,6 +143,21 @@ void keep_meant(const Task& task, const PlanAt& plan_at, const Workload& workloa
   });
 }
 
+std::vector<AxisPair> free_axes(const Task& task, std::vector<AxisPair> axes) {
+  std::erase_if(axes, [&](const AxisPair& pair) {
+    return std::any_of(task.axes.begin(), task.axes.end(), [&](const Axis& axis) {
+      return axis.name == pair.axis && axis.kind == AxisKind::reduced;
+    });
+  });
+  return axes;
+}
+
+bool in_one_dimension(const ResolvedPlan& plan) {
+  return std::all_of(plan.launches.begin(), plan.launches.end(), [](const ResolvedLaunch& one) {
+    return one.grid[1] == 1 && one.grid[2] == 1;
+  });
+}
+
 double a_block(const Counts& counts) {
   return counts[Counter::warp_instructions].value / std::max(1.0, counts[Counter::blocks].value);
 }
@@ -263,13 +278,7 @@ std::vector<AxisPair> whole_row_axes(const Task& task, const Workload& workload,
     row *= found->second;
   }
   if (several < 2 || row < step) return {};
-  std::vector<AxisPair> axes = shrunk_axes(task, workload, step, 1, {});
-  std::erase_if(axes, [&](const AxisPair& pair) {
-    return std::any_of(task.axes.begin(), task.axes.end(), [&](const Axis& axis) {
-      return axis.name == pair.axis && axis.kind == AxisKind::reduced;
-    });
-  });
-  return axes;
+  return free_axes(task, shrunk_axes(task, workload, step, 1, {}));
 }
 
 double multilinear(const std::vector<AxisPair>& axes, const std::vector<double>& values,
@@ -341,19 +350,28 @@ Attempt<std::vector<ExtrapolatedLaunch>> extrapolate(
     axes = affordable_axes(task, workload, step, repeated_axes(task, plan_at, workload, step),
                            has_wgmma(programs.module()));
   keep_meant(*task, plan_at, workload, axes);
-  if (any_last_block(kernel, programs, plan)) {
-    std::vector<AxisPair> even = axes;
-    keep_parts(*task, plan_at, workload, step, even);
-    const double operations =
-        has_wgmma(programs.module()) ? wgmma_instruction_operations : plain_instruction_operations;
-    if (cost(*task, workload, even, operations) <= 4.0 * static_cast<double>(counting_budget))
-      axes = std::move(even);
+  const auto along = [&](const std::vector<AxisPair>& shrunk) {
+    auto fitted = extrapolate_along(context, task, kernel, programs, plan_at, plan, workload,
+                                    shrunk, content);
+    for (std::size_t i = 0; fitted && i < fitted->size(); ++i)
+      (*fitted)[i].smallest = corner(workload, shrunk, 0);
+    return fitted;
+  };
+  if (!any_last_block(kernel, programs, plan)) return along(axes);
+  const std::vector<AxisPair> free = free_axes(*task, axes);
+  // Rows by several blocks each: too short ones say little of how these go round their loops.
+  if (free.size() < axes.size() && in_one_dimension(plan) && !has_wgmma(programs.module()) &&
+      affordable_rows(*task, plan_at, workload, free)) {
+    auto fitted = along(free);
+    if (!fitted.is_rejected() || fitted.rejected().code != "measure.failed") return fitted;
   }
-  auto fitted =
-      extrapolate_along(context, task, kernel, programs, plan_at, plan, workload, axes, content);
-  if (!fitted) return fitted;
-  for (ExtrapolatedLaunch& launch : *fitted) launch.smallest = corner(workload, axes, 0);
-  return fitted;
+  std::vector<AxisPair> even = axes;
+  keep_parts(*task, plan_at, workload, step, even);
+  const double operations =
+      has_wgmma(programs.module()) ? wgmma_instruction_operations : plain_instruction_operations;
+  const bool affordable =
+      cost(*task, workload, even, operations) <= 4.0 * static_cast<double>(counting_budget);
+  return along(affordable ? even : axes);
 }
 
 }  // namespace cupilot

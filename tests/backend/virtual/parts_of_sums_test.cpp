@@ -4,6 +4,7 @@
 #include "backend/compile/pool.hpp"
 #include "backend/oracle/reference_values.hpp"
 #include "backend/virtual/counts.hpp"
+#include "support/graph.hpp"
 #include "tests/backend/template_kernels.hpp"
 
 namespace cupilot {
@@ -107,6 +108,26 @@ TEST_CASE("Sums in parts are counted as runs of all blocks count them", "[templa
     CHECK(input.counts[counter].value == Approx(whole[counter].value).epsilon(0.03));
   }
   CHECK(input.last_block_requests == Approx(row.part * static_cast<double>(split)).epsilon(0.03));
+}
+
+TEST_CASE("Rows in parts are counted as runs of all blocks count them", "[templates]") {
+  const auto task =
+      support::graph_task({support::input("x", {"rows", "cols"}), support::output("y", {"rows"})},
+                          {{"m", "mean", {"x"}, {"y"}, {{"dim", std::vector<std::int64_t>{1}}}}},
+                          {{"rows", 96}, {"cols", 81920}});
+  REQUIRE(task);
+  const std::int64_t parts = GENERATE(2, 4, 8, 256);
+  INFO(parts);
+  Counted counted(*task, instance(*task, "rows_in_parts", {{"PARTS", parts}, {"THREADS", 128}}));
+  const ModelInput input = counted.at_full_size().back();
+  const Counts whole = counted.of_all_blocks();
+  for (const Counter counter : {Counter::warp_instructions, Counter::global_load_requests,
+                                Counter::global_store_requests, Counter::atomic_requests}) {
+    INFO(name_of(counter));
+    CHECK(input.counts[counter].value == Approx(whole[counter].value).epsilon(0.03));
+  }
+  // A thread reads a part: a request for each 32.
+  CHECK(input.last_block_requests == Approx(parts < 32 ? 1 : static_cast<double>(parts) / 32));
 }
 
 // Eight parts of 128 slabs on 132 SMs: some blocks have two parts of 16, others one.
