@@ -315,7 +315,7 @@ Binding exchanged(Binding binding, const Task& task, const Exchange& exchange) {
   return binding;
 }
 
-// What another order of tensors that order alone told apart makes of wrong values.
+// Another order of tensors that order alone told apart, by which values are not wrong.
 struct OtherOrder {
   std::ptrdiff_t moved = 0;   // 0: no order does
   std::string words, reason;  // of --bind; why they are not judged
