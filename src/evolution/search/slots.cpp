@@ -325,25 +325,28 @@ std::vector<Individual> Search::fastest(int count) const {
   for (std::int64_t i = s.absorbed; i < s.slots.size(); ++i) {
     if (s.slots[i].score.rejection == below_the_floor) hashes.insert(s.slots[i].score.kernel_hash);
   }
-  std::vector<Individual> all;
+  std::vector<const SearchSlot*> all;
   for (const auto& [us, i] : s.fastest_times) {
     const SearchSlot& slot = s.slots[i];
     const std::string& hash = slot.score.kernel_hash;
-    if (hash.empty() || (!s.banned.contains(hash) && !hashes.contains(hash)))
-      all.push_back(s.individual(slot));
+    if (hash.empty() || (!s.banned.contains(hash) && !hashes.contains(hash))) all.push_back(&slot);
   }
   for (std::int64_t i = s.absorbed; i < s.slots.size(); ++i) {
     const SearchSlot& slot = s.slots[i];
     if (slot.status != SearchSlot::Status::told) continue;
     const std::string& hash = slot.score.kernel_hash;
     const bool fresh = hash.empty() || (!s.owners.contains(hash) && hashes.insert(hash).second);
-    if (fresh && slot.score.accepted && slot.score.time_us > 0) all.push_back(s.individual(slot));
+    if (fresh && slot.score.accepted && slot.score.time_us > 0) all.push_back(&slot);
   }
   const auto keep = std::min(all.size(), static_cast<std::size_t>(std::max(0, count)));
   std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(keep), all.end(),
-                    faster);
-  all.resize(keep);
-  return all;
+                    [](const SearchSlot* a, const SearchSlot* b) {
+                      return std::pair(a->score.time_us, a->proposal.id) <
+                             std::pair(b->score.time_us, b->proposal.id);
+                    });
+  std::vector<Individual> kept;
+  for (std::size_t i = 0; i < keep; ++i) kept.push_back(s.individual(*all[i]));
+  return kept;
 }
 
 std::string Search::fingerprint() const {
