@@ -15,6 +15,9 @@
 namespace cupilot {
 namespace {
 
+// Inputs up to so many bytes are made whole, once for all candidates that meet them.
+constexpr std::uint64_t shared_content = 4 << 20;
+
 Result<std::size_t> add_buffer(ptx::DeviceMemory& memory, const std::string& name,
                                std::int64_t bytes, ptx::Access access, std::int64_t past) {
   if (bytes == 0) return no_buffer;
@@ -133,7 +136,7 @@ void VirtualMemory::name_elements(std::size_t tensor, std::size_t buffer, Tensor
   });
 }
 
-Result<bool> VirtualMemory::add_sparse_tensor(std::size_t tensor) {
+Result<bool> VirtualMemory::add_sparse_tensor(std::size_t tensor, VirtualInputs& inputs) {
   const Tensor& what = task_->tensors[tensor];
   const Result<FillParams> params = fill_params(*task_, tensor, what_.workload, what_.content);
   if (!params) return params.error();
@@ -156,9 +159,17 @@ Result<bool> VirtualMemory::add_sparse_tensor(std::size_t tensor) {
   }
   const auto pieces = PiecewiseInput::of(*params);
   if (!pieces) return false;
-  const auto make = [pieces = *pieces, size](std::uint64_t offset, std::span<std::uint8_t> chunk) {
+  ptx::Buffer::Make make = [pieces = *pieces, size](std::uint64_t offset,
+                                                    std::span<std::uint8_t> chunk) {
     pieces.make(static_cast<std::int64_t>(offset) / size, std::as_writable_bytes(chunk));
   };
+  if (bytes <= shared_content) {
+    auto whole = inputs.get(task_, tensor, what_.workload, what_.content);
+    if (!whole) return whole.error();
+    make = [whole = *whole](std::uint64_t offset, std::span<std::uint8_t> chunk) {
+      std::memcpy(chunk.data(), whole->data() + offset, chunk.size());
+    };
+  }
   for (const bool written : {false, true}) {
     if (written && what.role != Role::in_out) {
       tensors_.push_back(originals_.back());
@@ -174,11 +185,12 @@ Result<bool> VirtualMemory::add_sparse_tensor(std::size_t tensor) {
 }
 
 Result<std::optional<VirtualMemory>> VirtualMemory::sparse(const TaskRef& task, const Case& what,
-                                                           const ResolvedPlan& plan) {
+                                                           const ResolvedPlan& plan,
+                                                           VirtualInputs& inputs) {
   constexpr std::int64_t most_cleared = 64 << 20;
   VirtualMemory made(task, what, plan);
   for (std::size_t i = 0; i < task->tensors.size(); ++i) {
-    const Result<bool> added = made.add_sparse_tensor(i);
+    const Result<bool> added = made.add_sparse_tensor(i, inputs);
     if (!added) return added.error();
     if (!*added) return std::optional<VirtualMemory>();
   }

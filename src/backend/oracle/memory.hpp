@@ -38,7 +38,8 @@ class VirtualMemory {
   // The memory of a case of any size, filled for its run launches: what is touched takes host
   // memory, and no poison tells outputs. nullopt: content that cannot be made piece by piece.
   static Result<std::optional<VirtualMemory>> sparse(const TaskRef& task, const Case& what,
-                                                     const ResolvedPlan& plan);
+                                                     const ResolvedPlan& plan,
+                                                     VirtualInputs& inputs);
 
   // Inputs filled and read-only, outputs poisoned, tables read-only, scratch poisoned, zeroed and
   // restored buffers zero.
@@ -70,7 +71,7 @@ class VirtualMemory {
   VirtualMemory(const TaskRef& task, const Case& what, const ResolvedPlan& plan)
       : task_(task), what_(what), plan_(&plan), memory_(virtual_memory_cap) {}
   Result<void> add_tensor(std::size_t tensor);
-  Result<bool> add_sparse_tensor(std::size_t tensor);
+  Result<bool> add_sparse_tensor(std::size_t tensor, VirtualInputs& inputs);
   void name_elements(std::size_t tensor, std::size_t buffer, TensorShape shape);
   Result<void> copy_content(std::size_t tensor, VirtualInputs& inputs);
   // Zeroes a buffer.

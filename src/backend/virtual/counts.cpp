@@ -76,7 +76,8 @@ Attempt<std::optional<VirtualMemory>> memory_to_count_in(
     const VirtualContext& context, const TaskRef& task, const CompiledKernel& kernel,
     KernelPrograms& programs, const ResolvedPlan& plan, const Case& what) {
   if (!sets_up(plan)) {
-    Result<std::optional<VirtualMemory>> touched = VirtualMemory::sparse(task, what, plan);
+    Result<std::optional<VirtualMemory>> touched =
+        VirtualMemory::sparse(task, what, plan, context.inputs);
     if (!touched) return touched.error();
     if (*touched) return std::move(*touched);
   }
