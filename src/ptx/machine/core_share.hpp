@@ -17,7 +17,8 @@ class CoreShare {
   CoreShare(const CoreShare&) = delete;
   CoreShare& operator=(const CoreShare&) = delete;
   std::uint32_t threads() const {
-    return std::max(1u, std::thread::hardware_concurrency() / (others_ + 1));
+    static const std::uint32_t cores = std::thread::hardware_concurrency();  // reads files
+    return std::max(1u, cores / (others_ + 1));
   }
 
  private:
