@@ -80,6 +80,10 @@ constexpr NextStep next_steps[] = {
     {"run.divergence",
      "let all threads of the block, or of the mask, reach the barrier or warp instruction"},
     {"run.hang", "let every arrival and byte that the barrier was told of come", "waiting for"},
+    {"run.hang",
+     "let a thread that is running write the word; launch no more blocks that wait for one another "
+     "than are resident at once",
+     "asks for ever"},
     {"run.hang", "bound the loop; let every arrival and byte that a barrier was told of come"},
     {"run.budget",
      "bound the loop, or do less where the task is small; else run it on a real device: --device "

@@ -169,6 +169,7 @@ Attempt<ptx::Report> Replayer::run(std::vector<std::uint64_t> blocks, std::uint6
   how.resident = launch_.cooperative
                      ? static_cast<std::uint32_t>(std::min<std::uint64_t>(blocks_, 1u << 20))
                      : how.sm_count;
+  how.alone = false;
   how.max_shared =
       device_.shared > 0 ? static_cast<std::uint32_t>(device_.shared) : fallback_shared;
   how.stop = stop_flags();

@@ -220,6 +220,7 @@ void atomic(Lanes& l, const Step& s) {
         std::memcpy(w.regs + s.list[j] + lane * s.width, &old, s.width);
     }
   });
+  if (!asks) ++w.block->worker->changed;
   if (op >= AtomicOp::exch || (returns && asks)) give_way_when_asking(w, s);
 }
 
@@ -250,6 +251,7 @@ void atomic_wide(Lanes& l, const Step& s) {
     }
     if (returns) std::memcpy(w.regs + s.list[0] + lane * 16, old, 16);
   });
+  ++w.block->worker->changed;
 }
 
 struct OpRow {

@@ -76,6 +76,9 @@ struct ExecuteOptions {
   bool spread_unchecked = false;      // spread them where no races are looked for, too
   std::uint32_t resident =
       1;  // blocks taken in turn when one does not end by itself; grid barriers need the whole grid
+  // False: a device may hold more blocks than `resident` at once, or others than the launch write
+  // what its threads poll, so that asking for ever is no run.hang.
+  bool alone = true;
   std::uint32_t max_faults = 8;       // the launch ends at this many
   std::uint32_t max_shared = 232448;  // bytes a block may have, static and dynamic
   std::uint32_t max_threads = 1024;

@@ -108,6 +108,9 @@ class Program {
   DeviceMemory constants{1ull << 30, 0x0100'0000'0000ull};  // .const and .global variables
   ParameterLayout layout;
   std::uint32_t step_count = 0;
+  // Steps, by their places in a worker's counts, that may change more than registers and what an
+  // atomic says that it changed.
+  std::vector<std::uint32_t> changing;
   std::vector<LoopBranch> loops;
   std::vector<Multiply> products;  // of wmma and wgmma steps
   std::uint32_t shadow_shift = 2;  // log2 of the bytes that one cell of shared shadow covers
@@ -371,6 +374,7 @@ struct Worker {
   std::vector<std::uint64_t> loaded;  // ExecuteOptions::note_loads; none twice in a row
   std::uint64_t blocks = 0;
   std::uint64_t instructions = 0;
+  std::uint64_t changed = 0;  // atomics that left another value than they found
 };
 
 // A read of shared memory that nobody has written yet: a race when somebody writes it before the

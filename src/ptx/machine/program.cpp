@@ -174,6 +174,48 @@ bool reads_strongly(const Form& form) {
   return std::any_of(words.begin(), words.end(), [&](const char* word) { return form.has(word); });
 }
 
+// True if an instruction may change more than registers; atomics tell themselves whether they did.
+bool changes_state(const Form& form) {
+  switch (form.opcode) {
+    case Opcode::unknown:
+    case Opcode::op_alloca:
+    case Opcode::op_call:
+    case Opcode::op_clusterlaunchcontrol:
+    case Opcode::op_cp:
+    case Opcode::op_discard:
+    case Opcode::op_fabric:
+    case Opcode::op_griddepcontrol:
+    case Opcode::op_mbarrier:
+    case Opcode::op_multimem:
+    case Opcode::op_setmaxnreg:
+    case Opcode::op_st:
+    case Opcode::op_stackrestore:
+    case Opcode::op_stmatrix:
+    case Opcode::op_sured:
+    case Opcode::op_sust:
+    case Opcode::op_tensormap:
+    case Opcode::op_wgmma:
+      return true;
+    case Opcode::op_bar:
+    case Opcode::op_barrier:
+      return !form.has("warp");
+    case Opcode::op_wmma:
+      return form.has("store");
+    case Opcode::op_red:
+      return form.has("async");
+    default:
+      return false;
+  }
+}
+
+void note_changing(Program& program, const Code& code) {
+  const auto& instructions = program.module->functions[code.function].instructions;
+  for (std::uint32_t i = 0; i < instructions.size(); ++i) {
+    if (changes_state(program.module->form(instructions[i])))
+      program.changing.push_back(code.first_count + i);
+  }
+}
+
 // Notes the order between blocks made by the instructions of an entry and of all that it may call.
 void note_order(Program& program, const Reach& reach) {
   const Module& module = *program.module;
@@ -217,6 +259,7 @@ Attempt<ProgramPtr> make_program(std::shared_ptr<const Module> module, std::stri
       Code& code = program->codes[i];
       Decoder(*program, code, code.function).decode();
       code.first_count = program->step_count;
+      note_changing(*program, code);
       program->step_count += static_cast<std::uint32_t>(code.steps.size());
       program->local_bytes += code.lane_bytes;
     }

@@ -7,10 +7,13 @@
 #include <thread>
 #include <unordered_set>
 
+#include <fmt/format.h>
+
 #include "base/phases.hpp"
 #include "ptx/machine/block_order.hpp"
 #include "ptx/machine/cluster.hpp"
 #include "ptx/machine/older_value.hpp"
+#include "ptx/machine/standstill.hpp"
 
 namespace cupilot::ptx {
 namespace {
@@ -39,6 +42,7 @@ class ClusterQueue {
   }
   std::uint64_t clusters() const { return count_; }
   void restart() { next_ = 0; }
+  bool empty() const { return next_ >= count_; }
   std::optional<std::uint64_t> take() {
     const std::uint64_t i = next_.fetch_add(1);
     if (i >= count_) return std::nullopt;
@@ -60,6 +64,24 @@ class ClusterQueue {
   std::atomic<std::uint64_t> next_{0};
 };
 
+// Ends a launch in which every warp that can run asks for what none changes. On several threads
+// others may change it: one thread tells.
+void end_standstill(LaunchContext& launch, Warp& warp, bool more) {
+  if (launch.parallel) {
+    launch.conflict = true;
+  } else {
+    std::string message =
+        "asks for ever: all warps that can run only read, again and again, what none of them "
+        "changes";
+    if (more)
+      message += fmt::format(", and blocks that have not begun wait for one of the {} to end",
+                             launch.options->resident);
+    fault(warp, *warp.asked, static_cast<std::uint32_t>(__builtin_ctz(warp.active)), "run.hang",
+          std::move(message));
+  }
+  launch.halt = true;
+}
+
 // Runs clusters until none is left, in turn those that do not end in one turn, at most `resident`
 // of them. One begins when its first turn comes: of those that end in it one is alive at a time.
 // `spare`: such as have ended, taken from and added to.
@@ -74,6 +96,7 @@ void work(Worker& worker, ClusterQueue& queue, std::uint32_t resident,
     return cluster != nullptr;
   };
   bool more = true;
+  Standstill last;
   while (!halt.load(std::memory_order_relaxed)) {
     std::size_t places = resident - alive.size();
     std::erase_if(alive, [&](std::unique_ptr<Cluster>& cluster) { return !turn(cluster); });
@@ -91,6 +114,9 @@ void work(Worker& worker, ClusterQueue& queue, std::uint32_t resident,
       if (turn(cluster)) alive.push_back(std::move(cluster));
     }
     if (alive.empty() && !more) return;
+    if (!worker.launch->options->alone) continue;
+    if (Warp* warp = standing_still(last, alive))
+      end_standstill(*worker.launch, *warp, !queue.empty());
   }
 }
 
