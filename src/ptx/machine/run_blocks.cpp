@@ -69,7 +69,7 @@ class ClusterQueue {
 void end_standstill(LaunchContext& launch, Warp& warp, bool more) {
   if (launch.parallel) {
     launch.conflict = true;
-  } else {
+  } else if (launch.faults.empty()) {  // else they wait for what a block at fault left undone
     std::string message =
         "asks for ever: all warps that can run only read, again and again, what none of them "
         "changes";
