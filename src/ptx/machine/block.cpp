@@ -185,7 +185,7 @@ void start_warp(Warp& warp, Block& block, std::uint32_t index) {
   warp.streams.clear();
   warp.polled = 0;
   warp.timed_out = false;
-  warp.cluster_owed = warp.cluster_phase = 0;
+  warp.cluster_owed = warp.cluster_phase = warp.cluster_seen = 0;
   warp.far_mark = warp.far_clock = 0;
   warp.registers = block.launch->launch->registers;
   warp.beyond = {};

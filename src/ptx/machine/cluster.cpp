@@ -17,7 +17,13 @@ using u64 = std::uint64_t;
 constexpr u32 waits_for_cluster = 16,
               waits_for_registers = 17;  // Warp::barrier, beyond the block's own
 
-// aux bit 0: relaxed.
+// The warp goes on from the phase that it arrived at.
+void leave_barrier(Warp& w, const ClusterBarrier& barrier) {
+  w.cluster_seen = w.cluster_phase + 1;
+  acquire_from(w, barrier.done);
+}
+
+// aux bit 0: relaxed. Fenced initialisations of mbarriers are told either way.
 void cluster_arrive(Lanes& l, const Step& s) {
   Warp& w = static_cast<Warp&>(l);
   if (w.mask == 0) return;
@@ -29,6 +35,10 @@ void cluster_arrive(Lanes& l, const Step& s) {
   tick(w);
   drain_reads(w);
   if ((s.aux & 1) == 0) release_to(w, cluster.barrier.open);
+  for (Mbarrier& b : cluster.mbarriers) {
+    if (b.fenced && b.owner == 32 * w.block->rank + w.index)
+      b.told = std::min(b.told, cluster.barrier.phase);
+  }
   w.cluster_owed |= w.mask;
   w.cluster_phase = cluster.barrier.phase;
   cluster.barrier.arrived += static_cast<u32>(__builtin_popcount(w.mask));
@@ -45,7 +55,7 @@ void cluster_wait(Lanes& l, const Step& s) {
                  "waits at the cluster's barrier without having arrived");
   }
   w.cluster_owed &= ~w.mask;
-  if (barrier.phase > w.cluster_phase) return acquire_from(w, barrier.done);
+  if (barrier.phase > w.cluster_phase) return leave_barrier(w, barrier);
   w.state = WarpState::waiting;
   w.barrier = waits_for_cluster;
   w.stop = true;
@@ -180,6 +190,24 @@ bool leaves_copies(Block& block) {
   return false;
 }
 
+// True if a copy by another block may still write into a block that ends: then that is its fault.
+bool awaits_copies(Block& block) {
+  const Cluster& cluster = *block.cluster;
+  for (const FarCopy& copy : cluster.far_copies) {
+    if (copy.rank != block.rank) continue;
+    const Mark& mark = cluster.marks[copy.mark];
+    if (std::any_of(block.warps.begin(), block.warps.end(),
+                    [&](const Warp& w) { return mark_ordered(w, mark); }))
+      continue;
+    fault_here(block.warps.front(), "run.race",
+               fmt::format("block {} of the cluster ends before any of its threads sees the copy "
+                           "complete that thread {} of block {} issued into its shared memory",
+                           block.rank, mark.thread % 1024, mark.thread / 1024));
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void settle_cluster_barrier(Cluster& cluster) {
@@ -193,7 +221,7 @@ void settle_cluster_barrier(Cluster& cluster) {
   merge_knowledge(barrier.done, barrier.open);
   cluster.idle_rounds = 0;
   for (Warp* w : barrier.waiting) {
-    acquire_from(*w, barrier.done);
+    leave_barrier(*w, barrier);
     w->state = WarpState::ready;
   }
   barrier.waiting.clear();
@@ -210,9 +238,11 @@ std::string waiting_reason(const Warp& w) {
                      cluster.barrier.arrived);
 }
 
-void note_far(Warp& w, Block& target) {
+void note_far(Warp& w, Block& target) { note_far(w, target, w.clock); }
+
+void note_far(Warp& w, Block& target, u32 clock) {
   if (target.far_users.empty()) target.far_users.assign(32 * w.block->cluster->blocks.size(), 0);
-  target.far_users[32 * w.block->rank + w.index] = w.clock;
+  target.far_users[32 * w.block->rank + w.index] = clock;
 }
 
 void end_block(Block& block) {
@@ -220,7 +250,7 @@ void end_block(Block& block) {
   block.finished = true;
   settle_suspect(block);
   if (block.faulted || !block.launch->options->check_races) return;
-  if (leaves_copies(block)) return;
+  if (leaves_copies(block) || awaits_copies(block)) return;
   for (u32 i = 0; i < block.far_users.size(); ++i) {
     const u32 clock = block.far_users[i];
     const bool told =

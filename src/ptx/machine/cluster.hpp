@@ -23,6 +23,8 @@ struct Mbarrier {
   ReleaseClock open, done;        // of arrivals in this phase; in completed ones
   std::uint32_t owner = 0,
                 owner_clock = 0;  // warp (32 * rank + index) that initialised it, and when
+  bool fenced = false;            // by fence.mbarrier_init of its owner
+  std::uint32_t told = ~0u;       // phase of the cluster's barrier that its owner arrived at since
   std::vector<Warp*> waiting;
 };
 
@@ -42,14 +44,20 @@ struct ClusterBarrier {
   std::vector<Warp*> waiting;
 };
 
+// A copy into a block's shared memory by another block's thread, and its mark.
+struct FarCopy {
+  std::uint32_t rank = 0, mark = 0;
+};
+
 struct Cluster {
   std::vector<std::unique_ptr<Block>> blocks;  // by rank
   LaunchContext* launch = nullptr;
   Worker* worker = nullptr;
-  Dim3 position;                   // of the cluster in the grid of clusters
-  std::deque<Mbarrier> mbarriers;  // all ever initialised
-  std::uint32_t slots = 1;         // of Beyond::seen, given out
-  std::vector<Mark> marks;         // 0: ordered for all
+  Dim3 position;                    // of the cluster in the grid of clusters
+  std::deque<Mbarrier> mbarriers;   // all ever initialised
+  std::uint32_t slots = 1;          // of Beyond::seen, given out
+  std::vector<Mark> marks;          // 0: ordered for all
+  std::vector<FarCopy> far_copies;  // which a block must see complete before it ends
   ClusterBarrier barrier;
   std::deque<Transfer> pending;  // issued, their data not moved yet (late mode)
   std::uint64_t pending_since = 0;
@@ -88,6 +96,7 @@ bool shared_place(Warp& warp, const Step& step, std::uint32_t lane, std::uint64_
                   SharedPlace& out);
 // Notes that the warp touched another block, which must not end before it is told so.
 void note_far(Warp& warp, Block& target);
+void note_far(Warp& warp, Block& target, std::uint32_t clock);
 // The mark of the warp's accesses to other blocks at its present clock.
 std::uint32_t far_mark(Warp& warp);
 

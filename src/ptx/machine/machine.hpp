@@ -285,6 +285,7 @@ struct Warp : Lanes {
   std::uint32_t cluster_owed =
       0;  // lanes that arrived at the cluster's barrier and have not waited
   std::uint32_t cluster_phase = 0;  // of their arrival
+  std::uint32_t cluster_seen = 0;   // phases that it waited for
   std::uint32_t far_mark = 0,
                 far_clock = 0;  // the mark of its last access to another block, and its clock
   std::shared_ptr<Products> products;  // of wgmma; null: none yet
@@ -472,6 +473,8 @@ void merge_knowledge(ReleaseClock& into, const ReleaseClock& from);
 // fence.proxy.async: writes known so far may be read by the asynchronous proxy, what was read so
 // far it may overwrite.
 void fence_proxy(Warp& warp);
+// Lets any arrival at the cluster's barrier tell of the mbarriers that the warp initialised.
+void fence_mbarriers(Warp& warp);
 // A barrier of warps: it waits for the warp's own reads, and the asynchronous proxy may overwrite
 // what they read.
 void drain_reads(Warp& warp);

@@ -172,6 +172,9 @@ void arrive(Lanes& l, const Step& s) {
       }
     }
     if (told != b && (s.aux & arrive_relaxed) == 0) release_to(w, b->open);
+    // Who sees the phase complete knows that this arrival has come.
+    if ((s.aux & arrive_relaxed) == 0 && b->rank != w.block->rank)
+      note_far(w, *w.block->cluster->blocks[b->rank], w.clock - 1);
     told = b;
     if (!arrive_once(w, s, lane, *b, (s.aux & arrive_bytes) != 0 ? 1 : number)) return;
     if (s.o[0] != no_slot) w.at<u64>(s.o[0])[lane] = token;
@@ -335,6 +338,11 @@ std::string describe(const Cluster& cluster, const Mbarrier& b) {
                            b.pending, b.expected, b.transactions);
 }
 
+void fence_mbarriers(Warp& w) {
+  const u32 owner = 32 * w.block->rank + w.index;
+  for (Mbarrier& b : w.block->cluster->mbarriers) b.fenced |= b.owner == owner;
+}
+
 Mbarrier* mbarrier_at(Warp& w, const Step& s, u32 lane, const SharedPlace& place) {
   Block& block = *place.block;
   Cluster& cluster = *block.cluster;
@@ -356,7 +364,7 @@ Mbarrier* mbarrier_at(Warp& w, const Step& s, u32 lane, const SharedPlace& place
   const bool own = block.rank == w.block->rank;
   const bool ordered = own ? warp == w.index || b.owner_clock < w.known[warp]
                            : b.owner_clock < w.beyond.far[b.owner];
-  if (ordered || !w.block->launch->options->check_races) return &b;
+  if (ordered || b.told < w.cluster_seen || !w.block->launch->options->check_races) return &b;
   fault(w, s, lane, "run.race",
         fmt::format("uses {} without a barrier after its initialisation", describe(cluster, b)));
   return nullptr;

@@ -163,6 +163,10 @@ void proxy_fence(Lanes& l, const Step&) {
   if (l.mask != 0) fence_proxy(static_cast<Warp&>(l));
 }
 
+void mbarrier_fence(Lanes& l, const Step&) {
+  if (l.mask != 0) fence_mbarriers(static_cast<Warp&>(l));
+}
+
 bool decode_predicate_move(Decoder& d, Step& step) {
   const Operand &to = d.operand(0), &from = d.operand(1);
   const bool explicit_cluster = from.kind == OperandKind::special &&
@@ -306,7 +310,8 @@ bool decode_move(Decoder& d, Step& step) {
     case Opcode::op_fence:
       step.run =
           form.has("proxy") && form.has("async") && !form.has("global") ? proxy_fence : nothing;
-      if (!form.has("proxy") && !form.has("mbarrier_init")) return decode_fence(d, step);
+      if (form.has("mbarrier_init")) return step.run = mbarrier_fence, true;
+      if (!form.has("proxy")) return decode_fence(d, step);
       return true;
     case Opcode::op_membar:
       return form.has("proxy") ? (step.run = nothing, true) : decode_fence(d, step);

@@ -145,6 +145,7 @@ void start_cluster(Cluster& cluster, Worker& worker, std::uint64_t index) {
   cluster.mbarriers.clear();
   cluster.slots = 1;
   cluster.marks.assign(1, Mark{});
+  cluster.far_copies.clear();
   cluster.barrier = {};
   cluster.pending.clear();
   cluster.idle_rounds = 0;

@@ -12,6 +12,9 @@ using P = Device::Pointer;
 namespace {
 
 const std::string text = async_text + R"(
+#ifdef RELAXED
+#define FIRST_SYNC asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); cluster_wait()
+#endif
 #ifndef FIRST_SYNC
 #define FIRST_SYNC cluster_sync()
 #endif
@@ -52,10 +55,11 @@ K exchange(u32* o) {
 // Every block loads its share of a tile and multicasts it to all; consumers release every block's barrier.
 K multicast(const __grid_constant__ Map m, u32* o, int laps) {
   extern __shared__ __align__(1024) u32 s[]; __shared__ u64 full, empty; int t = threadIdx.x; u32 r = cluster_rank(), n = cluster_size();
-  if (t == 0) { init(&full, 1); init(&empty, 32 * n); asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+  if (t == 0) { init(&full, 1); init(&empty, 32 * n); INIT_FENCE; }
   FIRST_SYNC;
   if (t == 32) {
     for (int i = 0; i < laps; ++i) { EMPTY_WAIT; expect(&full, 128 * n); tile2_multicast(s + 32 * r, &m, 0, i * n + r, &full, (u16)((1u << n) - 1)); }
+    TAIL;
   } else if (t < 32) {
     for (int i = 0; i < laps; ++i) {
       wait(&full, i & 1);
@@ -101,6 +105,8 @@ std::string with(const std::string& defines) {
       out += std::string("#define ") + name + " " + value + "\n";
   };
   add("EMPTY_WAIT", "wait(&empty, (i & 1) ^ 1)");
+  add("INIT_FENCE", "asm volatile(\"fence.mbarrier_init.release.cluster;\" ::: \"memory\")");
+  add("TAIL", "");
   add("RELEASE", "for (int j = 0; j < n; ++j) mapped_arrive(&empty, j)");
   add("SENT_WAIT", "wait(&b, 0)");
   return defines + "\n" + out + text;
@@ -198,6 +204,27 @@ TEST_CASE("multicast tiles, stores and reductions tell the barriers of other blo
   }
 }
 
+TEST_CASE("a fenced mbarrier is told by a relaxed arrival", "[cluster]") {
+  for (const Mode& mode : modes) {
+    Device d;
+    prepare(d, mode, 4);
+    std::vector<std::uint32_t> got;
+    CHECK(faults_of(multicast(d, "#define RELAXED", 4, got)) == "");
+  }
+}
+
+TEST_CASE("a block may end once it has seen every release and copy of the others", "[cluster]") {
+  for (const Mode& mode : modes) {
+    Device d;
+    prepare(d, mode, 4);
+    std::vector<std::uint32_t> got;
+    CHECK(faults_of(multicast(d, "#define LAST_SYNC\n#define TAIL wait(&empty, ~laps & 1)", 4,
+                              got)) == "");
+    CHECK(faults_of(multicast(d, "#define LAST_SYNC\n#define TAIL wait(&empty, laps & 1)", 4,
+                              got)) != "");
+  }
+}
+
 TEST_CASE("what a cluster needs shows when it is removed", "[cluster]") {
   struct Mutant {
     const char* entry;
@@ -207,6 +234,8 @@ TEST_CASE("what a cluster needs shows when it is removed", "[cluster]") {
   };
   const Mutant mutants[] = {
       {"exchange", "#define FIRST_SYNC __syncthreads()", "run.", ""},
+      {"exchange", "#define RELAXED", "run.", ""},
+      {"multicast", "#define RELAXED\n#define INIT_FENCE", "run.race", "after its initialisation"},
       {"exchange", "#define LAST_SYNC __syncthreads()", "run.", ""},
       {"multicast", "#define FIRST_SYNC __syncthreads()", "run.", "mbarrier"},
       {"multicast", "#define LAST_SYNC", "run.race", "of the cluster"},

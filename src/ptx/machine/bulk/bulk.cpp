@@ -157,12 +157,13 @@ bool add_landing(Warp& w, const Step& s, u32 lane, Transfer& t, SharedPlace at,
   if (at.block->finished)
     return no(w, s, lane, "run.race",
               fmt::format("copies to block {} of the cluster, which has ended", at.block->rank));
-  if (at.block != w.block) note_far(w, *at.block);
   Mbarrier* b = mbarrier_at(w, s, lane, barrier);
   if (b == nullptr) return false;
   Cluster& cluster = *w.block->cluster;
   const u32 mark =
       add_mark(cluster, {.slot = b->slot, .phase = phase_open, .thread = thread_of(w, lane)});
+  if (at.block != w.block && mark == 0) note_far(w, *at.block);
+  if (at.block != w.block && mark != 0) cluster.far_copies.push_back({at.block->rank, mark});
   const bool free = each_shared_run(t, at.offset, false, [&](u32 offset, u32 bytes) {
     return check_async_write(w, s, lane, *at.block, offset, bytes, mark);
   });
