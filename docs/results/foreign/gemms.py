@@ -1,4 +1,5 @@
 """Plans and tasks of DeepGEMM's bf16 kernel and of CuTe's tutorials, for recipe.py. Launches are their own."""
+import cutlass
 
 
 def define(task, tensor, near, of):
@@ -14,7 +15,8 @@ def define(task, tensor, near, of):
         """out: where element i lies as (row, column); shapes of a, b and c."""
         check = near("k")
         check["check"].update(more.pop("check", {}))
-        return new(name, "m n k+", [tensor(t, "in", s, kind, **({"fill": fill} if fill else {})) for t, s in zip("ab", shapes)] + [tensor("c", "out", shapes[2], kind, **check)], times, checks,
+        result = more.pop("result", kind)
+        return new(name, "m n k+", [tensor(t, "in", s, kind, **({"fill": fill} if fill else {})) for t, s in zip("ab", shapes)] + [tensor("c", "out", shapes[2], result, **check)], times, checks,
                    of("c", "const long long r = %s, c = %s; real s = real(0.0); for (long long k = 0; k < in.k; ++k) s += in.a(%s) * in.b(%s); return s;" % (out[0], out[1], a, b)), **more)
 
     rows, columns = ("i / in.n", "i % in.n"), ("i % in.m", "i / in.m")
@@ -39,4 +41,5 @@ def define(task, tensor, near, of):
     tiles = [{"name": "map_" + t, "of": t, "type": "bf16", "dims": [w, h], "pitch": [w + " * 2"], "box": [64, 64], "swizzle": 128} for t, w, h in (("a", "k", "m"), ("b", "k", "n"), ("c", "n", "m"))]
     kernels.append(("deepgemm_bf16", "deepgemm/bf16", "sm90_bf16_gemm_impl", deep, [4], [256],
                     ["none?", {"i32": "m"}, {"i32": "n"}, {"i32": "k"}, "map_a", "map_b", "map_c"], 73792, ["k % 8 == 0", "n % 8 == 0"], {"maps": tiles}))
+    cutlass.add(product, rows, kernels)
     return tasks, kernels

@@ -200,7 +200,10 @@ def main():
         launch = {"entry": entry, "grid": grid, "block": block, "args": args}
         if shared:
             launch["shared"] = shared
-        plan = dict({"launches": [launch]}, **(more[0] if more else {}))
+        plan = dict(more[0]) if more else {}
+        if "cluster" in plan:
+            launch["cluster"] = plan.pop("cluster")
+        plan["launches"] = [launch]
         if require:
             plan["require"] = list(require)
         with open("%s/%s.ptx" % (out, name), "w") as file:
