@@ -370,7 +370,8 @@ Attempt<std::vector<ExtrapolatedLaunch>> extrapolate(
   const double operations =
       has_wgmma(programs.module()) ? wgmma_instruction_operations : plain_instruction_operations;
   const bool affordable =
-      cost(*task, workload, even, operations) <= 4.0 * static_cast<double>(counting_budget);
+      cost(*task, workload, even, operations) <= 4.0 * static_cast<double>(counting_budget) &&
+      host_bytes(*task, plan_at, {beyond(workload, even), 1}) <= 4 * counting_bytes;
   return along(affordable ? even : axes);
 }
 

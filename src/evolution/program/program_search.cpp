@@ -243,6 +243,7 @@ class ProgramSearch {
   // Partitions by what their parts take; says that it cuts where that takes long.
   Partitions partitions_in_time() {
     constexpr double silent_seconds = 2;
+    constexpr double forecast_share = 0.1;  // of limited seconds; then floors alone are asked for
     const double began = host_.monotonic_seconds();
     double told = began;
     const auto served = [&](const Part& part) {
@@ -258,10 +259,12 @@ class ProgramSearch {
       return !cancelled() && forms_.form_of(part) != nullptr;
     };
     const auto seconds = [&](const Part& part) {
-      return forms_.is_prepared(part)
-                 ? 0.0
-                 : static_cast<double>(forms_.times_of(part)) *
-                       std::max(forms_.floor_of(part), forms_.forecast_of(part));
+      const double spent = host_.monotonic_seconds() - began;
+      const bool late = options_.max_seconds > 0 && spent > forecast_share * options_.max_seconds;
+      const double expected = late ? 0 : forms_.forecast_of(part);
+      return forms_.is_prepared(part) ? 0.0
+                                      : static_cast<double>(forms_.times_of(part)) *
+                                            std::max(forms_.floor_of(part), expected);
     };
     return partitions(operation_graph(task_), {served, seconds});
   }

@@ -140,7 +140,8 @@ class Driver {
   // finish.cpp
   std::vector<Finalist> finalists() const;
   Result<void> time_again(std::vector<Finalist>& finalists);
-  Result<FinalRecord> confirm(const Finalist& finalist, CompiledKernel& kernel);
+  // `screened`: the search's screen let it pass.
+  Result<FinalRecord> confirm(const Finalist& finalist, bool screened, CompiledKernel& kernel);
   // Stops an interpreted confirmation that lasts too long: a candidate that leads stands as the
   // search proved it.
   Result<FinalRecord> confirm_in_time(const Finalist& finalist, CompiledKernel& kernel);

@@ -42,7 +42,10 @@ Result<bool> Driver::restore(const RunState& state, const Checkpoint* checkpoint
     }
     if (!options_.stop) static_cast<void>(ledger_.take_finished(baselines_, false));
   }
-  for (const auto& [id, proposal] : open_) unfinished_.push_back(proposal);
+  for (const auto& [id, proposal] : open_) {
+    unfinished_.push_back(proposal);
+    unfinished_.back().last = false;  // this sitting has seconds of its own
+  }
   generations_ = ledger_.take_finished(baselines_, false);
   return true;
 }

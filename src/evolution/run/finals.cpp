@@ -179,11 +179,7 @@ Result<FinalRecord> confirm_finalist(const Pipe& pipe, const Finalist& finalist,
   record.candidate = std::move(passed->candidate);
   record.candidate.id = static_cast<std::uint64_t>(finalist.slot) + 1;
   kernel = std::move(passed->kernel);
-  if (auto* rejected = std::get_if<Rejected>(&record.candidate.outcome)) {
-    record.candidate.outcome =
-        reject("confirm.failed", rejected->code + ": " + rejected->message, rejected->where);
-    return record;
-  }
+  if (std::holds_alternative<Rejected>(record.candidate.outcome)) return record;
   if (auto* accepted = std::get_if<Accepted>(&record.candidate.outcome)) {
     accepted->verification.processes = 2;
     for (const std::string& condition : accepted->measurement.conditions) {

@@ -63,12 +63,13 @@ Result<void> Driver::time_again(std::vector<Finalist>& all) {
   return aside(host_, heartbeat_, "timing the fastest again", asides_, time);
 }
 
-Result<FinalRecord> Driver::confirm(const Finalist& finalist, CompiledKernel& kernel) {
+Result<FinalRecord> Driver::confirm(const Finalist& finalist, bool screened,
+                                    CompiledKernel& kernel) {
   const Phase phase("confirm");
   if (auto renewed = context_.backend->inspector().renew(); !renewed) return renewed.error();
   EvaluationOptions rules;
   rules.level = ProofLevel::finalist;
-  rules.screened_before = context_.screen != nullptr;
+  rules.screened_before = screened && context_.screen != nullptr;
   rules.compiled = finalist.kernel ? &*finalist.kernel : nullptr;
   rules.anew = true;
   rules.proof_seed =
@@ -108,7 +109,7 @@ Result<FinalRecord> Driver::confirm_in_time(const Finalist& finalist, CompiledKe
   };
   auto record = do_part(
       "confirm", fmt::format("confirming #{}", finalist.slot + 1),
-      [&] { return confirm(finalist, kernel); }, look);
+      [&] { return confirm(finalist, true, kernel); }, look);
   if (record || !over || cancelled()) return record;
   const StopScope unhurried({options_.cancel});
   return let_stand(*leader_, "the run's seconds ended before", kernel);
@@ -122,7 +123,9 @@ bool Driver::is_confirmed_at_once(const Proposal& proposal) const {
 Result<void> Driver::confirm_at_once(const Proposal& proposal) {
   const double began = host_.monotonic_seconds();
   CompiledKernel kernel;
-  auto record = confirm_in_time({proposal.slot, proposal.strategy}, kernel);
+  auto record = do_part("confirm", fmt::format("confirming #{}", proposal.id), [&] {
+    return confirm({proposal.slot, proposal.strategy}, false, kernel);
+  });
   if (!record && cancelled()) return {};  // it stays open for a resumed run
   if (!record) return std::move(record.error()).while_doing(fmt::format("slot {}", proposal.slot));
   Evaluated done{proposal, record->candidate, {host_.monotonic_seconds() - began}};
@@ -212,6 +215,9 @@ Result<std::optional<Driver::Confirmed>> Driver::confirm_one(const std::vector<F
     auto record = known ? std::move(at_once_->record) : confirm_in_time(finalist, kernel);
     if (known) kernel = std::move(at_once_->kernel);
     if (!record) return record.error();
+    if (const auto* why = std::get_if<Rejected>(&record->candidate.outcome))
+      record->candidate.outcome =
+          reject("confirm.failed", why->code + ": " + why->message, why->where);
     if (journal_) journal_->add(RecordType::final_trial, to_json(*record));
     if (auto done = commit(); !done) return done.error();
     const auto* rejected = std::get_if<Rejected>(&record->candidate.outcome);

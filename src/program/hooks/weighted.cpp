@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "program/hooks/call_text.hpp"
 #include "program/hooks/operands.hpp"
 
@@ -96,6 +98,12 @@ bool are_equal(const Task& task, const Expr& a, const Expr& b) {
   return true;
 }
 
+bool of_one_type(const Task& task, const Names& tensors) {
+  return std::all_of(tensors.begin(), tensors.end(), [&](const std::string& name) {
+    return find_tensor(task, name)->type == find_tensor(task, tensors.front())->type;
+  });
+}
+
 // The task whose output are the scores.
 Task task_of_scores(const Task& task, const ReferenceStage& scores, const std::string& output) {
   Task out = task;
@@ -128,10 +136,15 @@ std::optional<GraphWeighted> weighed_by(const Task& task, const std::string& wei
   if (!product || product->turned_a || product->turned_b) return std::nullopt;
   auto found = graph_product(task_of_scores(task, *scores, sum.name));
   if (!found || found->turned_a || !found->turned_b || found->spans != 0 ||
-      !are_equal(task, found->batch, product->batch) || !are_equal(task, found->m, product->m) ||
-      !are_equal(task, found->n, product->k))
+      !of_one_type(task, {found->a, found->b, of->tensor, sum.name}))
     return std::nullopt;
-  return GraphWeighted{std::move(*found), of->tensor, sum.name, product->n};
+  GraphWeighted out{*found, of->tensor, sum.name, product->n, {}};
+  for (const auto& [a, b] :
+       {std::pair(found->batch, product->batch), {found->m, product->m}, {found->n, product->k}}) {
+    if (!are_equal(task, a, b)) return std::nullopt;
+    if (a.text != b.text) out.equalities.emplace_back(fmt::format("({}) == ({})", a.text, b.text));
+  }
+  return out;
 }
 
 }  // namespace

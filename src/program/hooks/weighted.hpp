@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <cupilot/task.hpp>
 
@@ -17,6 +18,8 @@ struct GraphWeighted {
   GraphProduct scores{};
   std::string values{}, output{};  // tensors: batch x n x out, batch x m x out
   Expr out = 1;
+  // What holds at the task's shapes and has to at others: extents that both products share.
+  std::vector<Expr> equalities{};
 };
 
 // nullopt: the graph is something else, or its tensors lie otherwise.

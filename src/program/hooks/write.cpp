@@ -524,6 +524,8 @@ std::optional<Tunable> between_products(const Tunable& tunable, const Task& task
                             {"graph_k", scores.k},
                             {"graph_out", graph->out}};
   out.plan.let.insert(out.plan.let.begin(), sizes.begin(), sizes.end());
+  out.plan.require.insert(out.plan.require.end(), graph->equalities.begin(),
+                          graph->equalities.end());
   auto headers =
       std::make_shared<DeviceHeaders>(tunable.headers ? *tunable.headers : DeviceHeaders());
   (*headers)["scores.cuh"] = scores_text(task, *graph, *site);

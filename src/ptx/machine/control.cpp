@@ -335,29 +335,38 @@ bool let_others_run(Warp& w, u32 pc, bool parked) {
     uncount(w, pc);
     return true;
   }
+  struct Others {
+    std::size_t entry = 0;
+    u32 lanes = 0;
+    bool meet = false;  // the executing lanes come there too
+  };
+  Others next;
   u32 above = w.active;
   for (std::size_t i = w.stack.size(); i-- > w.frames[w.depth].stack_base;) {
-    StackEntry& entry = w.stack[i];
-    const u32 lanes = entry.mask & ~above & w.live;
-    const bool meets = (entry.mask & above) != 0;  // the executing lanes come there too
+    const StackEntry& entry = w.stack[i];
+    const Others here = {i, entry.mask & ~above & w.live, (entry.mask & above) != 0};
     above |= entry.mask;
-    if (lanes == 0 || entry.parked) continue;
+    if (here.lanes == 0 || entry.parked) continue;
     // CUDA has lanes that go on where the branch ends come too, those that end aside.
-    if (parked && meets && !leaves_at(w, entry.pc)) continue;
-    const StackEntry next{entry.pc, entry.reconverge, lanes};
-    if (meets) {
-      entry.mask &= ~lanes;
-    } else {
-      w.stack.erase(w.stack.begin() + static_cast<std::ptrdiff_t>(i));
-    }
-    push(w, w.steps[w.pc - 1], {pc, w.reconverge, w.active, parked});
-    if (parked) uncount(w, pc);
-    w.pc = next.pc;
-    w.reconverge = next.reconverge;
-    w.active = next.mask;
-    return true;
+    if (parked && here.meet && !leaves_at(w, entry.pc)) continue;
+    next = here;
+    // Lanes that ask give way to those that have stood longest: all have their turn.
+    if (parked) break;
   }
-  return false;
+  if (next.lanes == 0) return false;
+  StackEntry& entry = w.stack[next.entry];
+  const StackEntry taken{entry.pc, entry.reconverge, next.lanes};
+  if (next.meet) {
+    entry.mask &= ~next.lanes;
+  } else {
+    w.stack.erase(w.stack.begin() + static_cast<std::ptrdiff_t>(next.entry));
+  }
+  push(w, w.steps[w.pc - 1], {pc, w.reconverge, w.active, parked});
+  if (parked) uncount(w, pc);
+  w.pc = taken.pc;
+  w.reconverge = taken.reconverge;
+  w.active = taken.mask;
+  return true;
 }
 
 void part_lanes(Warp& w, const Step& s) {

@@ -63,17 +63,21 @@ Warp* standing_still(Standstill& last, const std::vector<std::unique_ptr<Cluster
   const std::uint64_t written = changes(*alive.front()->worker);
   std::uint64_t registers = 0;
   for (const Warp* warp : asking) registers = mixed(registers + digest(*warp));
-  if (last.asked.size() == asking.size() && last.written == written &&
-      last.registers == registers) {
+  // Lanes that ask in several places by turns begin to count anew at each turn.
+  const auto goes_on = [](const Warp* warp, const Standstill::Asked& before) {
+    return warp->asked == before.step && warp->asked_again >= before.again;
+  };
+  if (last.written == written && last.registers == registers &&
+      std::equal(asking.begin(), asking.end(), last.asked.begin(), last.asked.end(), goes_on)) {
     for (std::size_t i = 0; i < asking.size(); ++i) {
-      if (asking[i]->asked_again - last.asked[i] < enough) return nullptr;
+      if (asking[i]->asked_again - last.asked[i].again < enough) return nullptr;
     }
     return asking.front();
   }
   last.written = written;
   last.registers = registers;
   last.asked.clear();
-  for (const Warp* warp : asking) last.asked.push_back(warp->asked_again);
+  for (const Warp* warp : asking) last.asked.push_back({warp->asked, warp->asked_again});
   return nullptr;
 }
 

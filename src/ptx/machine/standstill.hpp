@@ -12,10 +12,14 @@ namespace cupilot::ptx {
 
 // A worker's clusters as they were last looked at.
 struct Standstill {
-  std::uint32_t rounds = 0;          // since then
-  std::uint64_t written = 0;         // changes of memory, barriers and blocks
-  std::uint64_t registers = 0;       // digest of those of the warps that ask
-  std::vector<std::uint32_t> asked;  // of each such warp, times in a row; empty: not all asked
+  struct Asked {
+    const Step* step = nullptr;
+    std::uint32_t again = 0;  // times in a row
+  };
+  std::uint32_t rounds = 0;     // since then
+  std::uint64_t written = 0;    // changes of memory, barriers and blocks
+  std::uint64_t registers = 0;  // digest of those of the warps that ask
+  std::vector<Asked> asked;     // of each such warp; empty: not all asked
 };
 
 // Call it after each round of turns. Returns a warp that asks once all that can run have asked the

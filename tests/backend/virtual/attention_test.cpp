@@ -137,6 +137,9 @@ struct Spelled {
   std::int64_t over = 3;             // the dimension of the softmax
   std::vector<Expr> keys = {"b", "h", "n", "d"};
   bool turned = true;  // keys are handed on with their last dimensions exchanged
+  const char* weights = "softmax";
+  std::vector<Operation> after{};  // from "w" to "w2"
+  bool shows_weights = false;      // as an output of their own
 };
 
 Result<Task> spelled(const Spelled& what, Precision precision, DType type) {
@@ -145,6 +148,7 @@ Result<Task> spelled(const Spelled& what, Precision precision, DType type) {
                                  input("v", {"b", "h", "n", "e"}, type)};
   tensors.insert(tensors.end(), what.beside.begin(), what.beside.end());
   tensors.push_back(output("y", {"b", "h", "m", "e"}, type));
+  if (what.shows_weights) tensors.push_back(output("w", {"b", "h", "m", "n"}, type));
   std::vector<Operation> operations;
   if (what.turned)
     operations.push_back({"turn",
@@ -155,8 +159,9 @@ Result<Task> spelled(const Spelled& what, Precision precision, DType type) {
   operations.push_back({"scores", "matmul", {"q", what.turned ? "kt" : "k"}, {"s"}});
   operations.insert(operations.end(), what.between.begin(), what.between.end());
   const std::string from = what.between.empty() ? "s" : "t";
-  operations.push_back({"weights", "softmax", {from}, {"w"}, {{"dim", what.over}}});
-  operations.push_back({"values", "matmul", {"w", "v"}, {"y"}});
+  operations.push_back({"weights", what.weights, {from}, {"w"}, {{"dim", what.over}}});
+  operations.insert(operations.end(), what.after.begin(), what.after.end());
+  operations.push_back({"values", "matmul", {what.after.empty() ? "w" : "w2", "v"}, {"y"}});
   return graph_task(std::move(tensors), std::move(operations),
                     {{"b", 2}, {"h", 2}, {"m", 9}, {"n", 12}, {"d", 10}, {"e", 6}}, precision);
 }
@@ -189,11 +194,16 @@ TEST_CASE("attention that is spelled out has the family's template", "[attention
 
 TEST_CASE("attention that the template does not compute is not offered it", "[attention]") {
   const auto strict = graph({}, false, Precision::fp32_strict);
-  // Weights of a query's neighbours, keys that lie turned, weights that are rounded on their way.
-  const auto columns = spelled({.over = 2}, Precision::fp32_emulated, DType::f32),
-             turned = spelled({.keys = {"b", "h", "d", "n"}, .turned = false},
-                              Precision::fp32_emulated, DType::f32);
-  for (const auto* task : {&strict, &columns, &turned}) {
+  // Weights of a query's neighbours, keys that lie turned, weights that are scaled on their way.
+  const Precision emulated = Precision::fp32_emulated;
+  const auto columns = spelled({.over = 2}, emulated, DType::f32),
+             turned =
+                 spelled({.keys = {"b", "h", "d", "n"}, .turned = false}, emulated, DType::f32),
+             scaled = spelled({.after = {{"less", "mul", {"w"}, {"w2"}, {{"other", 0.5}}}}},
+                              emulated, DType::f32),
+             logarithms = spelled({.weights = "log_softmax"}, emulated, DType::f32),
+             shown = spelled({.shows_weights = true}, emulated, DType::f32);
+  for (const auto* task : {&strict, &columns, &turned, &scaled, &logarithms, &shown}) {
     REQUIRE(*task);
     for (const char* name : {"attention_mma", "attention_stream"})
       CHECK(named(templates_of(builtin_families(), **task), **task, name) == nullptr);

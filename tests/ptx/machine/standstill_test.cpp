@@ -49,6 +49,9 @@ K stores_out_of_sight(int* o) { if (threadIdx.x) return; if (blockIdx.x) { while
 // Every second lane asks until the others, which compute first, are done.
 K lane_for_lane(int* o) { if (threadIdx.x > 1) return; if (threadIdx.x == 1) { o[8] = worked(50000); atomicExch(o + 1, 1); } else while (atomicAdd(o + 1, 0) == 0) {}
   o[0] = 1; }
+// Two lanes ask in places of their own for what a third publishes, after it computed.
+K lanes_for_a_third(int* o) { if (threadIdx.x > 2) return; if (threadIdx.x == 0) { while (SEEN(o + 1) == 0) {} } else if (threadIdx.x == 1) { while (acquired(o + 2) == 0) {} }
+  else { o[8] = worked(30000); atomicExch(o + 1, 1); atomicExch(o + 2, 1); } o[0] = 1; }
 // All blocks meet.
 K meets(int* o) { if (threadIdx.x == 0) { atomicAdd(o + 1, 1); while (SEEN(o + 1) < gridDim.x) {} } __syncthreads(); if (blockIdx.x + threadIdx.x == 0) o[0] = 1; }
 )";
@@ -83,6 +86,7 @@ const Polled rows[] = {
     {"counts_out_of_sight", 2, 4, ""},
     {"stores_out_of_sight", 2, 4, ""},
     {"lane_for_lane", 1, 4, ""},
+    {"lanes_for_a_third", 1, 4, ""},
     {"meets", 8, 8, ""},
 };
 
