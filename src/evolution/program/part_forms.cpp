@@ -34,6 +34,11 @@ const PartTask* PartForms::form_of(const Part& part) {
   return place ? &*place : nullptr;
 }
 
+const PartTask* PartForms::known_form(const Part& part) const {
+  const auto known = forms_.find(part);
+  return known != forms_.end() && known->second ? &*known->second : nullptr;
+}
+
 std::optional<KernelSource> PartForms::step_of(const PartTask& form) const {
   const std::vector<std::string>& known = backend_.traits().libraries;
   if (known.empty()) return std::nullopt;

@@ -327,11 +327,11 @@ class ProgramSearch {
     parts_.push_back(part);
   }
 
-  Error unserved() {
+  Error unserved() const {
     std::string names;
     std::set<std::string> updated;  // tensors that they read and write
     for (std::size_t i = 0; i < task_.operations.size(); ++i) {
-      if (forms_.form_of(Part{static_cast<int>(i)}) != nullptr) continue;
+      if (forms_.known_form(Part{static_cast<int>(i)}) != nullptr) continue;
       const Operation& operation = task_.operations[i];
       names += fmt::format("{}{} ({})", names.empty() ? "" : ", ", operation.name, operation.kind);
       for (const std::string& name : operation.outputs) {
