@@ -28,7 +28,7 @@ class PartForms {
 
   // The part's task; null: neither a template nor a library serves it.
   const PartTask* form_of(const Part& part);
-  // The same of a part that was asked about before; null: it was not.
+  // Returns that of a part that was asked about before; null: it was not.
   const PartTask* known_form(const Part& part) const;
   // True of a part that a library alone computes.
   bool is_step_alone(const Part& part) const { return steps_alone_.contains(part); }

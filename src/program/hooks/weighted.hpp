@@ -18,7 +18,7 @@ struct GraphWeighted {
   GraphProduct scores{};
   std::string values{}, output{};  // tensors: batch x n x out, batch x m x out
   Expr out = 1;
-  // What holds at the task's shapes and has to at others: extents that both products share.
+  // Extents of both products that agree at the task's shapes, and have to at others.
   std::vector<Expr> equalities{};
 };
 
