@@ -71,6 +71,21 @@ ModelTerms some_terms() {
 
 }  // namespace
 
+namespace {
+
+// Values of a template's parameters: plain ones and others of their domains.
+Constants drawn(const Tunable& tunable, Rng& rng) {
+  Constants constants;
+  for (const TunableParameter& p : tunable.parameters) {
+    const auto other =
+        static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(p.domain.size())));
+    constants[p.constant] = rng.chance(0.6) ? p.plain : p.domain[other];
+  }
+  return constants;
+}
+
+}  // namespace
+
 TEST_CASE("models of built-in templates keep their recorded times", "[predict]") {
   std::ifstream file("tests/data/model/prices.jsonl");
   REQUIRE(file);
@@ -107,12 +122,7 @@ TEST_CASE("every built-in template has a model with a value for its legal settin
       REQUIRE(tunable.model);
       Rng rng(5);
       for (int draw = 0; draw < 60; ++draw) {
-        Constants constants;
-        for (const TunableParameter& p : tunable.parameters)
-          constants[p.constant] = rng.chance(0.6)
-                                      ? p.plain
-                                      : p.domain[static_cast<std::size_t>(
-                                            rng.below(static_cast<std::int64_t>(p.domain.size())))];
+        const Constants constants = drawn(tunable, rng);
         if (broken_restriction(tunable, task, device, constants)) continue;
         const auto us = expected_us(tunable, task, constants);
         INFO(words << " " << tunable.name);
@@ -150,12 +160,7 @@ TEST_CASE("models have a value at the settings of tasks of other families", "[pr
       CHECK_FALSE(tunable.model->weights.empty());
       Rng rng(5);
       for (int draw = 0; draw < 40; ++draw) {
-        Constants constants;
-        for (const TunableParameter& p : tunable.parameters)
-          constants[p.constant] = rng.chance(0.6)
-                                      ? p.plain
-                                      : p.domain[static_cast<std::size_t>(
-                                            rng.below(static_cast<std::int64_t>(p.domain.size())))];
+        const Constants constants = drawn(tunable, rng);
         if (broken_restriction(tunable, *task, device, constants)) continue;
         INFO(words.front() << " " << tunable.name);
         CHECK(expected_us(tunable, *task, constants).value_or(0) > 0);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -75,6 +76,10 @@ struct Dependence {
   bool adds = false;     // additions among these
 };
 Dependence dependence_of(const ptx::Module& module, const ptx::Function& entry);
+// Returns that of a launch's entry; nullopt: the launch is cooperative, or its entry unknown.
+std::optional<Dependence> dependence_of(const CompiledKernel& kernel,
+                                        const KernelPrograms& programs,
+                                        const ResolvedLaunch& launch);
 
 // Which blocks to run and how often they stand in the grid. `columns`: all along the grid's last
 // side longer than one (z, else y) together.

@@ -57,4 +57,13 @@ Dependence dependence_of(const ptx::Module& module, const ptx::Function& entry) 
   return found;
 }
 
+std::optional<Dependence> dependence_of(const CompiledKernel& kernel,
+                                        const KernelPrograms& programs,
+                                        const ResolvedLaunch& launch) {
+  const EntryFacts* facts = find_entry(kernel, launch.entry);
+  const ptx::Function* entry = facts == nullptr ? nullptr : programs.module().entry(facts->name);
+  if (entry == nullptr || launch.cooperative) return std::nullopt;
+  return dependence_of(programs.module(), *entry);
+}
+
 }  // namespace cupilot

@@ -11,11 +11,8 @@ namespace {
 
 bool runs_apart(const KernelPrograms& programs, const CompiledKernel& kernel,
                 const ResolvedLaunch& launch) {
-  const EntryFacts* facts = find_entry(kernel, launch.entry);
-  const ptx::Function* entry = facts == nullptr ? nullptr : programs.module().entry(facts->name);
-  if (entry == nullptr || launch.cooperative) return false;
-  const Dependence seen = dependence_of(programs.module(), *entry);
-  return !seen.waits && !seen.tickets;
+  const auto seen = dependence_of(kernel, programs, launch);
+  return seen && !seen->waits && !seen->tickets;
 }
 
 // Returns how many times more of each line `sizes` has than `smaller`.

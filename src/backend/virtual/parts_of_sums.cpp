@@ -159,11 +159,8 @@ Attempt<std::vector<double>> requests_of_last_blocks(
 
 bool has_last_block(const CompiledKernel& kernel, const KernelPrograms& programs,
                     const ResolvedLaunch& launch) {
-  const EntryFacts* facts = find_entry(kernel, launch.entry);
-  const ptx::Function* entry = facts == nullptr ? nullptr : programs.module().entry(facts->name);
-  if (entry == nullptr || launch.cooperative) return false;
-  const Dependence seen = dependence_of(programs.module(), *entry);
-  return seen.tickets && !seen.waits;
+  const auto seen = dependence_of(kernel, programs, launch);
+  return seen && seen->tickets && !seen->waits;
 }
 
 bool any_last_block(const CompiledKernel& kernel, const KernelPrograms& programs,
