@@ -114,9 +114,11 @@ CUPILOT_HD Judged judge_element(const BoundParams& p, unsigned long long got_bit
   if (is_exact_integer(p, mul_rn(p.exact_scale, want), mul_rn(p.exact_scale, sum), exact))
     bound = mul_rn(p.per_value, magnitude(want));
   // A finite value that came through NaN (relu of NaN): arithmetic may have kept the NaN.
-  if (is_nan(sum)) {
+  if (is_nan(kept)) {
     if (is_nan(got)) return judged_equal(true, 0.0);
     bound = add_rn(mul_rn(p.per_value, magnitude(want)), p.tiny);
+    const double within = kept_of_nan(kept);
+    if (is_finite(within)) bound = add_rn(mul_rn(p.per_sum, within), bound);
   }
   // A value that may round past the largest of the type may be its infinity.
   if (!is_finite(got) && !is_nan(got) && magnitude(want) + bound >= overflow_of(p.type) &&

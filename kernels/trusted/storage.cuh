@@ -96,6 +96,14 @@ CUPILOT_HD float float_of(unsigned int bits) {
 }
 
 CUPILOT_HD bool is_nan(double x) { return x != x; }
+// A NaN that holds a number of at least zero by its upper bits, 39 of its fraction; and what a NaN
+// holds, which is not finite where it was made otherwise.
+CUPILOT_HD double kept_in_nan(double x) {
+  return is_nan(x) ? x : double_of(0x7FF8000000000000ull | bits_of(x) >> 12);
+}
+CUPILOT_HD double kept_of_nan(double nan) {
+  return double_of((bits_of(nan) & 0x7FFFFFFFFFFFFull) << 12);
+}
 CUPILOT_HD bool is_finite(double x) { return x - x == 0.0; }
 CUPILOT_HD double magnitude(double x) { return x < 0.0 ? -x : x; }
 // 2^e, -1022 <= e <= 1023.

@@ -36,25 +36,36 @@ CUPILOT_HD double own_sum(double x) {
 
 struct tracked {
   double value, sum;
-  bool exact;  // made of elements and whole numbers by sums, products and choices alone
-  bool own;    // sum is own_sum(value), known where the text is compiled
+  bool exact;      // made of elements and whole numbers by sums, products and choices alone
+  bool own;        // sum is own_sum(value), known where the text is compiled
+  bool maybe_nan;  // an infinite product of split operands vanished in it, which may be NaN instead
 
-  CUPILOT_HD tracked() : value(0.0), sum(0.0), exact(true), own(true) {}
-  CUPILOT_HD tracked(double x) : value(x), sum(own_sum(x)), exact(floor(x) == x), own(true) {}
+  CUPILOT_HD tracked() : value(0.0), sum(0.0), exact(true), own(true), maybe_nan(false) {}
+  CUPILOT_HD tracked(double x)
+      : value(x), sum(own_sum(x)), exact(floor(x) == x), own(true), maybe_nan(false) {}
   CUPILOT_HD tracked(tracked_term x)
-      : value(x.value), sum(own_sum(x.value)), exact(true), own(true) {}
-  CUPILOT_HD tracked(double x, double s, bool e = true) : value(x), sum(s), exact(e), own(false) {}
+      : value(x.value), sum(own_sum(x.value)), exact(true), own(true), maybe_nan(false) {}
+  CUPILOT_HD tracked(double x, double s, bool e = true, bool m = false)
+      : value(x), sum(s), exact(e), own(false), maybe_nan(m) {}
 };
+
+CUPILOT_HD bool is_infinite(tracked x) { return own_sum(x.value) == 0.0 && x.value != 0.0; }
+// An infinity that no element holds: its operands may have been split. True of what came of one.
+CUPILOT_HD bool may_be_nan(tracked x) {
+  return CUPILOT_SPLITS != 0 && (x.maybe_nan || (is_infinite(x) && x.sum - x.sum != 0.0));
+}
 
 // Two terms make the sum exceed the magnitude by a trace: sum == |value| says that a value is one
 // term, unrounded.
 CUPILOT_HD double both(double a, double b) { return a + b + 0x1p-30 * fmin(a, b); }
 
 CUPILOT_HD tracked operator+(tracked a, tracked b) {
-  return tracked(a.value + b.value, both(a.sum, b.sum), a.exact && b.exact);
+  return tracked(a.value + b.value, both(a.sum, b.sum), a.exact && b.exact,
+                 a.maybe_nan || b.maybe_nan);
 }
 CUPILOT_HD tracked operator-(tracked a, tracked b) {
-  return tracked(a.value - b.value, both(a.sum, b.sum), a.exact && b.exact);
+  return tracked(a.value - b.value, both(a.sum, b.sum), a.exact && b.exact,
+                 a.maybe_nan || b.maybe_nan);
 }
 CUPILOT_HD tracked operator-(tracked a) { return tracked(-a.value, a.sum, a.exact); }
 CUPILOT_HD tracked operator*(tracked_term a, tracked_term b) {
@@ -91,15 +102,17 @@ CUPILOT_HD tracked operator*(tracked a, tracked b) {
   const double more_a = beyond_own(a), more_b = beyond_own(b);
   const double carried = fabs(a.value) * more_b + more_a * fabs(b.value);
   const double sum = fabs(value) + (carried + CUPILOT_SECOND_ORDER * more_a * more_b);
-  return tracked(value, finite_sum(value, sum), a.exact && b.exact);
+  return tracked(value, finite_sum(value, sum), a.exact && b.exact, a.maybe_nan || b.maybe_nan);
 }
 // |d(a/b)| <= |da| / |b| + |a| |db| / b^2. An infinite divisor has no rounding.
 CUPILOT_HD tracked operator/(tracked a, tracked b) {
-  if (own_sum(b.value) == 0.0 && b.value != 0.0)
-    return tracked(a.value / b.value, own_sum(a.value / b.value), false);
+  if (is_infinite(b)) {
+    const double none = a.value / b.value;
+    return tracked(none, own_sum(none), false, a.maybe_nan || may_be_nan(b));
+  }
   const double inverse = 1.0 / fabs(b.value), value = a.value / b.value;
   const double sum = a.sum * inverse + fabs(a.value) * inverse * (b.sum * inverse);
-  return tracked(value, finite_sum(value, sum), false);
+  return tracked(value, finite_sum(value, sum), false, a.maybe_nan || b.maybe_nan);
 }
 CUPILOT_HD tracked& operator+=(tracked& a, tracked b) { return a = a + b; }
 CUPILOT_HD tracked& operator-=(tracked& a, tracked b) { return a = a - b; }
@@ -113,10 +126,11 @@ CUPILOT_HD bool operator==(tracked a, tracked b) { return a.value == b.value; }
 CUPILOT_HD bool operator!=(tracked a, tracked b) { return a.value != b.value; }
 
 // f(x) with derivative: the argument's sum is carried by |f'|, the function adds its own rounding.
-CUPILOT_HD tracked through(double value, double derivative, double sum) {
-  const bool flat = sum == 0.0 || (derivative == 0.0 && sum > 0.0);
-  const double carried = flat ? 0.0 : fabs(derivative) * sum;
-  return tracked(value, finite_sum(value, fabs(value) + carried), false);
+// Where f is flat at an infinity, its value owes nothing to it.
+CUPILOT_HD tracked through(double value, double derivative, tracked x) {
+  const bool flat = x.sum == 0.0 || (derivative == 0.0 && (x.sum > 0.0 || is_infinite(x)));
+  const double carried = flat ? 0.0 : fabs(derivative) * x.sum;
+  return tracked(value, finite_sum(value, fabs(value) + carried), false, may_be_nan(x));
 }
 
 CUPILOT_HD double exp_(double x) { return exp(x); }
@@ -137,21 +151,21 @@ CUPILOT_HD float abs_(float x) { return fabsf(x); }
 CUPILOT_HD float max_(float a, float b) { return fmaxf(a, b); }
 CUPILOT_HD float min_(float a, float b) { return fminf(a, b); }
 
-CUPILOT_HD tracked exp_(tracked x) { return through(exp(x.value), exp(x.value), x.sum); }
-CUPILOT_HD tracked log_(tracked x) { return through(log(x.value), 1.0 / x.value, x.sum); }
+CUPILOT_HD tracked exp_(tracked x) { return through(exp(x.value), exp(x.value), x); }
+CUPILOT_HD tracked log_(tracked x) { return through(log(x.value), 1.0 / x.value, x); }
 CUPILOT_HD tracked tanh_(tracked x) {
   const double value = tanh(x.value);
-  return through(value, 1.0 - value * value, x.sum);
+  return through(value, 1.0 - value * value, x);
 }
 CUPILOT_HD tracked erf_(tracked x) {
-  return through(erf(x.value), 1.1283791670955126 * exp(-x.value * x.value), x.sum);
+  return through(erf(x.value), 1.1283791670955126 * exp(-x.value * x.value), x);
 }
 // At zero the derivative has no bound, but the root of the error has.
 CUPILOT_HD tracked sqrt_(tracked x) {
-  if (x.value == 0.0) return tracked(0.0, sqrt(x.sum), false);
-  return through(sqrt(x.value), 0.5 / sqrt(x.value), x.sum);
+  if (x.value == 0.0) return tracked(0.0, sqrt(x.sum), false, x.maybe_nan);
+  return through(sqrt(x.value), 0.5 / sqrt(x.value), x);
 }
-CUPILOT_HD tracked abs_(tracked x) { return tracked(fabs(x.value), x.sum, x.exact); }
+CUPILOT_HD tracked abs_(tracked x) { return tracked(fabs(x.value), x.sum, x.exact, x.maybe_nan); }
 // Either may be the choice; one that is infinite, by whatever arithmetic, moves by no rounding. Nor
 // does one that is far larger and far off, as the lowest number that a search for the largest
 // begins with.
@@ -163,17 +177,17 @@ CUPILOT_HD double sum_of_choice(tracked a, tracked b, double chosen) {
   constexpr double trace = 1e-300;  // a choice of zero is no term that must be kept bit by bit
   if (chosen == a.value && beyond_choice(b, a)) return a.sum + trace;
   if (chosen == b.value && beyond_choice(a, b)) return b.sum + trace;
-  const double of_a = own_sum(a.value) == 0.0 && a.value != 0.0 ? 0.0 : a.sum;
-  const double of_b = own_sum(b.value) == 0.0 && b.value != 0.0 ? 0.0 : b.sum;
+  const double of_a = is_infinite(a) ? 0.0 : a.sum;
+  const double of_b = is_infinite(b) ? 0.0 : b.sum;
   return fmax(of_a, of_b);
 }
 CUPILOT_HD tracked max_(tracked a, tracked b) {
   const double value = fmax(a.value, b.value);
-  return tracked(value, sum_of_choice(a, b, value), a.exact && b.exact);
+  return tracked(value, sum_of_choice(a, b, value), a.exact && b.exact, a.maybe_nan || b.maybe_nan);
 }
 CUPILOT_HD tracked min_(tracked a, tracked b) {
   const double value = fmin(a.value, b.value);
-  return tracked(value, sum_of_choice(a, b, value), a.exact && b.exact);
+  return tracked(value, sum_of_choice(a, b, value), a.exact && b.exact, a.maybe_nan || b.maybe_nan);
 }
 
 CUPILOT_HD double maxn_(double a, double b) { return a != a ? a : b != b ? b : fmax(a, b); }
@@ -182,11 +196,13 @@ CUPILOT_HD float maxn_(float a, float b) { return a != a ? a : b != b ? b : fmax
 CUPILOT_HD float minn_(float a, float b) { return a != a ? a : b != b ? b : fminf(a, b); }
 CUPILOT_HD tracked maxn_(tracked a, tracked b) {
   const double value = maxn_(a.value, b.value);
-  return tracked(value, sum_of_choice(a, b, value), a.exact && b.exact);
+  return tracked(value, sum_of_choice(a, b, value), a.exact && b.exact,
+                 may_be_nan(a) || may_be_nan(b));
 }
 CUPILOT_HD tracked minn_(tracked a, tracked b) {
   const double value = minn_(a.value, b.value);
-  return tracked(value, sum_of_choice(a, b, value), a.exact && b.exact);
+  return tracked(value, sum_of_choice(a, b, value), a.exact && b.exact,
+                 may_be_nan(a) || may_be_nan(b));
 }
 CUPILOT_HD bool isnan_(double x) { return x != x; }
 CUPILOT_HD bool isnan_(float x) { return x != x; }
@@ -216,7 +232,7 @@ CUPILOT_HD tracked sign_(tracked x) { return tracked(sign_(x.value)); }
   CUPILOT_HD tracked name(tracked at) {                         \
     const double x = at.value;                                  \
     const double value = of_double(x);                          \
-    return through(value, derivative, at.sum);                  \
+    return through(value, derivative, at);                      \
   }
 CUPILOT_FUNCTION(sin_, sin, sinf, cos(x))
 CUPILOT_FUNCTION(cos_, cos, cosf, -sin(x))
@@ -241,7 +257,7 @@ CUPILOT_HD double rsqrt_(double x) { return 1.0 / sqrt(x); }
 CUPILOT_HD float rsqrt_(float x) { return 1.0f / sqrtf(x); }
 CUPILOT_HD tracked rsqrt_(tracked x) {
   const double value = 1.0 / sqrt(x.value);
-  return through(value, -0.5 * value / x.value, x.sum);
+  return through(value, -0.5 * value / x.value, x);
 }
 
 // |d(a^b)| <= |b a^(b-1)| |da| + |a^b log a| |db|; a constant whole exponent owes nothing.
@@ -253,7 +269,7 @@ CUPILOT_HD tracked pow_(tracked a, tracked b) {
   const double by_exponent =
       a.value > 0.0 && beyond_own(b) > 0.0 ? fabs(value * log(a.value)) * beyond_own(b) : 0.0;
   const double carried = by_base == by_base ? by_base : 0.0;
-  return tracked(value, fabs(value) + carried + by_exponent, false);
+  return tracked(value, fabs(value) + carried + by_exponent, false, may_be_nan(a) || may_be_nan(b));
 }
 
 // d fmod(a, b) = da - trunc(a/b) db.
@@ -261,7 +277,8 @@ CUPILOT_HD double fmod_(double a, double b) { return fmod(a, b); }
 CUPILOT_HD float fmod_(float a, float b) { return fmodf(a, b); }
 CUPILOT_HD tracked fmod_(tracked a, tracked b) {
   const double carried = fabs(trunc(a.value / b.value)) * b.sum;
-  return tracked(fmod(a.value, b.value), a.sum + (carried == carried ? carried : 0.0), false);
+  return tracked(fmod(a.value, b.value), a.sum + (carried == carried ? carried : 0.0), false,
+                 may_be_nan(a) || may_be_nan(b));
 }
 CUPILOT_HD double atan2_(double a, double b) { return atan2(a, b); }
 CUPILOT_HD float atan2_(float a, float b) { return atan2f(a, b); }
@@ -269,13 +286,14 @@ CUPILOT_HD tracked atan2_(tracked a, tracked b) {
   const double value = atan2(a.value, b.value);
   const double square = a.value * a.value + b.value * b.value;
   const double carried = (fabs(b.value) * a.sum + fabs(a.value) * b.sum) / square;
-  return tracked(value, fabs(value) + (carried == carried ? carried : 0.0), false);
+  return tracked(value, fabs(value) + (carried == carried ? carried : 0.0), false,
+                 may_be_nan(a) || may_be_nan(b));
 }
 
 CUPILOT_HD double copysign_(double a, double b) { return copysign(a, b); }
 CUPILOT_HD float copysign_(float a, float b) { return copysignf(a, b); }
 CUPILOT_HD tracked copysign_(tracked a, tracked b) {
-  return tracked(copysign(a.value, b.value), a.sum, a.exact);
+  return tracked(copysign(a.value, b.value), a.sum, a.exact, a.maybe_nan || may_be_nan(b));
 }
 
 // The first of two values where a condition holds, else the second; either may be an element.
@@ -324,7 +342,10 @@ CUPILOT_HD tracked apart_(tracked a, tracked b, bool inside) {
   return tracked(fabs(a.value - b.value), sum, a.exact && b.exact);
 }
 
-// Negative where the value is exact: one number a value is what the oracle hands on.
-CUPILOT_HD double sum_of(tracked x) { return x.exact ? -x.sum : x.sum; }
+// One number a value is what the oracle hands on: negative where the value is exact, and within
+// a NaN where NaN may stand for it.
+CUPILOT_HD double sum_of(tracked x) {
+  return x.maybe_nan ? cupilot::kept_in_nan(x.sum) : x.exact ? -x.sum : x.sum;
+}
 
 #endif

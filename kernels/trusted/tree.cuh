@@ -119,10 +119,13 @@ struct Absent {
 
 // A number as stages are stored.
 struct StoredTracked {
-  double value, sum;  // sum negative where the value is exact
+  double value, sum;  // sum_of
 };
 CUPILOT_HD StoredTracked stored(tracked x) { return StoredTracked{x.value, sum_of(x)}; }
 CUPILOT_HD tracked restored(StoredTracked x) {
+  const double within = kept_of_nan(x.sum);
+  if (is_nan(x.sum) && is_finite(within) && is_finite(x.value))
+    return tracked(x.value, within, false, true);
   return tracked(x.value, fabs(x.sum), (bits_of(x.sum) >> 63) != 0);
 }
 CUPILOT_HD double stored(double x) { return x; }

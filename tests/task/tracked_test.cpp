@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "catch.hpp"
+#include "trusted/tree.cuh"
 
 namespace cupilot {
 namespace {
@@ -154,6 +155,34 @@ TEST_CASE("what is infinite on the way has no rounding", "[tracked]") {
   CHECK(far.value == HUGE_VAL);
   CHECK(far.sum != 0.0);
   CHECK(std::isnan((tracked(tracked_term(HUGE_VAL)) / tracked(tracked_term(HUGE_VAL))).sum));
+}
+
+// These tests are of a class that may split operands.
+TEST_CASE("an infinite product that vanishes leaves the sums of the others", "[tracked]") {
+  const tracked gone = tracked(tracked_term(-HUGE_VAL)) * tracked(tracked_term(2.0));
+  const tracked scaled = gone * tracked(0.125, 0.125, false) + tracked(tracked_term(3.0));
+  const tracked other(1.0, 5.0, false);
+  const tracked weight = exp_(scaled - maxn_(scaled, other));
+  CHECK(weight.value == 0.0);
+  const tracked whole = weight + exp_(other - other);
+  const tracked row =
+      weight / whole * tracked(tracked_term(7.0)) + other / whole * tracked(tracked_term(3.0));
+  CHECK(row.value == Approx(3.0));
+  CHECK(row.sum > 15.0);
+  CHECK(row.sum < 100.0);
+  CHECK(row.maybe_nan);
+  CHECK(std::isnan(sum_of(row)));
+  CHECK(kept_of_nan(sum_of(row)) == Approx(row.sum));
+  CHECK(cupilot::restored(cupilot::stored(row)).sum == Approx(row.sum));
+  CHECK(cupilot::restored(cupilot::stored(row)).maybe_nan);
+  const tracked quotient = other / gone;
+  CHECK((quotient.maybe_nan && quotient.value == 0.0));
+  for (const double element : {HUGE_VAL, -HUGE_VAL}) {  // no product
+    CHECK_FALSE(exp_(-maxn_(tracked(tracked_term(element)), other)).maybe_nan);
+    CHECK_FALSE((other / tracked(tracked_term(element))).maybe_nan);
+  }
+  CHECK_FALSE(max_(gone, other).maybe_nan);  // a NaN is no choice of it
+  CHECK(maxn_(gone, other).maybe_nan);
 }
 
 TEST_CASE("a sum beyond any number does not pass for a value that came through NaN", "[tracked]") {

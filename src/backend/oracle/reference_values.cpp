@@ -95,12 +95,14 @@ Result<bool> run_entry(const Task& task, ptx::Program& program, ptx::DeviceMemor
 }
 
 // Computes what the plan stores and adds the stages' pointers to `parameters`, which every entry
-// begins with. False: more than `budget` warp instructions in one launch.
+// begins with. False: more than `budget` warp instructions in one launch, or under a budget more
+// memory than there is.
 Result<bool> store_stages(const Task& task, const ReferenceModule& reference, const StagePlan& plan,
                           ptx::DeviceMemory& memory, Words& parameters, std::uint64_t budget) {
   std::vector<std::uint64_t> buffers;
   for (const std::int64_t bytes : plan.buffers) {
     auto added = memory.add("stage", static_cast<std::uint64_t>(bytes), ptx::Access::read_write);
+    if (!added && budget < no_budget && added.error().code == ErrorCode::not_done) return false;
     if (!added) return added.error();
     buffers.push_back(memory.address(*added));
   }

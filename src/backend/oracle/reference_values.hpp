@@ -82,7 +82,8 @@ class VirtualOracle {
                                             std::span<const std::vector<std::byte>> tensors);
 
   // Computes runs of elements over inputs that lie in `memory` at these addresses (one a tensor;
-  // those of outputs are not looked at). nullopt: more than `budget` warp instructions. Any thread;
+  // those of outputs are not looked at). nullopt: more than `budget` warp instructions, or stages
+  // that `memory` has no room for where `budget` is less than all. Any thread;
   // nothing is kept.
   Result<std::optional<ReferenceNumbers>> at(const TaskRef& task, std::size_t tensor,
                                              const Workload& workload, ptx::DeviceMemory& memory,
