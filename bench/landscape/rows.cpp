@@ -41,6 +41,7 @@ Json input_json(const ModelInput& input) {
           {"distinct", input.distinct_loads},
           {"reread", input.reread_bytes},
           {"span", input.reread_span},
+          {"lines", input.stored_lines},
           {"counts", std::move(counts)}};
 }
 

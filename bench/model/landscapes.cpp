@@ -38,6 +38,7 @@ ModelInput input_of(const json& from) {
   input.distinct_loads = from.value("distinct", 0.0);
   input.reread_bytes = from.value("reread", 0.0);
   input.reread_span = from.value("span", 0.0);
+  input.stored_lines = from.value("lines", 0.0);
   for (std::size_t c = 0; c < counter_count; ++c) {
     const double value =
         from.at("counts").value(std::string(name_of(static_cast<Counter>(c))), 0.0);

@@ -114,6 +114,9 @@ struct ModelInput {
   // such lines lie between the two loads. Each load counts by what lies between; 0: none, or
   // unknown.
   double reread_bytes = 0, reread_span = 0;
+  // Bytes of the lines of global memory that a block stores to, over those of the sectors that it
+  // stores: 1 where it fills each line; 0: unknown.
+  double stored_lines = 0;
 };
 struct ModelledTime {
   double us = 0, low_us = 0, high_us = 0;

@@ -117,6 +117,13 @@ TEST_CASE("what relieves a kernel makes it no slower", "[roofline]") {
   apart.distinct_loads = 1;
   alike.distinct_loads = 1.0 / 16;
   CHECK(us(alike) < us(apart) * 2 / 3);
+  // Lines that blocks store in part.
+  ModelInput filled = base;
+  put(filled, Counter::dram_write_bytes, 1e9);
+  filled.stored_lines = 1;
+  ModelInput torn = filled;
+  torn.stored_lines = 1.5;
+  CHECK(us(torn) > us(filled) + 0.4 * 1e9 / h200().dram_sustained * 1e6);
   DeviceSpec wide = h200();
   wide.sms *= 2;
   for (double& rate : wide.sustained_flops) rate *= 2;

@@ -208,6 +208,7 @@ struct LaunchCounter {
       take_rereads(*seen, *read, static_cast<double>(block_count(small)), into.input);
     }
     into.input.counts = std::move(sampled->counts);
+    into.input.stored_lines = sampled->stored_lines;
     into.input.last_block_requests = sampled->last_block_requests;
     price_as_busiest(into.input, context.device, sampled->uneven);
     put_chain(into.input, sampled->chain);

@@ -369,6 +369,7 @@ Attempt<ptx::Report> run_launch(const VirtualContext& context, const CompiledKer
   options.by_instruction = how.by_instruction;
   options.products = how.products;
   options.note_loads = how.note_loads;
+  options.note_stores = how.note_stores;
   options.blocks = how.blocks;
   const DeviceSpec& device = context.device;
   const int threads = launch.block[0] * launch.block[1] * launch.block[2];

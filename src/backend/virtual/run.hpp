@@ -134,7 +134,7 @@ struct LaunchRun {
   bool late = false;            // asynchronous copies move at the last legal moment
   bool by_instruction = false;  // with count: traffic and divergence of every instruction
   bool products = true;         // false: sums of wgmma stay zeros
-  bool note_loads = false;
+  bool note_loads = false, note_stores = false;
 };
 Attempt<ptx::Report> run_launch(const VirtualContext& context, const CompiledKernel& kernel,
                                 KernelPrograms& programs, VirtualMemory& memory,

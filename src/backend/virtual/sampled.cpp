@@ -1,7 +1,9 @@
 #include "backend/virtual/sampled.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -113,7 +115,7 @@ class BlockRunner {
     how.blocks = std::move(blocks);
     how.budget = 2 * counting_budget;
     how.checks = false;
-    how.count = true;
+    how.count = how.note_stores = true;
     how.products = products;
     Attempt<ptx::Report> report = run_launch(context_, kernel_, programs_, memory_, launch_, how);
     if (!report) return report.failure();
@@ -122,9 +124,12 @@ class BlockRunner {
     spent_ += report->warp_instructions;
     add(chain_, chain_of_launch(kernel_, programs_, launch_, *report), static_cast<double>(asked));
     chained_ += static_cast<double>(asked);
+    note_stored(report->stored);
     return std::optional<Counts>(of_blocks(*report, asked, block_count(launch_)));
   }
   std::uint64_t spent() const { return spent_; }
+  // ModelInput's, of the blocks of each run together.
+  double stored_lines() const { return sectors_ > 0 ? 4 * lines_ / sectors_ : 0; }
   // Returns the mean of the blocks run since the last call.
   ptx::Chain take_chain() {
     ptx::Chain mean;
@@ -138,9 +143,17 @@ class BlockRunner {
   KernelPrograms& programs_;
   VirtualMemory& memory_;
   const ResolvedLaunch& launch_;
+  void note_stored(const std::vector<std::uint64_t>& stored) {
+    std::map<std::uint64_t, std::uint64_t> sectors;
+    for (const std::uint64_t one : stored) sectors[one / 16] |= one % 16;
+    for (const auto& [line, mask] : sectors) sectors_ += std::popcount(mask);
+    lines_ += static_cast<double>(sectors.size());
+  }
+
   std::uint64_t spent_ = 0;
   ptx::Chain chain_;
   double chained_ = 0;
+  double lines_ = 0, sectors_ = 0;  // stored to
 };
 
 // A column runs in order, its last block apart: that one finds all others arrived and does what is
@@ -436,6 +449,7 @@ Attempt<Sampled> sample(const VirtualContext& context, const CompiledKernel& ker
     seen.silent = !*some;
   }
   seen.uneven = unevenness(ran, samples);
+  seen.stored_lines = runner.stored_lines();
   const bool whole = ran.size() == samples.size() &&
                      std::all_of(samples.begin(), samples.end(),
                                  [](const Sample& one) { return one.weight == 1; });

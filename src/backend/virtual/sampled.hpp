@@ -30,8 +30,9 @@ struct Sampled {
   bool bare = false;    // the grid leaves outputs unwritten
   bool mixed = false;   // samples of a grid of one dimension, whose order is the kernel's, differ
   Counts counts;
-  ptx::Chain chain;   // of the sample with the longest
-  double uneven = 1;  // instructions of the sample's block that has most over the mean
+  ptx::Chain chain;         // of the sample with the longest
+  double stored_lines = 0;  // ModelInput's
+  double uneven = 1;        // instructions of the sample's block that has most over the mean
   double last_block_requests =
       0;  // global load requests of a column's last block beyond those of its others
 };

@@ -108,7 +108,7 @@ void count_copy(Warp& warp, const CopyPattern& copy) {
   for (u32 rest = copy.mask; rest != 0; rest &= rest - 1) {
     const u32 lane = first_lane(rest);
     bytes += copy.sizes[lane];
-    note_load(warp, copy.from.at[lane], copy.sizes[lane]);
+    note_lines(warp, Intent::load, copy.from.at[lane], copy.sizes[lane]);
   }
   count_up(warp, Counter::async_copy_bytes, bytes);
 }

@@ -136,6 +136,7 @@ void fill_counts(Report& report, const Program& program, const std::vector<Worke
     run += w.blocks;
     kept += w.kept_sectors;
     report.loaded.insert(report.loaded.end(), w.loaded.begin(), w.loaded.end());
+    report.stored.insert(report.stored.end(), w.stored.begin(), w.stored.end());
   }
   for (const Code& code : program.codes) {
     for (std::size_t i = 0; i + 1 < code.steps.size(); ++i) {

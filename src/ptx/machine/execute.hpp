@@ -66,7 +66,7 @@ struct ExecuteOptions {
   bool check_races = true;  // shared and read-write global memory
   bool check_initialised = true;  // shared, local and read-write global memory
   bool count = true;
-  bool note_loads = false;  // Report::loaded
+  bool note_loads = false, note_stores = false;  // Report::loaded, Report::stored
   // False: sums of wgmma stay zeros, for counts of kernels whose way does not depend on them.
   bool products = true;
   bool by_instruction =
@@ -123,13 +123,15 @@ struct Executed {
 };
 
 struct Report {
-  std::vector<Fault> faults;          // empty: the launch ended well
-  std::vector<Fault> remarks;         // no faults; the first of each code
-  Counts counts;                      // interpreted; exact, or sampled when only some blocks ran
-  std::vector<LineCount> lines;       // only executed ones
-  Executed executed;                  // with check_races
-  std::vector<std::uint64_t> loaded;  // with note_loads: numbers of lines of 128 bytes of global
-                                      // memory in the order of their loads, one of eight drawn
+  std::vector<Fault> faults;     // empty: the launch ended well
+  std::vector<Fault> remarks;    // no faults; the first of each code
+  Counts counts;                 // interpreted; exact, or sampled when only some blocks ran
+  std::vector<LineCount> lines;  // only executed ones
+  Executed executed;             // with check_races
+  // With note_loads: numbers of lines of 128 bytes of global memory, one of eight drawn, in the
+  // order of their loads. With note_stores: those stored to, 16 times its number and a bit a
+  // sector.
+  std::vector<std::uint64_t> loaded, stored;
   std::uint64_t warp_instructions = 0;
   std::uint64_t blocks_run = 0;
   std::uint32_t threads = 1;  // host threads that ran them

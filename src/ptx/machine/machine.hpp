@@ -370,9 +370,9 @@ struct Worker {
   std::vector<std::uint8_t> rounds;  // of Program::loops, by any warp
   std::vector<PatternMemo> memos;    // two a step: global, shared
   std::array<std::uint64_t, counter_count> totals{};
-  std::vector<LineTraffic> traffic;   // a step; empty: not asked for
-  std::uint64_t kept_sectors = 0;     // of the loads' that the first level of caches still holds
-  std::vector<std::uint64_t> loaded;  // ExecuteOptions::note_loads; none twice in a row
+  std::vector<LineTraffic> traffic;  // a step; empty: not asked for
+  std::uint64_t kept_sectors = 0;    // of the loads' that the first level of caches still holds
+  std::vector<std::uint64_t> loaded, stored;  // Report's; no line twice in a row
   std::uint64_t blocks = 0;
   std::uint64_t instructions = 0;
   std::uint64_t changed = 0;  // atomics that left another value than they found

@@ -254,11 +254,11 @@ void count_kept(Warp& warp, const PatternMemo& memo, const LaneAddresses& addres
     warp.block->worker->kept_sectors += warp.kept->keeps(addresses.at[first_lane(rest)]) ? 1 : 0;
 }
 
-void note_lanes(Warp& warp, std::uint32_t lanes, const LaneAddresses& addresses,
+void note_lanes(Warp& warp, Intent intent, std::uint32_t lanes, const LaneAddresses& addresses,
                 std::uint32_t bytes) {
-  if (!warp.block->launch->options->note_loads) return;
+  if (!notes_lines(warp, intent)) return;
   for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1)
-    note_load(warp, addresses.at[first_lane(rest)], bytes);
+    note_lines(warp, intent, addresses.at[first_lane(rest)], bytes);
 }
 
 bool resolve_global(Warp& warp, const Step& step, std::uint32_t mask,
@@ -274,7 +274,7 @@ bool resolve_global(Warp& warp, const Step& step, std::uint32_t mask,
     count_global(warp, intent, memo.passes);
     // A strong load asks L2: others may have changed what the first level holds.
     const bool strong = (step.flags & flag_strong) != 0;
-    if (intent == Intent::load) note_lanes(warp, memo.leaders, addresses, bytes);
+    note_lanes(warp, intent, memo.leaders, addresses, bytes);
     if (intent == Intent::load && !strong) count_kept(warp, memo, addresses, bytes);
   }
   const auto [least, most] = extent_of(mask, addresses, memo);

@@ -128,13 +128,29 @@ inline std::uint32_t first_lane(std::uint32_t mask) {
 bool take_stretch(Warp& warp, const Step& step, std::uint32_t mask, const PatternMemo& memo,
                   Buffer& buffer, std::uint64_t offset, Intent intent);
 
-// Keeps the lines of a load from global memory where they are asked for.
-inline void note_load(Warp& warp, std::uint64_t address, std::uint64_t bytes) {
-  if (!warp.block->launch->options->note_loads || bytes == 0) return;
+// Keeps the lines that a load from global memory reads, or a store writes, where they are asked
+// for.
+inline bool notes_lines(const Warp& warp, Intent intent) {
+  const ExecuteOptions& options = *warp.block->launch->options;
+  return intent == Intent::load    ? options.note_loads
+         : intent == Intent::store ? options.note_stores
+                                   : false;
+}
+inline void note_lines(Warp& warp, Intent intent, std::uint64_t address, std::uint64_t bytes) {
+  if (!notes_lines(warp, intent) || bytes == 0) return;
   std::vector<std::uint64_t>& loaded = warp.block->worker->loaded;
+  std::vector<std::uint64_t>& stored = warp.block->worker->stored;
   for (std::uint64_t line = address / 128; line <= (address + bytes - 1) / 128; ++line) {
     if ((line * 0x9e3779b97f4a7c15u) >> 61 != 0) continue;
-    if (loaded.empty() || loaded.back() != line) loaded.push_back(line);
+    if (intent == Intent::load) {
+      if (loaded.empty() || loaded.back() != line) loaded.push_back(line);
+      continue;
+    }
+    const std::uint64_t first = std::max(address, line * 128) / 32 % 4,
+                        last = std::min(address + bytes - 1, line * 128 + 127) / 32 % 4,
+                        sectors = (2u << last) - (1u << first);
+    if (stored.empty() || stored.back() / 16 != line) stored.push_back(line * 16);
+    stored.back() |= sectors;
   }
 }
 

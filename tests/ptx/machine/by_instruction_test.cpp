@@ -146,3 +146,39 @@ TEST_CASE("lines that blocks load are noted for whoever asks, in the order of th
   CHECK((second.size() >= 16 && second.size() <= 48));
   CHECK(std::set<std::uint64_t>(both.begin(), both.end()).size() + 1 >= both.size());
 }
+
+TEST_CASE("sectors of lines that blocks store to are noted for whoever asks", "[by_instruction]") {
+  // Rows of 256 floats; of each a block writes 48 or 64, words one by one or four at once.
+  struct Row {
+    const char* text;
+    int columns;
+    bool whole;  // lines
+  };
+  const Row row =
+      GENERATE(Row{"for (int i = threadIdx.x; i < n; i += 32) o[at + i] = 1.0f;", 64, true},
+               Row{"for (int i = threadIdx.x; i < n; i += 32) o[at + i] = 1.0f;", 48, false},
+               Row{"if (4 * threadIdx.x < n) *(float4*)(o + at + 4 * threadIdx.x) = {1, 1, 1, 1};",
+                   64, true},
+               Row{"if (4 * threadIdx.x < n) *(float4*)(o + at + 4 * threadIdx.x) = {1, 1, 1, 1};",
+                   48, false});
+  const std::string text = std::string(
+                               "extern \"C\" __global__ void k(float* o, int n) {"
+                               "  for (int r = 0; r < 64; ++r) {"
+                               "    const int at = r * 256 + blockIdx.x * n;") +
+                           row.text + "}}";
+  Device d;
+  d.options.note_stores = true;
+  d.options.blocks = {1};
+  const auto o = d.output("o", 64 * 256 * 4);
+  const auto report =
+      d.run(support::module_of_cuda(text.c_str()), "k", {4}, {32}, 0, P{o}, row.columns);
+  REQUIRE(report.faults.empty());
+  REQUIRE_FALSE(report.stored.empty());
+  std::map<std::uint64_t, std::uint64_t> lines;
+  for (const std::uint64_t noted : report.stored) lines[noted / 16] |= noted % 16;
+  std::size_t full = 0;
+  for (const auto& [line, sectors] : lines) full += sectors == 15 ? 1 : 0;
+  INFO(row.text << row.columns << " " << full << " of " << lines.size());
+  CHECK((full == lines.size()) == row.whole);
+  CHECK(full > 0);
+}

@@ -111,7 +111,7 @@ bool check_global(Warp& w, const Step& s, u32 lane, const Transfer& t) {
     if (row.count == 0) continue;
     const u64 length = t.tensor && !load ? stored_bytes(t.map, row) : u64{row.count} * wide;
     if (global_span(w, s, lane, row.address, length, intent) == nullptr) return false;
-    if (load) note_load(w, row.address, length);
+    note_lines(w, intent, row.address, length);
     sectors += (row.address + length - 1) / 32 - row.address / 32 + 1;
     bytes += length;
   }

@@ -122,7 +122,7 @@ bool read_texels(Warp& w, const Step& s, std::vector<Fetch>& fetches) {
           continue;
         a.at[lane] = texel_address(*f.object, texel.at, f.layer);
         sectors.push_back(a.at[lane] / 32);
-        note_load(w, a.at[lane], bytes);
+        note_lines(w, Intent::load, a.at[lane], bytes);
         mask |= 1u << lane;
       }
       if (mask == 0) continue;
