@@ -233,6 +233,8 @@ Attempt<CompiledKernel> compile_and_check(CompilePool& pool, const KernelSource&
   }
   if (auto refused = admit(kernel, *module, *names, lowered, mode.whose))
     return std::move(*refused);
+  if (ignores_setmaxnreg(kernel.log))
+    kernel.facts.flags.push_back("setmaxnreg ignored by " + kernel.compiler);
   for (const std::string& name : includes)
     kernel.facts.flags.push_back(fmt::format("#include <{}>", name));
   return kernel;

@@ -21,7 +21,12 @@ struct AssembledEntry {
 std::map<std::string, AssembledEntry> read_assembler_log(std::string_view log);
 
 // Rejected{compile.serialised} for a note of the C75xx family: wgmma serialised, setmaxnreg or
-// another directive ignored.
+// another directive ignored. But for what assembling a part of a program alone ignores
+// (ignores_setmaxnreg).
 std::optional<Rejected> find_serialised(std::string_view log);
+
+// True if setmaxnreg was ignored because the text was assembled as a part of a program, as nvJitLink
+// does with each PTX: that tells nothing of the kernel.
+bool ignores_setmaxnreg(std::string_view log);
 
 }  // namespace cupilot

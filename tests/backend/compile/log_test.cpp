@@ -69,6 +69,16 @@ TEST_CASE("Serialised pipelines and ignored directives are found") {
   testing::expect_code(*found, "compile.serialised");
   CHECK(found->where == "C7510");
   CHECK_FALSE(find_serialised("ptxas warning : (C75) odd\nptxas info : (C4510) other\n"));
+  const std::string as_part =
+      "ptxas info    : (C7504) Potential Performance Loss: 'setmaxnreg' ignored to maintain "
+      "compatibility across compilation units.\n";
+  CHECK_FALSE(find_serialised(as_part));
+  CHECK(ignores_setmaxnreg(as_part));
+  const std::string other =
+      "ptxas info    : (C7508) Potential Performance Loss: 'setmaxnreg' ignored to maintain "
+      "minimum register requirements.\n";
+  CHECK(find_serialised(as_part + other));
+  CHECK_FALSE(ignores_setmaxnreg(other));
 }
 
 }  // namespace
