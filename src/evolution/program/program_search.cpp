@@ -269,9 +269,11 @@ class ProgramSearch {
     return partitions(operation_graph(task_), {served, seconds});
   }
 
-  // Proves and times a part as the library's step, once.
-  Result<void> time_step(const PartTask& form, ProgramSlotRecord& slot) {
+  // Proves and times a part as the library's step, once: not where the part's first search found a
+  // kernel that takes no longer than the library's call beside it, or had no time for that call.
+  Result<void> time_step(const PartTask& form, bool asked, ProgramSlotRecord& slot) {
     if (standings(record_)[slot.part].slots > 0) return {};
+    if (slot.time_us > 0 && (slot.time_us <= slot.library_us || !asked)) return {};
     const auto source = forms_.step_of(form);
     if (!source) return {};
     const Pipe pipe{TaskRef(form.task), &backend_, nullptr, options_.search.seed, options_.screen};
@@ -419,12 +421,13 @@ class ProgramSearch {
     ProgramSlotRecord slot{.part = part,
                            .evaluations = before.evaluations + record_.slot_evaluations};
     PartObserver observer(options_.observer, form.name);
-    if (auto timed = time_step(form, slot); !timed) return timed;
     EvolveOptions one = options_of(part, slot.evaluations);  // with the seconds that are left now
     one.observer = &observer;
     const bool begun = !one.run_dir.empty() && host_.exists(journal_path(one.run_dir));
     // A search in seconds leaves a part's confirmation to that of its program.
-    const KernelRun how{.confirms = options_.max_seconds <= 0};
+    const KernelRun how{
+        .confirms = options_.max_seconds <= 0,
+        .asks_library = one.max_seconds <= 0 || time_.has_time_for_library(one.max_seconds)};
     if (begun) one.raise_evaluations = slot.evaluations;
     const auto report =
         forms_.is_step_alone(parts_[part])
@@ -445,6 +448,7 @@ class ProgramSearch {
       slot.strategy = best.strategy;
       slot.library_us = library_us(report->best->baselines);
     }
+    if (auto timed = time_step(form, how.asks_library, slot); !timed) return timed;
     record_.slots.push_back(std::move(slot));
     tell(part);
     return {};

@@ -68,7 +68,8 @@ Result<std::vector<OwnKernel>> prove_own(const Pipe& pipe, std::span<const OwnBa
   return proved;
 }
 
-Result<BaselinesRecord> time_baselines(const Pipe& pipe, bool plain, std::span<const OwnKernel> own,
+Result<BaselinesRecord> time_baselines(const Pipe& pipe, bool plain, bool library,
+                                       std::span<const OwnKernel> own,
                                        std::vector<std::string> notices) {
   const Phase phase("baselines");
   auto floor = mean_floor(pipe.task, pipe.backend->device(), pipe.task->precision);
@@ -78,7 +79,7 @@ Result<BaselinesRecord> time_baselines(const Pipe& pipe, bool plain, std::span<c
   record.notices = std::move(notices);
   std::vector<Subject> subjects;
   if (plain) subjects.push_back({Subject::Kind::plain, "plain", nullptr});
-  subjects.push_back({Subject::Kind::library, library_name(pipe.task), nullptr});
+  if (library) subjects.push_back({Subject::Kind::library, library_name(pipe.task), nullptr});
   for (const OwnKernel& one : own)
     subjects.push_back({Subject::Kind::candidate, one.baseline->name, &one.kernel});
   MeasureOptions rules;

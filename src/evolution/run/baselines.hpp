@@ -23,7 +23,8 @@ Result<std::vector<OwnKernel>> prove_own(const Pipe& pipe, std::span<const OwnBa
 
 // Times the task's reference, if `plain`, the vendor library's kernel, and the user's own.
 // `notices`: of the run, which stand before those of the timing.
-Result<BaselinesRecord> time_baselines(const Pipe& pipe, bool plain, std::span<const OwnKernel> own,
+Result<BaselinesRecord> time_baselines(const Pipe& pipe, bool plain, bool library,
+                                       std::span<const OwnKernel> own,
                                        std::vector<std::string> notices);
 
 // The user's own kernel of that name; null: another baseline has it.

@@ -66,6 +66,7 @@ struct RunContext : SearchComponents {
   SeatOptions seats;         // the caller's, with the pool's example
   bool model_alone = false;  // no template serves the task
   bool confirms = true;      // false: the best stands as the search proved it
+  bool asks_library = true;  // as a baseline
   std::atomic<double>* search_end = nullptr;  // KernelRun's
   std::unique_ptr<Strategist> model_strategist;
   std::unique_ptr<KernelWriter> model_writer;

@@ -114,7 +114,8 @@ Result<void> Driver::measure_baselines() {
   const auto own = prove_own(pipe_, options_.own_baselines, notices);
   if (!own) return own.error();
   const double began = host_.monotonic_seconds();  // of timing, which is repeated after the search
-  auto timed = time_baselines(pipe_, options_.plain_baseline, *own, std::move(notices));
+  auto timed = time_baselines(pipe_, options_.plain_baseline, context_.asks_library, *own,
+                              std::move(notices));
   if (!timed) return timed.error();
   baselines_ = std::move(*timed);
   baselines_seconds_ = host_.monotonic_seconds() - began;

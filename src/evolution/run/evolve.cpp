@@ -189,6 +189,7 @@ Result<EvolveReport> begin_run(const Task& task, Backend& backend, const EvolveO
   if (!context) return context.error();
   context->notices.insert(context->notices.end(), how.notices.begin(), how.notices.end());
   context->confirms = how.confirms;
+  context->asks_library = how.asks_library;
   context->search_end = how.search_end;
   // A cancelled run has not tried its check, and ends as it begins.
   if (auto able = prove_the_check(*context, options, how, heartbeat);
@@ -298,6 +299,7 @@ Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint
   }
   all.search.steering = state->header.search.steering;
   context->confirms = how.confirms;
+  context->asks_library = how.asks_library;
   context->search_end = how.search_end;
   context->knowledge.remembered = state->header.remembered;
   context->knowledge.effects = state->header.remembered_effects;

@@ -21,6 +21,8 @@ struct KernelRun {
   bool weak_check_allowed = false;
   // False: the best stands as the search proved it, since what it becomes part of is confirmed.
   bool confirms = true;
+  // False: the library's call is no baseline; whoever asks may time it apart.
+  bool asks_library = true;
   // Told before each proposal when the search is to end, by the host's clock; null: nobody asks.
   std::atomic<double>* search_end = nullptr;
 };

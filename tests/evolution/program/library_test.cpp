@@ -1,5 +1,8 @@
 // Parts that a library computes: written, proved where no library is by the kernel that stands in,
 // chosen where a device has it.
+#include <chrono>
+#include <thread>
+
 #include <cupilot/parts/program.hpp>
 
 #include "catch.hpp"
@@ -7,6 +10,7 @@
 #include "evolution/program/plain_program.hpp"
 #include "kernel/library_step.hpp"
 #include "program/library_part.hpp"
+#include "support/graph.hpp"
 
 namespace cupilot::testing {
 namespace {
@@ -135,11 +139,21 @@ class Measuring final : public ForwardingDevice {
           has_library_step(subjects[i].kernel->source.plan)) {
         one->time_us = step_us;
         one->samples_us.assign(one->samples_us.size(), step_us);
+        ++steps;
       }
+      if (subjects[i].kind != Subject::Kind::library || !(library_us > 0)) continue;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));  // its samples take no longer
+      Measurement beside;
+      beside.time_us = library_us;
+      beside.samples_us.assign(5, library_us);
+      beside.provenance = Provenance::measured;
+      one = std::move(beside);
     }
     return reports;
   }
   double step_us = 1;
+  double library_us = 0;  // of its call beside a part's kernels; 0: not told
+  int steps = 0;          // times that a step was measured
 
  private:
   static std::unique_ptr<Backend> opened() {
@@ -193,6 +207,27 @@ TEST_CASE("a search takes the library's step where it is faster, and says so",
   const auto makefile = real_host().read_file(dir / "run/best/Makefile");
   REQUIRE_OK(makefile);
   CHECK_THAT(*makefile, Catch::Contains("-lcublasLt"));
+}
+
+TEST_CASE("a step is proved only where the library's call is faster than a part's kernel",
+          "[search][long][threads]") {
+  for (const double beside : {0.1, 1000.0}) {
+    INFO(beside);
+    const auto task = support::deep_task(2, 64, 64);
+    REQUIRE_OK(task);
+    Measuring measuring;
+    measuring.step_us = measuring.library_us = beside;
+    EvolveOptions options;
+    options.search.max_evaluations = 12;
+    options.pool = "off";
+    options.screening = false;
+    const auto report = evolve(*task, measuring, options);
+    REQUIRE_OK(report);
+    std::string told;
+    for (const std::string& one : report->notices) told += one + "\n";
+    INFO(told);
+    CHECK((measuring.steps > 0) == (beside < 1));
+  }
 }
 
 TEST_CASE("a run resumed without the library leaves its steps out, and says so",

@@ -35,6 +35,8 @@ TEST_CASE("parts leave a program's own seconds alone") {
   CHECK(time.left() == Approx(56));
   // Of three parts, each a share, with three shares for others.
   CHECK(time.of_slot(3, 3, 6) == Approx(56.0 / 6));
+  CHECK(time.of_slot(3, 3, 100) == Approx(1));
+  CHECK(time.has_time_for_library(1));  // nothing was measured
   host.spend(10);
   time.note(0, part_of(9, 7, 7, 7, 7));
   time.note(0, part_of(2, 1, 0.5, 0.25, 0));  // the same part, as it is now
@@ -43,13 +45,16 @@ TEST_CASE("parts leave a program's own seconds alone") {
   // Its three parts' kernels take 2.75 s each, their contents 1 s, and again, as a finalist, 7.8 s.
   const double program = 3 * (2 + 0.5 + 0.25 + 1 + 2 + 5.5 * 0.5 + 3 * 0.25 + 2.3);
   CHECK(time.of_slot(3, 2, 5) == Approx((46 - program) / 2));
-  CHECK(time.of_slot(3, 2, 20) == Approx(2.3));
+  // A part that has no kernel yet has the seconds of one, which is proved as an elite.
+  constexpr double kernel = 2 + 4 * 0.5 + 0.25;
+  CHECK(time.of_slot(3, 2, 20) == Approx(kernel));
+  CHECK(time.has_time_for_library(2 * kernel));
+  CHECK_FALSE(time.has_time_for_library(2 * kernel - 0.1));
   CHECK(time.left_for_parts(3) == Approx(46 - program));
   // A further slot meets a kernel or is none.
   host.spend(10);
   CHECK(time.left_for_parts(3) == 0);
-  CHECK(time.of_slot(3, 1, 4) == Approx(36 - program));
-  CHECK(time.of_slot(3, 2, 4) == Approx(1));  // a part that has no kernel yet is searched
+  CHECK(time.of_slot(3, 1, 4) == Approx(kernel));
   // With a program its search's end counts.
   time.search_end()->store(begin + 25);
   CHECK(time.left_for_parts(3) == 0);
