@@ -14,9 +14,6 @@ using u8 = std::uint8_t;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-constexpr u32 waits_for_cluster = 16,
-              waits_for_registers = 17;  // Warp::barrier, beyond the block's own
-
 // The warp goes on from the phase that it arrived at.
 void leave_barrier(Warp& w, const ClusterBarrier& barrier) {
   w.cluster_seen = w.cluster_phase + 1;

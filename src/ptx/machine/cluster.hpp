@@ -112,6 +112,14 @@ bool expire_waits(Cluster& cluster);
 
 // The barrier of the cluster, once a warp has arrived or ended.
 void settle_cluster_barrier(Cluster& cluster);
+// Warp::barrier beyond the block's own: the cluster's barrier, setmaxnreg, wgmma.wait_group.
+inline constexpr std::uint32_t waits_for_cluster = 16, waits_for_registers = 17,
+                               waits_for_products = 18;
+// Returns the first warp of the warpgroup that has not committed the groups that one of it waits
+// for; null: none.
+const Warp* behind_in_group(const Warp& warp);
+// Returns the reason for which such a wait does not end.
+std::string product_wait(const Warp& warp);
 // Returns the reason for which a warp that waits at neither a block's barrier nor an mbarrier does
 // not go on.
 std::string waiting_reason(const Warp& warp);

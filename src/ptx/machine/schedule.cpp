@@ -53,10 +53,30 @@ std::string starvation(const Cluster& cluster, std::uint32_t first) {
   return out;
 }
 
-// A starved mbarrier explains more than the barriers behind it.
+// The first warp that waits for groups of wgmma, of one that has ended if there is such.
+Warp* first_owed(Cluster& cluster) {
+  Warp* owed = nullptr;
+  for (auto& block : cluster.blocks) {
+    for (Warp& warp : block->warps) {
+      if (warp.state != WarpState::waiting || warp.barrier != waits_for_products) continue;
+      if (behind_in_group(warp)->state == WarpState::done) return &warp;
+      if (owed == nullptr) owed = &warp;
+    }
+  }
+  return owed;
+}
+
+// A wait for groups that a warp ended without explains more than a starved mbarrier, and that more
+// than the barriers behind it.
 void stuck(Cluster& cluster) {
-  if (Warp* warp = first_in(cluster, WarpState::polling))
-    return fault_here(*warp, "run.hang", starvation(cluster, warp->poll_at));
+  Warp *owed = first_owed(cluster), *starved = first_in(cluster, WarpState::polling);
+  if (owed != nullptr && (starved == nullptr || behind_in_group(*owed)->state == WarpState::done))
+    return fault_here(*owed, "run.hang", product_wait(*owed));
+  if (starved != nullptr) {
+    return fault_here(*starved, "run.hang",
+                      starvation(cluster, starved->poll_at) +
+                          (owed != nullptr ? "; " + product_wait(*owed) : ""));
+  }
   Warp* warp = first_in(cluster, WarpState::waiting);
   if (warp == nullptr) return;
   Block& block = *warp->block;

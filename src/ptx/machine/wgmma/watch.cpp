@@ -16,10 +16,10 @@ namespace {
 using u32 = std::uint32_t;
 
 // A plain copy of a sum that is not there yet takes place when it is.
-void follow(Products& p, const Watched& watched) {
+void follow(const Warp& w, Products& p, const Watched& watched) {
   const RegisterUse from = p.use[watched.reads[0] / 64];
   p.use[watched.writes[0] / 64] = from;
-  const GroupItem copy{nullptr, 0, 0, false, watched.reads[0], watched.writes[0], {}};
+  const GroupItem copy{nullptr, 0, 0, false, watched.reads[0], watched.writes[0], {}, w.regs};
   if (from.group > p.committed) {
     p.open.push_back(copy);
   } else {
@@ -43,7 +43,7 @@ void run_watched(Lanes& l, const Step& s) {
     }
   }
   if (copies) {
-    follow(p, watched);
+    follow(w, p, watched);
     if (!w.block->launch->options->late) watched.run(l, s);
     return;
   }

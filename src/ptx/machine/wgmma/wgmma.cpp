@@ -1,6 +1,6 @@
 // wgmma: a product of 64 x K by K x N spread over four warps, each of which computes its 16 rows
-// here. The sums appear when they are issued or (late mode) when their group is waited for;
-// registers and shared memory are in use until then either way.
+// here. The sums appear when they are issued or (late mode) when the first warp waits for their
+// group, which ends the reads of all four. Registers are in use until their own warp waits.
 #include "ptx/machine/wgmma/wgmma.hpp"
 
 #include <algorithm>
@@ -189,7 +189,8 @@ bool whole_group(Warp& w, const Step& s) {
   return false;
 }
 
-// The four warps must issue the same products in the same order.
+// The four warps must issue the same products in the same order, and in the same groups: a commit
+// is an item without a step.
 bool same_in_group(Warp& w, const Step& s, const GroupItem& item, u64 number) {
   const u64 what[] = {reinterpret_cast<std::uintptr_t>(item.step), item.a, item.b,
                       item.adds ? 1u : 0u};
@@ -219,7 +220,8 @@ void issue(Lanes& l, const Step& s) {
   if (!take_registers(w, s, f, p)) return;
   const u32 scale = w.predicate(f.scale_d) ^ (f.scale_inverted != 0 ? full_mask : 0);
   GroupItem item{
-      &s, f.a_registers != 0 ? 0 : w.at<u64>(f.a)[0], w.at<u64>(f.b)[0], scale != 0, 0, 0, {}};
+      &s,    f.a_registers != 0 ? 0 : w.at<u64>(f.a)[0], w.at<u64>(f.b)[0], scale != 0, 0, 0, {},
+      w.regs};
   if (f.sparse != 0) item.metadata.assign(w.at<u32>(f.metadata), w.at<u32>(f.metadata) + 32);
   for (u32 lane = 1; lane < 32; ++lane) {
     const bool same =
@@ -261,33 +263,68 @@ void fence(Lanes& l, const Step& s) {
   for (RegisterUse& use : p.use) use.dirty = false;
 }
 
-void commit(Lanes& l, const Step& s) {
-  Warp& w = static_cast<Warp&>(l);
-  if (w.mask == 0 || !whole_group(w, s)) return;
-  Products& p = products_of(w);
-  if (p.groups.size() >= most_groups)
-    return fault(w, s, 0, "run.unsupported", "too many wgmma groups without a wait");
-  p.groups.push_back(std::move(p.open));
-  p.open.clear();
-  ++p.committed;
-  p.mark = 0;
-}
-
-void wait(Lanes& l, const Step& s) {
-  Warp& w = static_cast<Warp&>(l);
-  if (w.mask == 0 || !whole_group(w, s)) return;
-  Products& p = products_of(w);
-  for (; p.groups.size() > s.aux; p.groups.pop_front()) {
-    for (const GroupItem& item : p.groups.front()) {
+// Does what the first groups still owe to registers, whatever frame the warp is in by now.
+void settle_groups(Warp& w, Products& p, u32 groups) {
+  u8* const registers = w.regs;
+  for (u32 i = 0; p.completed + i < groups; ++i) {
+    for (const GroupItem& item : p.groups[i]) {
+      w.regs = item.registers;
       if (item.step != nullptr) {
         compute(w, item);
       } else {
         std::memcpy(w.at<u32>(item.to), w.at<u32>(item.from), 128);
       }
     }
-    ++p.completed;
+    p.groups[i].clear();
   }
-  if (p.slot != 0) observe(w, w.mask, p.slot, p.completed);
+  w.regs = registers;
+}
+
+// The groups are over for the whole warpgroup: nobody's part of them reads shared memory any
+// longer. Only this warp may touch its registers, the others wait for theirs.
+void leave_wait(Warp& w) {
+  const u32 groups = w.products->awaited;
+  for (u32 i = w.index & ~3u; i <= (w.index | 3); ++i) {
+    Warp& other = w.block->warps[i];
+    Products& p = *other.products;
+    settle_groups(other, p, groups);
+    if (p.slot != 0) observe(w, full_mask, p.slot, groups);
+  }
+  for (Products& p = *w.products; p.completed < groups; ++p.completed) p.groups.pop_front();
+}
+
+void commit(Lanes& l, const Step& s) {
+  Warp& w = static_cast<Warp&>(l);
+  if (w.mask == 0 || !whole_group(w, s)) return;
+  Products& p = products_of(w);
+  if (p.groups.size() >= most_groups)
+    return fault(w, s, 0, "run.unsupported", "too many wgmma groups without a wait");
+  if (!same_in_group(w, s, {}, p.issued++)) return;
+  p.groups.push_back(std::move(p.open));
+  p.open.clear();
+  ++p.committed;
+  p.mark = 0;
+  for (u32 i = w.index & ~3u; i <= (w.index | 3); ++i) {
+    Warp& other = w.block->warps[i];
+    if (other.state != WarpState::waiting || other.barrier != waits_for_products ||
+        behind_in_group(other) != nullptr)
+      continue;
+    leave_wait(other);
+    other.state = WarpState::ready;
+    w.block->cluster->idle_rounds = 0;
+  }
+}
+
+void wait(Lanes& l, const Step& s) {
+  Warp& w = static_cast<Warp&>(l);
+  if (w.mask == 0 || !whole_group(w, s)) return;
+  Products& p = products_of(w);
+  if (p.groups.size() <= s.aux) return;
+  p.awaited = p.committed - s.aux;
+  if (behind_in_group(w) == nullptr) return leave_wait(w);
+  w.state = WarpState::waiting;
+  w.barrier = waits_for_products;
+  w.stop = true;
 }
 
 u32 number_operand(Decoder& d, std::size_t i) {
@@ -394,6 +431,22 @@ Products& products_of(Warp& w) {
     p.use.assign(w.code->frame_bytes / 64 + 1, {});
   }
   return p;
+}
+
+const Warp* behind_in_group(const Warp& w) {
+  for (u32 i = w.index & ~3u; i <= (w.index | 3); ++i) {
+    const Warp& other = w.block->warps[i];
+    if (!other.products || other.products->committed < w.products->awaited) return &other;
+  }
+  return nullptr;
+}
+
+std::string product_wait(const Warp& w) {
+  const Warp& other = *behind_in_group(w);
+  return fmt::format("wgmma.wait_group waits for group {} of the warpgroup, but warp {} {} {}",
+                     w.products->awaited, other.index,
+                     other.state == WarpState::done ? "ended after" : "has committed",
+                     other.products ? other.products->committed : 0);
 }
 
 bool decode_wgmma(Decoder& d, Step& step) {

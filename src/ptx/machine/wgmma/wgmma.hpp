@@ -16,6 +16,7 @@ struct GroupItem {
   bool adds = false;           // to the accumulator; else to zero
   std::uint32_t from = 0, to = 0;
   std::vector<std::uint32_t> metadata;  // of a sparse A, a lane each
+  std::uint8_t* registers = nullptr;    // of the frame that issued it
 };
 
 // State of a warp's registers between wgmma and everything else, one entry a 64-byte slot.
@@ -31,10 +32,12 @@ struct Products {
   const Code* code = nullptr;  // whose registers `use` describes
   std::vector<RegisterUse> use;
   std::vector<GroupItem> open;                // of the group being built
-  std::deque<std::vector<GroupItem>> groups;  // committed, not waited for
+  std::deque<std::vector<GroupItem>> groups;  // committed, not waited for; without what was done
+                                              // when another warp waited
   std::uint32_t committed = 0, completed = 0;
+  std::uint32_t awaited = 0;         // groups that all four warps must commit before it goes on
   std::uint32_t slot = 0, mark = 0;  // of the stream of groups; of the open group's reads
-  std::uint64_t issued = 0;          // products so far
+  std::uint64_t issued = 0;          // products and groups so far
 };
 
 // The warp's state, made when there is none.
