@@ -85,6 +85,7 @@ const Twin twins[] = {
     {"#define WAIT if (warp == 2) waited(0); meet(1, 128)\n", "", ""},
     {"#define COMMIT committed(); committed()\n#define WAIT waited(1)\n", "", ""},
     {"#define WAIT if (warp != 3) waited(0)\n", "", ""},
+    {"#define LAST waited(0); if (t == 0) sb[0] = 7\n", "", ""},
     // Too early, or of too few groups.
     {"#define WAIT\n", "run.race", "may still read"},
     {"#define WAIT waited(1)\n", "run.race", "may still read"},
