@@ -310,7 +310,10 @@ bool decode_move(Decoder& d, Step& step) {
     case Opcode::op_fence:
       step.run =
           form.has("proxy") && form.has("async") && !form.has("global") ? proxy_fence : nothing;
-      if (form.has("mbarrier_init")) return step.run = mbarrier_fence, true;
+      if (form.has("mbarrier_init")) {
+        step.run = mbarrier_fence;
+        return form.has("release") && form.has("cluster");
+      }
       if (!form.has("proxy")) return decode_fence(d, step);
       return true;
     case Opcode::op_membar:

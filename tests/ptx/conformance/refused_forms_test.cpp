@@ -33,5 +33,7 @@ TEST_CASE("an instruction or operand that cannot run is refused by name and line
   CHECK(refusal("ld.global.v4.f32 {%f1, %f2}, [%rd1];") != "runs");
   CHECK(refusal("ld.param.f32 %f1, [%r1];") == "runs");
   CHECK(refusal("shfl.sync.idx.b32 _, %r1, 0, 31, -1;") != "runs");
+  CHECK(refusal("fence.mbarrier_init.release.cta;") != "runs");
+  CHECK(refusal("fence.mbarrier_init.release.cluster;") == "runs");
   CHECK(refusal("add.s32 %r1, %r2, %r3;") == "runs");
 }
