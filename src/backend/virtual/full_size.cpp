@@ -194,8 +194,10 @@ class SampledRun {
       if (one.is_error()) return one.error();
       if (one.is_rejected()) return false;
       spent += one->warp_instructions;
-      if (beyond > 0 && !ptx::is_unended(*one)) break;
-      if (ptx::is_unended(*one)) {
+      // What blocks of an earlier launch would have written may lead it elsewhere.
+      const bool unended = ptx::is_unended(*one) && !(first && one->stuck);
+      if (beyond > 0 && !unended) break;
+      if (unended) {
         const double share = coverage_.take(memory_);
         tell_endless(launch, *one, share);
         unjudged_ = cut_ = true;

@@ -355,6 +355,7 @@ Attempt<Report> execute(Program& program, DeviceMemory& memory, const Launch& la
   report.faults = std::move(context.faults);
   report.remarks = std::move(context.remarks);
   report.independent = context.independent;
+  report.stuck = context.stuck;
   report.dependence = context.dependence;
   report.threads = static_cast<std::uint32_t>(workers.size());
   report.local_bytes = static_cast<std::uint32_t>(program.local_bytes);

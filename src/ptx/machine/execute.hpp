@@ -137,7 +137,8 @@ struct Report {
   std::uint32_t threads = 1;  // host threads that ran them
   bool independent =
       true;  // no block read what another wrote and no returning atomic touched global memory
-  std::string dependence;         // why not: the first instance
+  std::string dependence;  // why not: the first instance
+  bool stuck = false;  // the warps of a block or cluster wait for each other, whatever others do
   std::uint32_t local_bytes = 0;  // a thread
 };
 

@@ -347,6 +347,7 @@ struct LaunchContext {
       0};  // warp instructions left; below zero when several threads end it at once
   std::atomic<bool> halt{false};
   std::atomic<bool> stopped{false};         // by ExecuteOptions::stop
+  std::atomic<bool> stuck{false};           // Report::stuck
   std::atomic<bool> took_undefined{false};  // a shuffle did, from lanes that take no part
   std::mutex lock;                          // faults, remarks and dependence
   std::atomic_flag atomics = ATOMIC_FLAG_INIT;

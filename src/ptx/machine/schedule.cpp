@@ -69,6 +69,7 @@ Warp* first_owed(Cluster& cluster) {
 // A wait for groups that a warp ended without explains more than a starved mbarrier, and that more
 // than the barriers behind it.
 void stuck(Cluster& cluster) {
+  cluster.launch->stuck = true;
   Warp *owed = first_owed(cluster), *starved = first_in(cluster, WarpState::polling);
   if (owed != nullptr && (starved == nullptr || behind_in_group(*owed)->state == WarpState::done))
     return fault_here(*owed, "run.hang", product_wait(*owed));

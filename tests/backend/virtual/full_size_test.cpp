@@ -112,6 +112,17 @@ TEST_CASE("blocks of a grid of any size show what goes wrong at its size alone",
        "{ for (unsigned i = blockIdx.x * 128 + threadIdx.x; i < (unsigned)rows * (unsigned)cols; i "
        "+= gridDim.x * 128) y[i] = 3.0f - x[i]; }",
        "run.hang"},
+      {"a barrier that nobody completes in the third round", 500000000, 1,
+       "min(cdiv(rows,128),1000000)",
+       "{ __shared__ unsigned long long bar; const unsigned at = "
+       "(unsigned)__cvta_generic_to_shared(&bar); int n = 0; if (threadIdx.x == 0) asm "
+       "volatile(\"mbarrier.init.shared.b64 [%0], 1;\" ::\"r\"(at)); __syncthreads(); for (long "
+       "long i = blockIdx.x * 128 + threadIdx.x; i < rows; i += gridDim.x * 128, ++n) { if (n < 2 "
+       "&& threadIdx.x == 0) asm volatile(\"mbarrier.arrive.shared.b64 _, [%0];\" ::\"r\"(at)); "
+       "for (unsigned ok = 0; ok == 0;) asm volatile(\"{ .reg .pred p; mbarrier.try_wait.parity."
+       "shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }\" : \"=r\"(ok) : \"r\"(at), \"r\"(n & 1)); "
+       "y[i] = 3.0f - x[i]; } }",
+       "run.hang"},
       {"a capped grid with a loop", 500000000, 1, "min(cdiv(rows,128),60000)",
        "{ for (long long i = blockIdx.x * 128 + threadIdx.x; i < rows; i += gridDim.x * 128) y[i] "
        "= 3.0f - x[i]; }",
