@@ -29,16 +29,14 @@ __device__ __forceinline__ float of_team(float value, float* shared) {
   return value;
 }
 
-// Does so for several floats that `How` combines together (passes.cuh). `shared`: How::SIZE values
-// a warp.
-template <int TEAM, class How>
-__device__ __forceinline__ typename How::State of_team(typename How::State value, float* shared) {
+// Combines the states of COUNT neighbouring lanes, a power of two, in each of them.
+template <int COUNT, class How>
+__device__ __forceinline__ typename How::State of_lanes(typename How::State value) {
   using State = typename How::State;
-  const int thread = static_cast<int>(threadIdx.x);
 #pragma unroll
-  for (int step = (TEAM < 32 ? TEAM : 32) / 2; step > 0; step /= 2) {
+  for (int step = COUNT / 2; step > 0; step /= 2) {
     // The lower thread's comes first, so that all threads have the same bits.
-    const bool lower = (thread & step) == 0;
+    const bool lower = (static_cast<int>(threadIdx.x) & step) == 0;
     State first, second;
 #pragma unroll
     for (int i = 0; i < State::SIZE; ++i) {
@@ -48,19 +46,26 @@ __device__ __forceinline__ typename How::State of_team(typename How::State value
     }
     value = How::of(first, second);
   }
+  return value;
+}
+
+// Does so for several floats that `How` combines together (passes.cuh). `shared`: How::SIZE values
+// a warp. Lanes combine what warps have as they combine their own: a thread that read all of it
+// would keep How::SIZE registers a warp.
+template <int TEAM, class How>
+__device__ __forceinline__ typename How::State of_team(typename How::State value, float* shared) {
+  using State = typename How::State;
+  value = of_lanes<(TEAM < 32 ? TEAM : 32), How>(value);
   if constexpr (TEAM > 32) {
     constexpr int MEMBERS = TEAM / 32;
-    const int warp = thread / 32;
-    if (thread % 32 == 0) {
+    const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+    if (lane == 0) {
 #pragma unroll
       for (int i = 0; i < State::SIZE; ++i) shared[warp * State::SIZE + i] = value.of[i];
     }
     __syncthreads();
-    const int first = warp / MEMBERS * MEMBERS;
-    value = state_at<State>(shared + first * State::SIZE);
-#pragma unroll
-    for (int other = 1; other < MEMBERS; ++other)
-      value = How::of(value, state_at<State>(shared + (first + other) * State::SIZE));
+    const int member = warp / MEMBERS * MEMBERS + lane % MEMBERS;
+    value = of_lanes<MEMBERS, How>(state_at<State>(shared + member * State::SIZE));
     __syncthreads();
   }
   return value;
