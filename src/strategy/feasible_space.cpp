@@ -38,6 +38,9 @@ class FeasibleSpace final : public GenomeSpace {
     list_techniques();
     list_knobs();
     alphabet_ = Alphabet(all_, techniques_, knobs_);
+    for (std::vector<int>& members : alphabet_.groups) {
+      if (may_lack(members)) members.push_back(Genome::unknown);
+    }
   }
 
   const std::vector<Technique>& techniques() const override { return techniques_; }
@@ -75,6 +78,14 @@ class FeasibleSpace final : public GenomeSpace {
       });
       if (offered) techniques_.push_back(all_[t]);
     }
+  }
+
+  // True if some skeleton offers none of a group's alternatives.
+  bool may_lack(const std::vector<int>& members) const {
+    return std::any_of(plans_.begin(), plans_.end(), [&](const SkeletonPlan& plan) {
+      return std::none_of(members.begin(), members.end(),
+                          [&](int t) { return plan.available[static_cast<std::size_t>(t)] != 0; });
+    });
   }
 
   // The union over skeletons, by technique.

@@ -38,7 +38,8 @@ struct Alphabet {
   std::vector<int> offered{};                // the space's techniques, in its order
   std::vector<Knob> knobs{};                 // the space's
   std::vector<std::vector<int>> knobs_of{};  // by technique, in the space's order
-  std::vector<std::vector<int>> groups{};    // offered alternatives, by their group's name
+  // Offered alternatives, by their group's name; unknown: a skeleton does with none of them.
+  std::vector<std::vector<int>> groups{};
   std::vector<int> free{};                   // offered techniques of no group
   std::vector<std::vector<char>>
       rivals{};  // two techniques that may not stand together by their rows

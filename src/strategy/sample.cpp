@@ -17,8 +17,10 @@ Genome sampled_techniques(const Alphabet& alphabet, Rng& rng) {
   Genome wish{{}, std::vector<std::int64_t>(alphabet.knobs.size(), Genome::unset), false};
   // One density for the whole strategy: sparse and rich ones are equally likely.
   const double density = rng.unit();
-  for (const std::vector<int>& members : alphabet.groups)
-    wish.uses.push_back(members[drawn(members.size(), rng)]);
+  for (const std::vector<int>& members : alphabet.groups) {
+    const int member = members[drawn(members.size(), rng)];
+    if (member != Genome::unknown) wish.uses.push_back(member);
+  }
   // A random order, so that of two rivals neither is always first.
   std::vector<int> others;
   for (const int technique : alphabet.free) {

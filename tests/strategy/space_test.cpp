@@ -412,6 +412,17 @@ TEST_CASE("techniques that need each other come and go together; conditional nee
   CHECK(halves == 0);
 }
 
+TEST_CASE("samples reach skeletons that are built on no alternative of a group", "[space]") {
+  SpaceModel model;
+  model.techniques = {row("g1", {}, {}, "g"), row("a"), row("b")};
+  model.skeletons = {{"built", {"g1", "a"}, {"b"}, {}, {}}, {"bare", {"a"}, {"b"}, {}, {}}};
+  const auto space = build_space(model);
+  REQUIRE(space);
+  int built = 0;
+  for (const Strategy& s : samples(**space, 200, 34)) built += has(s, "g1") ? 1 : 0;
+  CHECK((built > 50 && built < 150));
+}
+
 TEST_CASE("a rare legal point is still found, and every wish ends in one", "[space]") {
   // Two of 11^6 assignments are legal; no single step leads from one restriction to the next.
   std::vector<std::int64_t> domain;

@@ -47,6 +47,19 @@ Strategy pattern(const Space& space, const Technique* core, const std::vector<Re
   return whole ? std::move(whole->strategy) : wish;
 }
 
+bool has_core(const Space& space, const Strategy& strategy) {
+  const std::vector<Technique>& rows = space.techniques();
+  return std::any_of(rows.begin(), rows.end(), [&](const Technique& row) {
+    return row.group == "core" && find_use(strategy, row.name) != nullptr;
+  });
+}
+
+// True if a kernel of the space is built on no core, beside those that are.
+bool does_without_core(const Space& space) {
+  const Result<Completion> bare = space.complete(Strategy());
+  return bare && !has_core(space, bare->strategy);
+}
+
 // Counts the zone's resources that a technique relieves; 0 for all without a roofline.
 std::ptrdiff_t relieved_in(const StrategyBrief& brief, const Technique& technique) {
   if (!brief.roofline) return 0;
@@ -66,7 +79,7 @@ std::optional<Strategy> untried_pattern(const StrategyBrief& brief) {
   std::stable_sort(cores.begin(), cores.end(), [&](const Technique* a, const Technique* b) {
     return relieved_in(brief, *a) > relieved_in(brief, *b);
   });
-  if (cores.empty()) cores.push_back(nullptr);
+  if (cores.empty() || does_without_core(*brief.space)) cores.push_back(nullptr);
   for (const std::vector<Resource>& emphasis : emphases(brief.zone)) {
     for (const Technique* core : cores) {
       Strategy strategy = pattern(*brief.space, core, emphasis);
@@ -109,8 +122,9 @@ Strategy informed_sample(const StrategyBrief& brief, Rng rng) {
 }
 
 // Share of the zone's resources that a core relieves, against the best core: a core that cannot is
-// drawn less often.
+// drawn less often; 1 without a core.
 double core_share(const StrategyBrief& brief, const Strategy& strategy) {
+  if (!has_core(*brief.space, strategy)) return 1;
   double own = 0, most = 0;
   for (const Technique& technique : brief.space->techniques()) {
     if (technique.group != "core") continue;
