@@ -344,4 +344,12 @@ std::string ContractionText::store() const {
       hook, members);
 }
 
+std::optional<SiteContraction> contraction_of(const Task& task, const GraphSite& site) {
+  return ContractionText(task, site).contraction();
+}
+
+std::string contraction_text(const Task& task, const GraphSite& site) {
+  return ContractionText(task, site).text();
+}
+
 }  // namespace cupilot

@@ -7,11 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "program/hooks/contraction_text.hpp"
-#include "program/hooks/local_text.hpp"
+#include "program/hooks/held.hpp"
 #include "program/hooks/passes.hpp"
 #include "program/hooks/stage_text.hpp"
-#include "program/hooks/tile_text.hpp"
 #include "task/identifiers.hpp"
 
 namespace cupilot {
@@ -23,7 +21,7 @@ class GraphText : public StageText {
 
  public:
   GraphText(const Task& task, const GraphSite& site)
-      : StageText(task, site), passes_(passes_of(task, site)) {}
+      : StageText(task, site), passes_(passes_of(task, site)), held_(held_elements(task, site)) {}
 
   std::string of_rows() const {
     std::string out =
@@ -43,22 +41,9 @@ class GraphText : public StageText {
     return out + combiners_text();
   }
 
-  std::string of_product(int spans) const {
-    return opening() + spans_text(spans) + row_struct() + values_struct() + functions() +
-           load_at() + results() + finish_sum() + store_sums() + extents() + "};\n";
-  }
-
  private:
   std::string runs_text() const {
     return runs(computed_stages()).empty() ? "" : "#include \"cupilot/run.cuh\"\n";
-  }
-
-  std::string spans_text(int spans) const {
-    return fmt::format(
-        "{}  static constexpr int SPANS = {};  // Span::kinds\n",
-        spans == 0 ? ""
-                   : "  // The task declares operands triangular: zeros beyond are not read.\n",
-        spans);
   }
 
   // Declares `Row`: what its elements share. Down: N neighbouring rows.
@@ -71,6 +56,14 @@ class GraphText : public StageText {
     return out + "  };\n";
   }
   const char* row_type() const { return down() ? "Rows<N>" : "Row"; }
+  // Names the type of a hook's first parameter; a map's hooks take a row or an element's place.
+  const char* at_type() const { return is_map() ? "At" : row_type(); }
+  const char* of_place() const { return is_map() ? ", class At" : ""; }
+
+  // Outputs are computed of elements alone: load() loads all that they read.
+  bool is_map() const {
+    return site_.form == GraphForm::rows && site_.folds.empty() && site_.scan < 0;
+  }
 
   // Stages that are computed for the terms of a scan, and for the outputs.
   std::vector<int> of_terms() const {
@@ -91,15 +84,39 @@ class GraphText : public StageText {
     return out;
   }
 
-  std::set<std::string> held() const { return StageText::held(all_stages()); }
+  // Tensors that outputs alone read at the element itself.
+  std::set<std::string> late() const {
+    std::set<std::string> out = held(all_stages());
+    for (const std::string& name : held_.tensors) out.erase(name);
+    return out;
+  }
 
   std::string values_struct() const {
     std::string out = fmt::format(
         "  // N elements of {} as they are stored.\n  template <int N>\n  struct Values {{\n",
         down() ? "neighbouring rows" : "a row");
-    for (const std::string& name : held()) out += fmt::format("    Vector<T_{0}, N> {0};\n", name);
+    for (const std::string& name : held_.tensors)
+      out += fmt::format("    Vector<T_{0}, N> {0};\n", name);
     for (const auto& [name, read] : runs(computed_stages()))
       out += fmt::format("    Vector<T_{}, N> {};\n", read->source, name);
+    for (const auto& [name, place] : loaded_columns())
+      out += fmt::format("    Vector<T_{0}, N> columns_{0};\n", name);
+    return out + "  };\n" + all_struct();
+  }
+
+  std::map<std::string, std::string> loaded_columns() const {
+    return is_map() ? column_places(of_outputs()) : std::map<std::string, std::string>();
+  }
+
+  // Declares `All`: `Values` and what outputs alone read.
+  std::string all_struct() const {
+    if (site_.folds.empty()) return "";
+    const auto names = late();
+    if (names.empty()) return "  template <int N>\n  using All = Values<N>;\n";
+    std::string out =
+        "  // With those that outputs alone read.\n  template <int N>\n  struct All : Values<N> "
+        "{\n";
+    for (const std::string& name : names) out += fmt::format("    Vector<T_{0}, N> {0};\n", name);
     return out + "  };\n";
   }
 
@@ -110,6 +127,13 @@ class GraphText : public StageText {
              "const "
              "{\n    Rows<N> at;\n    at.row = row;\n    at.begin = row / inner_rows() * "
              "all_columns() * inner_rows() + row % inner_rows();\n    return at;\n  }\n";
+    if (is_map())
+      return "  // An element whose number among all is known.\n  struct Place : Row {\n    long "
+             "long "
+             "first;\n  };\n  __device__ __forceinline__ long long place(const Row& at, long long "
+             "column) const {\n    return at.row * all_columns() + column;\n  }\n  __device__ "
+             "__forceinline__ long long place(const Place& at, long long) const {\n    return "
+             "at.first;\n  }\n";
     std::string text = "row * all_columns() + column";
     if (site_.form == GraphForm::parted)
       text = fmt::format(
@@ -120,22 +144,27 @@ class GraphText : public StageText {
            text + ";\n  }\n";
   }
   std::string first() const {
-    return down() ? "    const long long first = at.begin + column * inner_rows();\n"
-                  : "    const long long first = place(at.row, column);\n";
+    return down()     ? "    const long long first = at.begin + column * inner_rows();\n"
+           : is_map() ? "    const long long first = place(at, column);\n"
+                      : "    const long long first = place(at.row, column);\n";
   }
 
   std::string load() const {
-    if (site_.scan < 0) return loading("load", all_stages()) + sources();
-    return "  // Loads what N terms of the scan read.\n" + loading("load_terms", of_terms()) +
-           "  // Loads what the outputs at N elements read.\n" + loading("load", of_outputs());
+    if (site_.scan < 0)
+      return loading("load", all_stages(), held_.tensors) + sources() + completing();
+    return "  // Loads what N terms of the scan read.\n" +
+           loading("load_terms", of_terms(), held(of_terms())) +
+           "  // Loads what the outputs at N elements read.\n" +
+           loading("load", of_outputs(), held(of_outputs()));
   }
 
-  std::string loading(const char* name, const std::vector<int>& stages) const {
+  std::string loading(const char* name, const std::vector<int>& stages,
+                      const std::set<std::string>& tensors) const {
     std::string out = fmt::format(
-        "  template <int N>\n  __device__ __forceinline__ Values<N> {}(const {}& at, long long "
+        "  template <int N{}>\n  __device__ __forceinline__ Values<N> {}(const {}& at, long long "
         "column) const {{\n    Values<N> values;\n{}",
-        name, row_type(), first());
-    for (const std::string& tensor : StageText::held(stages)) out += loaded(tensor);
+        of_place(), name, at_type(), first());
+    for (const std::string& tensor : tensors) out += loaded(tensor);
     for (const auto& [run, read] : runs(stages)) {
       out += fmt::format(
           "    values.{0} = load_run<T_{1}, N, {2}, LOAD_HINT != 0>(\n        this->{1} + at.row * "
@@ -143,17 +172,40 @@ class GraphText : public StageText {
           run, read->source, read->back, extent_call(read->pitch.text),
           extent_call(read->moved_by.text), read->back ? "-" : "+");
     }
+    for (const auto& [column, at] : loaded_columns())
+      out += fmt::format("    values.columns_{0} = load_vector<T_{0}, N>(this->{0} + {1});\n",
+                         column, at);
     return out + "    return values;\n  }\n";
+  }
+
+  // Adds what outputs alone read to what a thread holds, or loads all of it.
+  std::string completing() const {
+    if (site_.folds.empty()) return "";
+    const auto names = late();
+    const std::string of_all = fmt::format(
+        "  template <int N>\n  __device__ __forceinline__ All<N> load_all(const {}& at, long long "
+        "column) const {{\n    return complete<N>(at, column, load<N>(at, column));\n  }}\n",
+        row_type());
+    std::string out = fmt::format(
+        "  // Loads what outputs read beside `held`.\n  template <int N>\n  __device__ "
+        "__forceinline__ All<N> complete(const {}& at, long long column,\n"
+        "                                             const Values<N>& held) const {{\n",
+        row_type());
+    if (names.empty()) return out + "    return held;\n  }\n" + of_all;
+    out += "    All<N> values;\n    static_cast<Values<N>&>(values) = held;\n" + first();
+    for (const std::string& name : names) out += loaded(name);
+    return out + "    return values;\n  }\n" + of_all;
   }
 
   // Tells of each tensor that load() reads where its elements lie.
   std::string sources() const {
     std::string out = fmt::format(
-        "  // Calls `each(to, from)` for every tensor that load() reads.\n  template <int N, class "
+        "  // Calls `each(to, from)` for every tensor that load() reads.\n  template <int N{}, "
+        "class "
         "Each>\n  __device__ __forceinline__ void each_source(const {}& at, long long column, "
         "Values<N>& to,\n                                               Each each) const {{\n{}",
-        row_type(), first());
-    for (const std::string& name : held())
+        of_place(), at_type(), first());
+    for (const std::string& name : held_.tensors)
       out += fmt::format("    each(to.{0}, this->{0} + first);\n", name);
     return out + "  }\n";
   }
@@ -337,13 +389,15 @@ class GraphText : public StageText {
     const bool scan = site_.scan >= 0;
     std::string out = fmt::format(
         "  // Outputs of N elements.\n  template <int N{}>\n  __device__ __forceinline__ void "
-        "store(const {}& at, long long column, const Values<N>& values{}) const {{\n{}",
-        scan ? ", class Scanned" : "", row_type(),
+        "store(const {}& at, long long column, const {}<N>& values{}) const {{\n{}",
+        scan ? ", class Scanned" : of_place(), at_type(), site_.folds.empty() ? "Values" : "All",
         scan ? ",\n                                        const Scanned& row_scanned" : "",
         first());
     const std::vector<int> order = of_outputs();
     const auto all = outputs(StagePlace::full);
-    out += columns(order);
+    for (const auto& [name, at] : loaded_columns())
+      out += fmt::format("    const auto& columns_{0} = values.columns_{0};\n", name);
+    if (!is_map()) out += columns(order);
     for (const int output : all)
       out += fmt::format("    Vector<T_{0}, N> out_{0};\n", stage(output).name);
     out += "#pragma unroll\n    for (int each_ = 0; each_ < N; ++each_) {\n" + own_scan() +
@@ -358,7 +412,18 @@ class GraphText : public StageText {
           "    else store_vector<T_{0}, N>(this->{0} + first, out_{0});\n",
           stage(output).name);
     }
-    return out + "  }\n";
+    return out + "  }\n" + store_held();
+  }
+
+  // Stores elements of which a thread holds what folds read.
+  std::string store_held() const {
+    if (site_.folds.empty() || late().empty()) return "";
+    return fmt::format(
+        "  template <int N>\n  __device__ __forceinline__ void store(const {}& at, long long "
+        "column, "
+        "const Values<N>& held) const {{\n    store<N>(at, column, complete<N>(at, column, "
+        "held));\n  }}\n",
+        row_type());
   }
 
   // Names what an element reads of the scan.
@@ -440,75 +505,6 @@ class GraphText : public StageText {
     return down() ? "#pragma unroll\n    for (int each_ = 0; each_ < N; ++each_) {\n" : "";
   }
 
-  // Loads elements that lie beside N sums of a product, where they are needed.
-  std::string load_at() const {
-    std::string out =
-        "  template <int N>\n  __device__ __forceinline__ Values<N> load(long long first) const "
-        "{\n    Values<N> values;\n";
-    for (const std::string& name : held())
-      out += fmt::format("    values.{0} = load_wide<T_{0}, N>(this->{0} + first);\n", name);
-    return out + "    return values;\n  }\n";
-  }
-
-  std::string results() const {
-    const auto all = outputs(StagePlace::full);
-    std::string out = "  template <int N>\n  struct Results {\n", first_output = stage(all[0]).name;
-    std::vector<int> order;
-    for (const int output : all) {
-      out += fmt::format("    float {}[N];\n", stage(output).name);
-      needed(output, order);
-    }
-    const auto is_beside = [&](const SiteRead& read) {
-      return read.stage < 0 || sited(read.stage).apart;
-    };
-    const bool reads = std::any_of(order.begin(), order.end(), [&](int number) {
-      return std::any_of(sited(number).reads.begin(), sited(number).reads.end(), is_beside) ||
-             !sited(number).called.empty();
-    });
-    out += fmt::format(
-        "  }};\n  static constexpr bool READS = {};  // tensors beside the product\n"
-        "  __device__ __forceinline__ T_{}* output() const {{ return this->{}; }}\n"
-        "  // Outputs of N neighbours from their sums.\n  template <int N>\n  __device__ "
-        "__forceinline__ Results<N> results(long long row, long long first, int column,\n"
-        "                                                const float (&sum)[N]) const {{\n"
-        "    const Row at = {{row}};\n    const Values<N> values = load<N>(first);\n"
-        "    Results<N> result;\n",
-        reads, first_output, first_output);
-    out += columns(order, "load_columns");
-    out +=
-        "#pragma unroll\n    for (int each_ = 0; each_ < N; ++each_) {\n    const float acc = "
-        "sum[each_];\n" +
-        stages_before(order, -1);
-    for (const int output : all)
-      out += fmt::format("    result.{0}[each_] = value_{0};\n", stage(output).name);
-    return out + "    }\n    return result;\n  }\n";
-  }
-
-  std::string finish_sum() const {
-    return fmt::format(
-        "  // The first output at one element.\n  __device__ __forceinline__ float finish(long "
-        "long row, long long at, int column, float sum) const {{\n    const float one[1] = {{sum}};"
-        "\n    return results<1>(row, at, column, one).{}[0];\n  }}\n",
-        stage(outputs(StagePlace::full)[0]).name);
-  }
-
-  std::string store_sums() const {
-    std::string out =
-        "  // N neighbours of a row; N > 1: at a multiple of N elements.\n  template <int N>\n"
-        "  __device__ __forceinline__ void store(long long row, long long at, int column,\n"
-        "                                        const float (&sum)[N]) const {\n"
-        "    const Results<N> result = results<N>(row, at, column, sum);\n";
-    for (const int output : outputs(StagePlace::full)) {
-      out += fmt::format(
-          "    {{\n    Vector<T_{0}, N> out;\n#pragma unroll\n"
-          "    for (int each_ = 0; each_ < N; ++each_) out.at[each_] = "
-          "from_float<T_{0}>(result.{0}[each_]);\n"
-          "    store_wide<T_{0}, N, STREAM_STORE != 0 && (N > 1)>(this->{0} + at, out);\n    }}\n",
-          stage(output).name);
-    }
-    return out + "  }\n";
-  }
-
   // Combiner<K>: how fold K combines.
   std::string combiners_text() const {
     std::string out = "template <int K>\nstruct Combiner {\n  using type = Sum;\n};\n";
@@ -525,71 +521,13 @@ class GraphText : public StageText {
   }
 
   std::vector<FoldPass> passes_;
+  HeldElements held_;
 };
 
 }  // namespace
 
-SiteOutputs outputs_of(const Task& task, const GraphSite& site) {
-  const GraphText text(task, site);
-  SiteOutputs out;
-  const auto names = [&](StagePlace place, std::vector<std::string>& to) {
-    for (const int stage : text.outputs(place))
-      to.push_back(task.reference.stages[static_cast<std::size_t>(stage)].name);
-  };
-  names(StagePlace::full, out.full);
-  names(StagePlace::row, out.per_row);
-  return out;
-}
-
-std::optional<SiteTiles> tiles_of(const Task& task, const GraphSite& site) {
-  return TileText(task, site).tiles();
-}
-
-std::string tile_text(const Task& task, const GraphSite& site) {
-  return TileText(task, site).text();
-}
-
-std::optional<SiteContraction> contraction_of(const Task& task, const GraphSite& site) {
-  return ContractionText(task, site).contraction();
-}
-
-std::string contraction_text(const Task& task, const GraphSite& site) {
-  return ContractionText(task, site).text();
-}
-
-namespace {
-
-GraphSite of_folds(const Task& task) {
-  GraphSite site;
-  for (std::size_t i = 0; i < task.reference.stages.size(); ++i) {
-    if (task.reference.stages[i].kind == StageKind::fold) site.folds.push_back(static_cast<int>(i));
-  }
-  return site;
-}
-
-}  // namespace
-
-std::optional<SiteLocal> local_of(const Task& task) {
-  const GraphSite site = of_folds(task);
-  return LocalText(task, site).local();
-}
-
-std::string local_text(const Task& task) {
-  const GraphSite site = of_folds(task);
-  return LocalText(task, site).text();
-}
-
 std::string graph_text(const Task& task, const GraphSite& site) {
   return GraphText(task, site).of_rows();
-}
-
-std::string product_text(const Task& task, const GraphSite& site, int spans) {
-  // The template's own names of types hide those of tensors.
-  return renamed(GraphText(task, site).of_product(spans),
-                 [&](const std::string& word) -> std::optional<std::string> {
-                   const bool type = word.starts_with("T_") && find_tensor(task, word.substr(2));
-                   return type ? std::optional("type_" + word.substr(2)) : std::nullopt;
-                 });
 }
 
 }  // namespace cupilot

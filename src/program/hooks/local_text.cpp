@@ -291,4 +291,26 @@ std::string LocalText::output_functions() const {
          stores + "  }\n";
 }
 
+namespace {
+
+GraphSite of_folds(const Task& task) {
+  GraphSite site;
+  for (std::size_t i = 0; i < task.reference.stages.size(); ++i) {
+    if (task.reference.stages[i].kind == StageKind::fold) site.folds.push_back(static_cast<int>(i));
+  }
+  return site;
+}
+
+}  // namespace
+
+std::optional<SiteLocal> local_of(const Task& task) {
+  const GraphSite site = of_folds(task);
+  return LocalText(task, site).local();
+}
+
+std::string local_text(const Task& task) {
+  const GraphSite site = of_folds(task);
+  return LocalText(task, site).text();
+}
+
 }  // namespace cupilot

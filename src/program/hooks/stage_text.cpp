@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "program/hooks/graph_text.hpp"
 #include "task/identifiers.hpp"
 #include "task/rules/apply.hpp"
 
@@ -432,7 +433,7 @@ std::string StageText::called(const SiteRead& read) const {
                      by_coordinates(at));
 }
 
-std::string StageText::columns(const std::vector<int>& order, const char* load) const {
+std::map<std::string, std::string> StageText::column_places(const std::vector<int>& order) const {
   std::map<std::string, std::string> places;
   for (const int number : order) {
     for (const SiteRead& read : sited(number).reads) {
@@ -443,8 +444,12 @@ std::string StageText::columns(const std::vector<int>& order, const char* load) 
                                                 extent_number(product_of(read.extents).text)));
     }
   }
+  return places;
+}
+
+std::string StageText::columns(const std::vector<int>& order, const char* load) const {
   std::string out;
-  for (const auto& [name, place] : places) {
+  for (const auto& [name, place] : column_places(order)) {
     if (!down())
       out += fmt::format("    const auto columns_{0} = {1}<T_{0}, N>(this->{0} + {2});\n", name,
                          load, place);
@@ -505,6 +510,18 @@ std::string StageText::store_folded() const {
                        stage(output).name, folded ? "at.fold_" : "value_");
   }
   return out + "  }\n";
+}
+
+SiteOutputs outputs_of(const Task& task, const GraphSite& site) {
+  const StageText text(task, site);
+  SiteOutputs out;
+  const auto names = [&](StagePlace place, std::vector<std::string>& to) {
+    for (const int stage : text.outputs(place))
+      to.push_back(task.reference.stages[static_cast<std::size_t>(stage)].name);
+  };
+  names(StagePlace::full, out.full);
+  names(StagePlace::row, out.per_row);
+  return out;
 }
 
 }  // namespace cupilot

@@ -91,7 +91,9 @@ class StageText {
   std::string sizes_and_constants(const ReferenceStage& what, const std::string& text, bool all,
                                   bool wide = false) const;
   std::string called(const SiteRead& read) const;
-  // Columns and cycles that stages of `order` read: loaded once for N elements.
+  // Tensors of columns and cycles that stages of `order` read, and where their elements lie.
+  std::map<std::string, std::string> column_places(const std::vector<int>& order) const;
+  // Loads them, once for N elements.
   std::string columns(const std::vector<int>& order, const char* load = "load_vector") const;
   std::string stages_before(const std::vector<int>& order, int last) const;
   // The only fold of a graph with one.

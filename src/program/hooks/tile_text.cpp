@@ -288,4 +288,12 @@ std::string TileText::store_tile() const {
       inside, row);
 }
 
+std::optional<SiteTiles> tiles_of(const Task& task, const GraphSite& site) {
+  return TileText(task, site).tiles();
+}
+
+std::string tile_text(const Task& task, const GraphSite& site) {
+  return TileText(task, site).text();
+}
+
 }  // namespace cupilot

@@ -11,6 +11,7 @@
 
 #include "program/hooks/graph_site.hpp"
 #include "program/hooks/graph_text.hpp"
+#include "program/hooks/held.hpp"
 #include "program/hooks/passes.hpp"
 #include "program/hooks/product.hpp"
 #include "program/hooks/renaming.hpp"
@@ -104,16 +105,18 @@ Expr run_of(const GraphSite& site) {
 
 // Sizes that a template's expressions may use.
 NamedExprs sizes_of(const Task& task, const GraphSite& site) {
-  std::int64_t widest = 1, operations = 0, inputs = 0;
+  std::int64_t widest = 1, operations = 0, inputs = 0, late = 0;
   std::string bytes;
   const auto passes = passes_of(task, site);
   std::int64_t state = 1;
   for (const FoldPass& pass : passes) state = std::max<std::int64_t>(state, pass.size);
   const auto neighbours = read_by_neighbours(task, site);
+  const HeldElements held = held_elements(task, site);
   for (const Tensor& tensor : task.tensors) {
     if (neighbours.contains(tensor.name)) {
       widest = std::max<std::int64_t>(widest, size_of(tensor.type));
-      inputs += tensor.role == Role::out ? 0 : 1;
+      const bool early = site.folds.empty() || held.tensors.contains(tensor.name);
+      if (tensor.role != Role::out) (early ? inputs : late) += 1;
     }
     bytes += fmt::format("{}({})*{}", bytes.empty() ? "" : " + ", product_of(tensor.shape).text,
                          size_of(tensor.type));
@@ -126,6 +129,8 @@ NamedExprs sizes_of(const Task& task, const GraphSite& site) {
           {"graph_bytes", bytes},
           {"graph_widest", widest},
           {"graph_inputs", inputs},
+          {"graph_late", late},
+          {"graph_held", held.values},
           {"graph_folds", static_cast<std::int64_t>(site.folds.size())},
           {"graph_passes", static_cast<std::int64_t>(passes.size())},
           {"graph_state", state},
@@ -357,14 +362,12 @@ std::optional<Tunable> over_rows(const Tunable& tunable, const Task& task) {
   if (contraction_of(task, *site) ||
       (tiles_of(task, *site) && value_at_time(task, site->cols) < 1024))
     return std::nullopt;
-  bool updates = false;
   const auto full = outputs_of(task, *site).full;
   for (const Tensor& tensor : task.tensors) {
     const bool whole = std::find(full.begin(), full.end(), tensor.name) != full.end();
     if (tensor.role != Role::in_out || (owns(task, tensor) && !whole)) continue;
     if (tunable.anchor != "map" || !is_updated_in_place(task, *site, tensor.name))
       return std::nullopt;
-    updates = true;
   }
   if (site->folds.empty() && site->scan < 0) {
     const bool same = std::all_of(site->stages.begin(), site->stages.end(), [](const SiteStage& s) {
@@ -378,8 +381,7 @@ std::optional<Tunable> over_rows(const Tunable& tunable, const Task& task) {
       site->rows = 1;
     }
   }
-  const std::string told = updates ? "#define GRAPH_UPDATES 1\n" : "";
-  return given_graph(tunable, task, *site, told + graph_text(task, *site), {});
+  return given_graph(tunable, task, *site, graph_text(task, *site), {});
 }
 
 // The epilogue's arguments are those of a launch with D that name neither operands nor buffers nor

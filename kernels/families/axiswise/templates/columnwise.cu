@@ -10,6 +10,7 @@
     "DEPTH": {"name": "depth", "domain": [1, 2, 4, 8, 16, 32], "plain": 8},
     "VECTOR": {"name": "vector", "technique": "vector_load", "domain": [1, 2, 4, 8], "plain": 1},
     "ITEMS": {"name": "items", "technique": "items_per_thread", "domain": [1, 2, 4, 8, 16], "plain": 4},
+    "FIT": {"name": "fit", "domain": [0, 1, 2], "plain": 0},
     "MIN_BLOCKS": {"name": "min_blocks", "technique": "launch_bounds", "domain": [1, 2, 3, 4, 6, 8], "plain": 1},
     "LOAD_HINT": {"name": "cache_hint", "technique": "cache_hint", "domain": [0, 1], "plain": 0},
     "STORE_HINT": {"name": "evict_first_store", "technique": "evict_first_store", "domain": [0, 1], "plain": 0}
@@ -28,7 +29,7 @@
     "(ITEMS * VECTOR * graph_inputs * graph_widest / 4 + VECTOR * (graph_folds + graph_state) + 36) * MIN_BLOCKS * threads <= dev.registers"
   ],
   "plan": {
-    "require": ["graph_run % VECTOR == 0"],
+    "require": ["graph_run % VECTOR == 0", "FIT == 0 || graph_cols <= held", "FIT != 2 || graph_cols == held"],
     "let": {
       "groups": "cdiv(graph_rows, LANES * VECTOR)",
       "join_slots": "groups"
@@ -62,7 +63,9 @@
 */
 // LANES threads side by side take VECTOR neighbouring rows each, so that a warp reads what lies
 // together; DEPTH of them one above the other share each row's terms. The first ITEMS terms of a
-// thread stay in registers, what is longer is read again by each pass, ITEMS at a time.
+// thread stay in registers, what is longer is read again by each pass, ITEMS at a time. FIT 1:
+// there are no more. FIT 2: there are as many. Code for others is left out, since what it needs
+// would take registers from all.
 #include "cupilot/team.cuh"
 #include "cupilot/joined.cuh"
 
@@ -74,49 +77,50 @@ constexpr int WIDTH = LANES * VECTOR;  // rows of a block
 constexpr bool HOLDS = PASSES > 1 || STORES_ELEMENTS;
 constexpr int MORE = HOLDS && ITEMS * VECTOR > 16 ? 16 / VECTOR : ITEMS;
 
-template <int COUNT>
+template <class Values, int COUNT>
 struct Items {
-  Graph::Values<VECTOR> at[COUNT];
+  Values at[COUNT];
 };
+using Held = Items<Graph::Values<VECTOR>, ITEMS>;
 
-// The next COUNT terms of a thread's share; the first is `column`. CHECKED: some may be past the
-// end.
-template <bool CHECKED, int COUNT>
-__device__ __forceinline__ void load_items(const Graph& graph, const Graph::Rows<VECTOR>& rows,
-                                           long long column, Items<COUNT>& to) {
+// Takes what `load(column)` gives for the next COUNT terms of a thread's share; the first is
+// `column`. CHECKED: some may be past the end.
+template <bool CHECKED, class Values, int COUNT, class Load>
+__device__ __forceinline__ void load_items(const Graph& graph, long long column, Load load,
+                                           Items<Values, COUNT>& to) {
 #pragma unroll
   for (int k = 0; k < COUNT; ++k) {
-    if (!CHECKED || column + k * DEPTH < graph.all_columns())
-      to.at[k] = graph.load<VECTOR>(rows, column + k * DEPTH);
+    if (!CHECKED || column + k * DEPTH < graph.all_columns()) to.at[k] = load(column + k * DEPTH);
   }
 }
 
 // Calls `each(column, values)` for them.
-template <bool CHECKED, int COUNT, class Each>
+template <bool CHECKED, class Values, int COUNT, class Each>
 __device__ __forceinline__ void for_items(const Graph& graph, long long column,
-                                          const Items<COUNT>& items, Each each) {
+                                          const Items<Values, COUNT>& items, Each each) {
 #pragma unroll
   for (int k = 0; k < COUNT; ++k) {
     if (!CHECKED || column + k * DEPTH < graph.all_columns()) each(column + k * DEPTH, items.at[k]);
   }
 }
 
-// Calls `each(column, values)` for every term of a thread's share.
-template <class Each>
-__device__ __forceinline__ void for_share(const Graph& graph, const Graph::Rows<VECTOR>& rows,
-                                          int depth, const Items<ITEMS>& held, Each each) {
-  for_items<true>(graph, depth, held, each);
-  long long column = ITEMS * DEPTH + depth;
+// Calls `each(column, loaded)` for the terms of a thread's share that it does not hold.
+template <class Load, class Each>
+__device__ __forceinline__ void for_others(const Graph& graph, int depth, Load load, Each each) {
+  if constexpr (FIT == 0) {
+    using More = Items<decltype(load(0)), MORE>;
+    long long column = ITEMS * DEPTH + depth;
 #pragma unroll 1
-  for (; column + (MORE - 1) * DEPTH < graph.all_columns(); column += MORE * DEPTH) {
-    Items<MORE> more;
-    load_items<false>(graph, rows, column, more);
-    for_items<false>(graph, column, more, each);
-  }
-  if (column < graph.all_columns()) {
-    Items<MORE> more;
-    load_items<true>(graph, rows, column, more);
-    for_items<true>(graph, column, more, each);
+    for (; column + (MORE - 1) * DEPTH < graph.all_columns(); column += MORE * DEPTH) {
+      More more;
+      load_items<false>(graph, column, load, more);
+      for_items<false>(graph, column, more, each);
+    }
+    if (column < graph.all_columns()) {
+      More more;
+      load_items<true>(graph, column, load, more);
+      for_items<true>(graph, column, more, each);
+    }
   }
 }
 
@@ -148,19 +152,44 @@ __device__ __forceinline__ void combine_depth(typename How::State (&states)[VECT
 // Pass P and those after it.
 template <int P>
 __device__ __forceinline__ void fold_all(const Graph& graph, Graph::Rows<VECTOR>& at, int lane,
-                                         int depth, const Items<ITEMS>& held, float* shared) {
+                                         int depth, const Held& held, float* shared) {
   if constexpr (P < PASSES) {
     using How = Pass<P>;
     typename How::State states[VECTOR];
 #pragma unroll
     for (int i = 0; i < VECTOR; ++i) states[i] = How::nothing();
-    for_share(graph, at, depth, held, [&](long long column, const Graph::Values<VECTOR>& values) {
+    const auto add = [&](long long column, const Graph::Values<VECTOR>& values) {
       graph.fold<P, VECTOR>(at, column, values, states);
-    });
+    };
+    for_items<FIT != 2>(graph, depth, held, add);
+    for_others(
+        graph, depth, [&](long long column) { return graph.load<VECTOR>(at, column); }, add);
     combine_depth<How>(states, lane, depth, shared);
     graph.finish<P, VECTOR>(at, states);
     fold_all<P + 1>(graph, at, lane, depth, held, shared);
   }
+}
+
+// Computes and stores a thread's elements. What these alone read is loaded here, MORE at a time.
+__device__ __forceinline__ void store_elements(const Graph& graph, const Graph::Rows<VECTOR>& at,
+                                               int depth, const Held& held) {
+  const auto put = [&](long long column, const Graph::All<VECTOR>& all) {
+    graph.store<VECTOR>(at, column, all);
+  };
+#pragma unroll
+  for (int first = 0; first < ITEMS; first += MORE) {
+    const long long top = depth + first * DEPTH;
+    Items<Graph::All<VECTOR>, MORE> all;
+#pragma unroll
+    for (int k = 0; k < MORE; ++k) {
+      const long long column = top + k * DEPTH;
+      if (FIT == 2 || column < graph.all_columns())
+        all.at[k] = graph.complete<VECTOR>(at, column, held.at[first + k]);
+    }
+    for_items<FIT != 2>(graph, top, all, put);
+  }
+  for_others(
+      graph, depth, [&](long long column) { return graph.load_all<VECTOR>(at, column); }, put);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK, MIN_BLOCKS) columnwise(GRAPH_PARAMETERS) {
@@ -172,14 +201,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK, MIN_BLOCKS) columnwise(GRAPH
   // A thread without rows works on the last ones and keeps its results to itself.
   const bool valid = row < graph.all_rows();
   auto at = graph.rows_at<VECTOR>(valid ? row : graph.all_rows() - VECTOR);
-  Items<ITEMS> held;
-  load_items<true>(graph, at, depth, held);
+  Held held;
+  load_items<FIT != 2>(
+      graph, depth, [&](long long column) { return graph.load<VECTOR>(at, column); }, held);
   fold_all<0>(graph, at, lane, depth, held, shared);
   if constexpr (STORES_ELEMENTS) {
-    if (valid)
-      for_share(graph, at, depth, held, [&](long long column, const Graph::Values<VECTOR>& values) {
-        graph.store<VECTOR>(at, column, values);
-      });
+    if (valid) store_elements(graph, at, depth, held);
   }
   JoinShare share;
   begin_share(share);

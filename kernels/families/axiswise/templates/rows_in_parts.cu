@@ -74,30 +74,29 @@ constexpr int WARPS = THREADS / 32;
 
 constexpr int STEP = THREADS * VECTOR;
 
-// ITEMS terms of a thread's share, the first at `top`. CHECKED: some may be past the end.
-template <bool CHECKED, class Each>
-__device__ __forceinline__ void for_items(const Graph& graph, const Graph::Row& at, long long top,
-                                          long long end, Each each) {
-  Graph::Values<VECTOR> values[ITEMS];
+// Calls `each(column, loaded)` with what `load(column)` gives, for ITEMS vectors of a thread's
+// share, the first at `top`. CHECKED: some may be past the end.
+template <bool CHECKED, class Load, class Each>
+__device__ __forceinline__ void for_items(long long top, long long end, Load load, Each each) {
+  decltype(load(top)) loaded[ITEMS];
 #pragma unroll
   for (int k = 0; k < ITEMS; ++k) {
-    if (!CHECKED || top + k * STEP < end) values[k] = graph.load<VECTOR>(at, top + k * STEP);
+    if (!CHECKED || top + k * STEP < end) loaded[k] = load(top + k * STEP);
   }
 #pragma unroll
   for (int k = 0; k < ITEMS; ++k) {
-    if (!CHECKED || top + k * STEP < end) each(top + k * STEP, values[k]);
+    if (!CHECKED || top + k * STEP < end) each(top + k * STEP, loaded[k]);
   }
 }
 
-// Calls `each(column, values)` for every term of a thread's share, ITEMS loads at a time.
-template <class Each>
-__device__ __forceinline__ void for_share(const Graph& graph, const Graph::Row& at, long long begin,
-                                          long long end, Each each) {
+// Does so for all of a thread's share, ITEMS loads at a time.
+template <class Load, class Each>
+__device__ __forceinline__ void for_share(long long begin, long long end, Load load, Each each) {
   long long top = begin + static_cast<int>(threadIdx.x) * VECTOR;
 #pragma unroll 1
   for (; top + (ITEMS - 1) * STEP < end; top += ITEMS * STEP)
-    for_items<false>(graph, at, top, end, each);
-  if (top < end) for_items<true>(graph, at, top, end, each);
+    for_items<false>(top, end, load, each);
+  if (top < end) for_items<true>(top, end, load, each);
 }
 
 // Results of folds before K.
@@ -133,10 +132,12 @@ __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   read_folds<0, How::FIRST>(graph, at, folded);
   const long long begin = own * chunk;
   auto state = How::nothing();
-  for_share(graph, at, begin, min(begin + chunk, graph.all_columns()),
-            [&](long long column, const Graph::Values<VECTOR>& values) {
-              graph.fold<P, VECTOR>(at, column, values, state);
-            });
+  for_share(
+      begin, min(begin + chunk, graph.all_columns()),
+      [&](long long column) { return graph.load<VECTOR>(at, column); },
+      [&](long long column, const Graph::Values<VECTOR>& values) {
+        graph.fold<P, VECTOR>(at, column, values, state);
+      });
   state = of_team<THREADS, How>(state, shared);
   float* parts_of_row = partial + at.row * PARTS * How::SIZE;
   if (threadIdx.x == 0) {
@@ -186,8 +187,10 @@ __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   const int own = static_cast<int>(block % parts);
   read_folds<0, FOLDS>(graph, at, folded);
   const long long begin = own * chunk;
-  for_share(graph, at, begin, min(begin + chunk, graph.all_columns()),
-            [&](long long column, const Graph::Values<VECTOR>& values) {
-              graph.store<VECTOR>(at, column, values);
-            });
+  for_share(
+      begin, min(begin + chunk, graph.all_columns()),
+      [&](long long column) { return graph.load_all<VECTOR>(at, column); },
+      [&](long long column, const Graph::All<VECTOR>& all) {
+        graph.store<VECTOR>(at, column, all);
+      });
 }

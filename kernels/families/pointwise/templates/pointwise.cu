@@ -50,9 +50,6 @@
   }
 }
 */
-#if !defined(GRAPH_UPDATES)
-#define GRAPH_UPDATES 0
-#endif
 // A thread computes ITEMS vectors of VECTOR neighbouring elements, a block's threads side by side;
 // all are loaded before the first is computed.
 __device__ __forceinline__ void map_all(const Graph& graph) {
@@ -60,22 +57,22 @@ __device__ __forceinline__ void map_all(const Graph& graph) {
   const long long vectors = graph.all_rows() * width;
   const long long block = static_cast<long long>(THREADS) * ITEMS;
 #pragma unroll 1
-  for (long long top = blockIdx.x * block; top < vectors; top += gridDim.x * block) {
-    Graph::Row rows[ITEMS];
+  for (long long top = blockIdx.x * block;
+       top<vectors; top = BLOCKS_PER_SM> 0 ? top + gridDim.x * block : vectors) {
+    Graph::Place places[ITEMS];
     long long columns[ITEMS];
     Graph::Values<VECTOR> values[ITEMS];
 #pragma unroll
     for (int k = 0; k < ITEMS; ++k) {
-      const long long own = top + k * THREADS + threadIdx.x, vector = min(own, vectors - 1);
-      rows[k] = Graph::Row{vector / width};
+      const long long vector = top + k * THREADS + threadIdx.x;
+      places[k] = {{vector / width}, vector * VECTOR};
       columns[k] = vector % width * VECTOR;
-      // An updated element is read by the thread that writes it alone.
-      if (GRAPH_UPDATES == 0 || own < vectors) values[k] = graph.load<VECTOR>(rows[k], columns[k]);
+      if (vector < vectors) values[k] = graph.load<VECTOR>(places[k], columns[k]);
     }
 #pragma unroll
     for (int k = 0; k < ITEMS; ++k) {
       if (top + k * THREADS + threadIdx.x < vectors)
-        graph.store<VECTOR>(rows[k], columns[k], values[k]);
+        graph.store<VECTOR>(places[k], columns[k], values[k]);
     }
   }
 }

@@ -12,6 +12,7 @@
     "VECTOR": {"name": "vector", "technique": "vector_load", "domain": [1, 2, 4, 8], "plain": 1},
     "ITEMS": {"name": "items", "technique": "items_per_thread", "domain": [1, 2, 3, 4, 6, 8, 12, 16], "plain": 4},
     "SLOTS": {"name": "slots", "domain": [0, 2, 4, 8, 12, 16, 24, 32, 48], "plain": 0},
+    "FIT": {"name": "fit", "domain": [0, 1, 2], "plain": 0},
     "TURNS": {"name": "turns", "domain": [1, 2, 4, 8, 16], "plain": 1},
     "MIN_BLOCKS": {"name": "min_blocks", "technique": "launch_bounds", "domain": [1, 2, 3, 4], "plain": 1},
     "LOAD_HINT": {"name": "cache_hint", "technique": "cache_hint", "domain": [0, 1], "plain": 0},
@@ -33,7 +34,7 @@
     "(ITEMS * each / 4 + 36) * MIN_BLOCKS * THREADS <= dev.registers"
   ],
   "plan": {
-    "require": ["graph_run % VECTOR == 0"],
+    "require": ["graph_run % VECTOR == 0", "FIT == 0 || graph_cols <= held", "FIT != 2 || graph_cols == held"],
     "let": {
       "clusters": "cdiv(graph_rows, TURNS)"
     },
@@ -48,13 +49,13 @@
       "beyond": "max(0, slice - held / CLUSTER)",
       "walks": "graph_passes + (graph_elements > 0)",
       "again": "graph_rows * CLUSTER * beyond * graph_widest * (walks - 1)",
-      "transfers": "(slice * (graph_inputs + graph_elements) + beyond * (walks - 1)) * graph_widest / weight.transfer_bytes",
+      "transfers": "(slice * (graph_inputs + graph_late + graph_elements) + beyond * (walks - 1)) * graph_widest / weight.transfer_bytes",
       "elements": "cdiv(slice, THREADS)",
       "instructions": "elements * (graph_operations + weight.element) + graph_passes * weight.pass + weight.block"
     },
     "blocks": "clusters * CLUSTER",
     "threads": "THREADS",
-    "registers": "min(weight.registers + ITEMS * each / 4, 65536 / (THREADS * MIN_BLOCKS))",
+    "registers": "min(weight.registers + (ITEMS + (FIT == 0 ? 4 : 0)) * each / 4, 65536 / (THREADS * MIN_BLOCKS))",
     "shared_bytes": "kept_bytes + boxes + 512",
     "rounds": "256 * TURNS",
     "issue": "256 * THREADS / 32 * instructions / 4",
@@ -73,7 +74,8 @@
 // A cluster takes a row, each of its blocks a slice of neighbouring elements. A thread keeps its
 // first ITEMS vectors in registers and the next SLOTS in shared memory, which no other thread looks
 // at; what is longer is read again by each pass. Warps send what they have of a pass to all blocks
-// of the cluster.
+// of the cluster. FIT 1: no row is longer. FIT 2: every row is as long. Code for other rows is left
+// out, since what it needs would take registers from all.
 #include "cupilot/team.cuh"
 #include "cupilot/async_copy.cuh"
 #include "cupilot/barrier.cuh"
@@ -108,68 +110,98 @@ struct Slice {
       const long long from = first + ITEMS * STEP;
 #pragma unroll 4
       for (int s = 0; s < SLOTS; ++s) {
-        if (from + s * STEP < end)
+        if (in_slice(from + s * STEP))
           graph.each_source<VECTOR>(at, from + s * STEP, kept[s * THREADS], Copy());
       }
       commit_copies();
     }
 #pragma unroll
     for (int k = 0; k < ITEMS; ++k) {
-      if (first + k * STEP < end) held[k] = graph.load<VECTOR>(at, first + k * STEP);
+      if (in_slice(first + k * STEP)) held[k] = graph.load<VECTOR>(at, first + k * STEP);
     }
   }
   // Calls `each(column, values)` for all of a thread's share.
   template <class Each>
   __device__ __forceinline__ void for_all(const Graph& graph, const Graph::Row& at,
                                           Each each) const {
-    for_kept(each);
+    for_held(each);
+    for_slots(each);
+    if constexpr (FIT == 0) {
+      const auto load = [&](long long column) { return graph.load<VECTOR>(at, column); };
 #pragma unroll 1
-    for (long long top = beyond(); top < end; top += TOGETHER * STEP)
-      for_others(graph, at, top, each);
-  }
-  // Does so from the end, of which L2 may still have something.
-  template <class Each>
-  __device__ __forceinline__ void for_all_from_end(const Graph& graph, const Graph::Row& at,
-                                                   Each each) const {
-    if (beyond() < end) {
-      const long long batches = (end - beyond() - 1) / (TOGETHER * STEP);
-#pragma unroll 1
-      for (long long top = beyond() + batches * TOGETHER * STEP; top >= beyond();
-           top -= TOGETHER * STEP)
-        for_others(graph, at, top, each);
+      for (long long top = beyond(); top < end; top += TOGETHER * STEP) for_others(top, load, each);
     }
-    for_kept(each);
+  }
+  // Computes and stores a thread's share, from the end, of which L2 may still have something. What
+  // outputs alone read is loaded here, several vectors at a time.
+  __device__ __forceinline__ void store(const Graph& graph, const Graph::Row& at) const {
+    const auto put = [&](long long column, const Graph::All<VECTOR>& all) {
+      graph.store<VECTOR>(at, column, all);
+    };
+    if constexpr (FIT == 0) {
+      if (beyond() < end) {
+        const auto load = [&](long long column) { return graph.load_all<VECTOR>(at, column); };
+        const long long batches = (end - beyond() - 1) / (TOGETHER * STEP);
+#pragma unroll 1
+        for (long long top = beyond() + batches * TOGETHER * STEP; top >= beyond();
+             top -= TOGETHER * STEP)
+          for_others(top, load, put);
+      }
+    }
+    constexpr int LATE = ITEMS < TOGETHER ? ITEMS : TOGETHER;
+#pragma unroll
+    for (int top = 0; top < ITEMS; top += LATE) {
+      Graph::All<VECTOR> all[LATE];
+#pragma unroll
+      for (int k = 0; k < LATE && top + k < ITEMS; ++k) {
+        const long long column = first + (top + k) * STEP;
+        if (in_slice(column)) all[k] = graph.complete<VECTOR>(at, column, held[top + k]);
+      }
+#pragma unroll
+      for (int k = 0; k < LATE && top + k < ITEMS; ++k) {
+        const long long column = first + (top + k) * STEP;
+        if (in_slice(column)) put(column, all[k]);
+      }
+    }
+    for_slots([&](long long column, const Values& values) {
+      put(column, graph.complete<VECTOR>(at, column, values));
+    });
   }
 
  private:
+  __device__ __forceinline__ bool in_slice(long long column) const {
+    return FIT == 2 || column < end;
+  }
   // The first element that a thread does not keep.
   __device__ __forceinline__ long long beyond() const { return first + (ITEMS + SLOTS) * STEP; }
   template <class Each>
-  __device__ __forceinline__ void for_kept(Each each) const {
+  __device__ __forceinline__ void for_held(Each each) const {
 #pragma unroll
     for (int k = 0; k < ITEMS; ++k) {
-      if (first + k * STEP < end) each(first + k * STEP, held[k]);
+      if (in_slice(first + k * STEP)) each(first + k * STEP, held[k]);
     }
+  }
+  template <class Each>
+  __device__ __forceinline__ void for_slots(Each each) const {
     if constexpr (SLOTS > 0) {
       wait_copies<0>();  // a thread reads its own alone
       const long long from = first + ITEMS * STEP;
 #pragma unroll 4
       for (int s = 0; s < SLOTS; ++s) {
-        if (from + s * STEP < end) each(from + s * STEP, kept[s * THREADS]);
+        if (in_slice(from + s * STEP)) each(from + s * STEP, kept[s * THREADS]);
       }
     }
   }
-  template <class Each>
-  __device__ __forceinline__ void for_others(const Graph& graph, const Graph::Row& at,
-                                             long long top, Each each) const {
-    Values values[TOGETHER];
+  template <class Load, class Each>
+  __device__ __forceinline__ void for_others(long long top, Load load, Each each) const {
+    decltype(load(top)) loaded[TOGETHER];
 #pragma unroll
     for (int k = 0; k < TOGETHER; ++k) {
-      if (top + k * STEP < end) values[k] = graph.load<VECTOR>(at, top + k * STEP);
+      if (top + k * STEP < end) loaded[k] = load(top + k * STEP);
     }
 #pragma unroll
     for (int k = 0; k < TOGETHER; ++k) {
-      if (top + k * STEP < end) each(top + k * STEP, values[k]);
+      if (top + k * STEP < end) each(top + k * STEP, loaded[k]);
     }
   }
 };
@@ -251,11 +283,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     Graph::Row at = {row};
     slice.load(graph, at);
     fold_all<0>(graph, at, slice, exchange);
-    if constexpr (STORES_ELEMENTS) {
-      slice.for_all_from_end(graph, at, [&](long long column, const Values& values) {
-        graph.store<VECTOR>(at, column, values);
-      });
-    }
+    if constexpr (STORES_ELEMENTS) slice.store(graph, at);
     if (rank == 0 && threadIdx.x == 0) graph.store_row(at);
   }
 }
