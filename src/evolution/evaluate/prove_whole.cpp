@@ -164,31 +164,33 @@ Executions class_executions(const OneByOne& graph, const Task& task, const Case&
   return out;
 }
 
-// Runs executions on threads of their own: those that add up in turn take one core each.
-class HonestRuns {
+// Works on threads of their own.
+template <class Outcome>
+class SideBySide {
  public:
-  explicit HonestRuns(const Executions& executions) {
-    for (const Execution& one : executions.all)
-      running_.push_back(std::async(std::launch::async, [&one, stop = stop_flags()] {
-        const StopScope stopped(stop);
-        const PhaseLog log;
-        Result<Storages> left = one();
-        return std::pair(std::move(left), log.cpu());
-      }));
+  // `work` lives until take().
+  template <class Work>
+  void begin(const Work& work) {
+    running_.push_back(std::async(std::launch::async, [&work, stop = stop_flags()] {
+      const StopScope stopped(stop);
+      const PhaseLog log;
+      Outcome outcome = work();
+      return std::pair(std::move(outcome), log.cpu());
+    }));
   }
-  // In the order of the executions.
-  std::vector<Result<Storages>> take() {
-    std::vector<Result<Storages>> all;
+  // In the order in which they began.
+  std::vector<Outcome> take() {
+    std::vector<Outcome> all;
     for (auto& one : running_) {
-      auto [left, spent] = one.get();
+      auto [outcome, spent] = one.get();
       credit(spent);
-      all.push_back(std::move(left));
+      all.push_back(std::move(outcome));
     }
     return all;
   }
 
  private:
-  std::vector<std::future<std::pair<Result<Storages>, CpuSpent>>> running_;
+  std::vector<std::future<std::pair<Outcome, CpuSpent>>> running_;
 };
 
 void keep_largest(double error, double& largest) {
@@ -320,6 +322,15 @@ Result<void> judge_in_doubt(Backend& backend, const TaskRef& task, const HonestR
   return {};
 }
 
+// Adds what a further content shows; the first refusal stays.
+void add(WholeProof& proof, WholeProof content) {
+  if (!proof.refused) proof.refused = std::move(content.refused);
+  proof.worst = std::max(proof.worst, content.worst);
+  if (content.outputs > 0) proof.workload = std::move(content.workload);
+  proof.outputs += content.outputs;
+  if (!content.loose.empty()) proof.loose = std::move(content.loose);
+}
+
 // Runs the kernel on one content.
 Result<void> prove_on(Backend& backend, ObservingDevice& device, const TaskRef& task,
                       const CompiledKernel& kernel, const Case& what, const HonestSource& source,
@@ -358,7 +369,8 @@ Result<HonestReference> honest_reference(Backend& backend, const TaskRef& task, 
   if (auto cut = strict ? Result<void>() : graph.cut(); !cut) return cut.error();
   const Executions executions = strict ? strict_executions(*device, task, what, out.inputs, round)
                                        : class_executions(graph, *task, what, out.inputs, round);
-  HonestRuns running(executions);
+  SideBySide<Result<Storages>> running;  // those that add up in turn take one core each
+  for (const Execution& one : executions.all) running.begin(one);
   auto values = backend.inspector().reference(task, what.workload, out.inputs);
   const std::vector<Result<Storages>> runs = running.take();
   if (!values) return values.error();
@@ -413,13 +425,29 @@ Result<WholeProof> prove_whole(Backend& backend, const TaskRef& task, const Comp
     return proof;
   }
   int judged = 0;  // contents
+  using Shown = Result<WholeProof>;
+  std::vector<std::function<Shown()>> proofs;
   for (const Case& what : cases_of_the_whole(task, kernel.source, backend.device(), seed)) {
-    const int before = proof.outputs;
-    if (auto done = prove_on(backend, *device, task, kernel, what, honest, proof); !done)
-      return done.error();
-    if (proof.refused) return proof;
-    judged += proof.outputs > before ? 1 : 0;
+    proofs.push_back([&, what]() -> Shown {
+      WholeProof own;
+      if (auto done = prove_on(backend, *device, task, kernel, what, honest, own); !done)
+        return done.error();
+      return own;
+    });
   }
+  // The first one refuses most of what any does, so that the others seldom run for nothing. A
+  // source is asked by one thread.
+  for (std::size_t begun = 0; begun < proofs.size() && !proof.refused;) {
+    SideBySide<Shown> running;
+    const std::size_t end = begun == 0 || honest ? begun + 1 : proofs.size();
+    for (; begun < end; ++begun) running.begin(proofs[begun]);
+    for (Shown& shown : running.take()) {
+      if (!shown) return shown.error();
+      judged += shown->outputs > 0 ? 1 : 0;
+      add(proof, std::move(*shown));
+    }
+  }
+  if (proof.refused) return proof;
   if (proof.outputs > 0)
     proof.proved = fmt::format(
         "the whole errs no more than honest executions of its operations, {} outputs on {} "
