@@ -12,7 +12,7 @@ constexpr double share_of_parts = 0.6;  // of the time; the program's own proof 
 // A program's evaluation takes what its parts' kernels took together; its confirmation compiles it,
 // proves it as a finalist, times it in more rounds and meets new contents.
 constexpr double elite_proof = 3, finalist_proof = 1 + 1.5 * elite_proof, finalist_visits = 3,
-                 finalist_contents = 2.3;
+                 finalist_contents = 2.3, finalist_slack = 1.1;
 
 double seconds_of(const PhaseSeconds& phases, const std::string& prefix, const std::string& end) {
   double sum = 0;
@@ -67,7 +67,7 @@ double ProgramTime::evaluation_seconds(std::size_t parts) const {
 
 double ProgramTime::confirmation_seconds(std::size_t parts) const {
   const Seconds one = mean();
-  return static_cast<double>(parts) *
+  return finalist_slack * static_cast<double>(parts) *
          (one.compile + finalist_proof * one.proof + finalist_visits * one.timing +
           finalist_contents * one.references);
 }

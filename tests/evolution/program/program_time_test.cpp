@@ -42,8 +42,9 @@ TEST_CASE("parts leave a program's own seconds alone") {
   time.note(0, part_of(2, 1, 0.5, 0.25, 0));  // the same part, as it is now
   time.note(1, part_of(4, 3, 0.5, 0.25, 2));
   time.note(2, part_of(0, 9, 9, 9, 9));  // nothing was met
-  // Its three parts' kernels take 2.75 s each, their contents 1 s, and again, as a finalist, 7.8 s.
-  const double program = 3 * (2 + 0.5 + 0.25 + 1 + 2 + 5.5 * 0.5 + 3 * 0.25 + 2.3);
+  // Its three parts' kernels take 2.75 s each, their contents 1 s, and again, as a finalist, 8.58
+  // s.
+  const double program = 3 * (2 + 0.5 + 0.25 + 1 + 1.1 * (2 + 5.5 * 0.5 + 3 * 0.25 + 2.3));
   CHECK(time.of_slot(3, 2, 5) == Approx((46 - program) / 2));
   // A part that has no kernel yet has the seconds of one, which is proved as an elite.
   constexpr double kernel = 2 + 4 * 0.5 + 0.25;
@@ -73,9 +74,9 @@ TEST_CASE("a program that is the last leaves its evaluation's seconds to parts")
   ProgramTime time(options, host, true);
   CHECK_FALSE(time.has_one_left(2));
   time.note(0, part_of(2, 1, 1, 1, 1));
-  // Two parts: evaluated in 8 s, confirmed in 24 s; a kernel that takes the lead needs 6 s.
-  const double evaluated = 2 * 4, confirmed = 2 * (1 + 5.5 + 3 + 2.3), kernel = 1 + 4 + 1;
-  CHECK(time.left_for_parts(2) == Approx(60 - 24));  // their share
+  // Two parts: evaluated in 8 s, confirmed in 26 s; a kernel that takes the lead needs 6 s.
+  const double evaluated = 2 * 4, confirmed = 1.1 * 2 * (1 + 5.5 + 3 + 2.3), kernel = 1 + 4 + 1;
+  CHECK(time.left_for_parts(2) == Approx(60 - confirmed));
   host.spend(60 - confirmed - kernel - 1);
   CHECK(time.left_for_parts(2) == Approx(std::min(kernel + 1, time.left() - 24)));
   CHECK(time.has_one_left(2) == (time.left() < 2 * evaluated + confirmed + kernel));
