@@ -17,7 +17,7 @@
     "VECTOR * graph_widest <= 16",
     "ITEMS * VECTOR <= 32",
     "MIN_BLOCKS * THREADS <= 2048",
-    "(ITEMS * VECTOR * graph_inputs * graph_widest / 4 + 30) * MIN_BLOCKS * THREADS <= dev.registers"
+    "(ITEMS * VECTOR * graph_inputs * graph_widest / 4 + 20) * MIN_BLOCKS * THREADS <= dev.registers"
   ],
   "plan": {
     "require": ["graph_run % VECTOR == 0"],
@@ -33,11 +33,14 @@
   "model": {
     "let": {
       "elements": "ITEMS * VECTOR",
+      "registers_used": "min(weight.registers + elements * graph_inputs * graph_widest / 4, 65536 / (THREADS * MIN_BLOCKS))",
+      "room": "max(1, min(dev.blocks, min(2048, dev.registers / up(registers_used, 8)) / THREADS))",
       "instructions": "elements * (graph_operations + weight.element) + ITEMS * weight.item + weight.block"
     },
     "blocks": "groups",
     "threads": "THREADS",
-    "registers": "min(weight.registers + elements * graph_inputs * graph_widest / 4, 65536 / (THREADS * MIN_BLOCKS))",
+    "registers": "registers_used",
+    "resident": "BLOCKS_PER_SM > 0 ? min(BLOCKS_PER_SM, room) : room",
     "issue": "256 * THREADS / 32 * instructions / 4",
     "math": "256 * THREADS / 32 * elements * graph_operations / 4",
     "fill": "256 * THREADS * elements * graph_widest / weight.fill_bytes",

@@ -42,6 +42,9 @@
   "model": {
     "let": {
       "walks": "graph_passes + (graph_elements > 0)",
+      "registers_own": "FIT == 2 ? weight.registers_full : weight.registers + more",
+      "registers_used": "min(loaded + registers_own + (BLOCKS_PER_SM > 0 ? weight.registers_walk : 0), 65536 / (threads * MIN_BLOCKS))",
+      "room": "max(1, min(dev.blocks, min(2048, dev.registers / up(registers_used, 8)) / threads))",
       "beyond": "max(0, graph_cols - held)",
       "again": "graph_rows * beyond * graph_widest * (walks - 1)",
       "elements": "cdiv(graph_cols, TEAM)",
@@ -49,7 +52,8 @@
     },
     "blocks": "groups",
     "threads": "threads",
-    "registers": "min(loaded + more + (FIT == 2 ? weight.registers_full : weight.registers) + (BLOCKS_PER_SM > 0 ? weight.registers_walk : 0), 65536 / (threads * MIN_BLOCKS))",
+    "registers": "registers_used",
+    "resident": "BLOCKS_PER_SM > 0 ? min(BLOCKS_PER_SM, room) : room",
     "issue": "256 * threads / 32 * instructions / 4",
     "math": "256 * threads / 32 * elements * graph_operations / 4",
     "fill": "256 * threads / TEAM * graph_cols * graph_widest / weight.fill_bytes",
