@@ -15,16 +15,18 @@ namespace {
 
 using u32 = std::uint32_t;
 
-// A plain copy of a sum that is not there yet takes place when it is.
-void follow(const Warp& w, Products& p, const Watched& watched) {
+// A plain copy of a sum that is not there yet (late mode) takes place when it is. False: it is.
+bool follow(const Warp& w, Products& p, const Watched& watched) {
   const RegisterUse from = p.use[watched.reads[0] / 64];
   p.use[watched.writes[0] / 64] = from;
+  if (!w.block->launch->options->late) return false;
   const GroupItem copy{nullptr, 0, 0, false, watched.reads[0], watched.writes[0], {}, w.regs};
   if (from.group > p.committed) {
     p.open.push_back(copy);
   } else {
     p.groups[from.group - 1 - p.completed].push_back(copy);
   }
+  return true;
 }
 
 void run_watched(Lanes& l, const Step& s) {
@@ -43,8 +45,7 @@ void run_watched(Lanes& l, const Step& s) {
     }
   }
   if (copies) {
-    follow(w, p, watched);
-    if (!w.block->launch->options->late) watched.run(l, s);
+    if (!follow(w, p, watched)) watched.run(l, s);
     return;
   }
   // Compilers put plain moves wherever they like, and ptxas orders them; only what they copy

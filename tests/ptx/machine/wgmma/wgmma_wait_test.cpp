@@ -146,3 +146,21 @@ TEST_CASE("a wait for wgmma groups speaks for the reads of all four warps", "[wg
     }
   }
 }
+
+TEST_CASE("a copy of sums that are under way holds them, and not what follows", "[wgmma]") {
+  const std::string hooks =
+      "#define LAST float e[4]; for (int i = 0; i < 4; ++i) asm volatile(\"mov.f32 %0, %1;\" : "
+      "\"=f\"(e[i]) : \"f\"(d[i])); multiply(e, a, b, 1); multiply(d, a, b, 0); committed(); "
+      "waited(1); waited(0); for (int i = 0; i < 4; ++i) d[i] = 1000 * d[i] + e[i]\n";
+  for (const bool late : {false, true}) {
+    Device d;
+    d.options.late = late;
+    const auto out = d.output("o", 2048),
+               next = d.input("next", std::vector<std::uint32_t>(512, 0x40004000));
+    const auto report =
+        d.run(module_of_cuda(staged(hooks)), "stage", {1}, {160}, 0, P{out}, P{next});
+    INFO((late ? "late " : "eager ") << faults_of(report));
+    CHECK(report.faults.empty());
+    CHECK(d.values<float>(out) == std::vector<float>(512, 64000.0f + 80.0f + 64.0f));
+  }
+}
