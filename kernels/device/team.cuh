@@ -29,8 +29,9 @@ __device__ __forceinline__ float of_team(float value, float* shared) {
   return value;
 }
 
-// Combines the states of COUNT neighbouring lanes, a power of two, in each of them.
-template <int COUNT, class How>
+// Combines the states of COUNT neighbouring lanes, a power of two, in each of them. EVEN: all have
+// as many terms, so that a lane knows the others' numbers.
+template <int COUNT, class How, bool EVEN>
 __device__ __forceinline__ typename How::State of_lanes(typename How::State value) {
   using State = typename How::State;
 #pragma unroll
@@ -40,7 +41,8 @@ __device__ __forceinline__ typename How::State of_lanes(typename How::State valu
     State first, second;
 #pragma unroll
     for (int i = 0; i < State::SIZE; ++i) {
-      const float other = __shfl_xor_sync(0xffffffffu, value.of[i], step);
+      const bool known = EVEN && How::is_number(i);
+      const float other = known ? value.of[i] : __shfl_xor_sync(0xffffffffu, value.of[i], step);
       first.of[i] = lower ? value.of[i] : other;
       second.of[i] = lower ? other : value.of[i];
     }
@@ -52,10 +54,10 @@ __device__ __forceinline__ typename How::State of_lanes(typename How::State valu
 // Does so for several floats that `How` combines together (passes.cuh). `shared`: How::SIZE values
 // a warp. Lanes combine what warps have as they combine their own: a thread that read all of it
 // would keep How::SIZE registers a warp.
-template <int TEAM, class How>
+template <int TEAM, class How, bool EVEN = false>
 __device__ __forceinline__ typename How::State of_team(typename How::State value, float* shared) {
   using State = typename How::State;
-  value = of_lanes<(TEAM < 32 ? TEAM : 32), How>(value);
+  value = of_lanes<(TEAM < 32 ? TEAM : 32), How, EVEN>(value);
   if constexpr (TEAM > 32) {
     constexpr int MEMBERS = TEAM / 32;
     const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
@@ -65,7 +67,12 @@ __device__ __forceinline__ typename How::State of_team(typename How::State value
     }
     __syncthreads();
     const int member = warp / MEMBERS * MEMBERS + lane % MEMBERS;
-    value = of_lanes<MEMBERS, How>(state_at<State>(shared + member * State::SIZE));
+    State of_warp = state_at<State>(shared + member * State::SIZE);
+#pragma unroll
+    for (int i = 0; i < State::SIZE; ++i) {
+      if (EVEN && How::is_number(i)) of_warp.of[i] = value.of[i];
+    }
+    value = of_lanes<MEMBERS, How, EVEN>(of_warp);
     __syncthreads();
   }
   return value;

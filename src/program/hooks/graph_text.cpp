@@ -227,7 +227,7 @@ class GraphText : public StageText {
     std::string out = "#include \"cupilot/passes.cuh\"\ntemplate <int P>\nstruct Pass;\n";
     for (std::size_t p = 0; p < passes_.size(); ++p) {
       const FoldPass& pass = passes_[p];
-      std::string nothing, merge;
+      std::string nothing, merge, numbers = "false";
       for (std::size_t i = 0; i < pass.members.size(); ++i) {
         const auto& [number, slot, form] = pass.members[i];
         if (form != Form::terms) continue;
@@ -238,6 +238,7 @@ class GraphText : public StageText {
                                  slot + 3);
           merge +=
               fmt::format("    merge_moments(a.of + {0}, b.of + {0}, out.of + {0});\n", slot - 1);
+          numbers += fmt::format(" || i == {}", slot - 1);
           continue;
         }
         nothing += fmt::format("    out.of[{}] = {}::nothing();\n", slot, how);
@@ -252,11 +253,13 @@ class GraphText : public StageText {
       out += fmt::format(
           "template <>\nstruct Pass<{0}> {{\n  static constexpr int SIZE = {1}, FIRST = {2}, END = "
           "{3};  // folds\n  using State = PassState<SIZE>;\n"
+          "  // True for a slot that holds how many terms there were.\n"
+          "  static __device__ constexpr bool is_number(int i) {{ return {6}; }}\n"
           "  static __device__ __forceinline__ State nothing() {{\n    State out;\n{4}    return "
           "out;\n  }}\n  static __device__ __forceinline__ State of(const State& a, const State& "
           "b) {{\n    State out;\n{5}    return out;\n  }}\n}};\n",
-          p, pass.size, pass.members.front().number, pass.members.back().number + 1, nothing,
-          merge);
+          p, pass.size, pass.members.front().number, pass.members.back().number + 1, nothing, merge,
+          numbers);
     }
     return out;
   }

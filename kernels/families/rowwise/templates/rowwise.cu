@@ -131,7 +131,7 @@ __device__ __forceinline__ void fold_all(const Graph& graph, Graph::Row& at, int
       for_others(
           graph, member, [&](long long column) { return graph.load<VECTOR>(at, column); }, add);
     }
-    graph.finish<P>(at, of_team<TEAM, How>(state, shared));
+    graph.finish<P>(at, of_team<TEAM, How, FIT == 2>(state, shared));
     fold_all<P + 1>(graph, at, member, valid, held, shared);
   }
 }
