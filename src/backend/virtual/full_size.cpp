@@ -194,7 +194,8 @@ class SampledRun {
       if (one.is_error()) return one.error();
       if (one.is_rejected()) return false;
       spent += one->warp_instructions;
-      // A later launch may go elsewhere upon what other blocks of an earlier one would have written.
+      // A later launch may go elsewhere upon what other blocks of an earlier one would have
+      // written.
       const bool unended = ptx::is_unended(*one) && !(first && one->stuck);
       if (beyond > 0 && !unended) break;
       if (unended) {
