@@ -158,6 +158,30 @@ TEST_CASE("seeds begin with patterns of every core that relieve the zone", "[str
   CHECK(find_use(patterns[0], "launch_bounds") == nullptr);
 }
 
+TEST_CASE("patterns are of kernels that are built on no core too", "[strategist]") {
+  Technique core, a, feeds;
+  core.name = "core";
+  core.group = "core";
+  core.targets = {Resource::fp_pipe};
+  a.name = "a";
+  feeds.name = "feeds";
+  feeds.targets = {Resource::fp_pipe};
+  const auto space = build_space(
+      {{core, a, feeds},
+       {{"built", {"core", "a"}, {"feeds"}, {}, {}}, {"bare", {"a"}, {"feeds"}, {}, {}}}});
+  REQUIRE(space);
+  const auto strategist = rule_strategist();
+  const Tried tried;
+  StrategyBrief brief = brief_of(**space, BreedKind::seed, tried);
+  const Strategy first = ask(*strategist, brief, 0);
+  CHECK(find_use(first, "core") != nullptr);
+  Tried met;
+  met.add(first);
+  const Strategy second = ask(*strategist, brief_of(**space, BreedKind::seed, met), 1);
+  CHECK(find_use(second, "core") == nullptr);
+  CHECK(find_use(second, "feeds") != nullptr);
+}
+
 TEST_CASE(
     "seeds to choose from by forecast differ from draw to draw, what earlier runs found among them",
     "[strategist]") {
