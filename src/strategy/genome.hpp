@@ -40,7 +40,7 @@ struct Alphabet {
   std::vector<std::vector<int>> knobs_of{};  // by technique, in the space's order
   // Offered alternatives, by their group's name; unknown: a skeleton does with none of them.
   std::vector<std::vector<int>> groups{};
-  std::vector<int> free{};                   // offered techniques of no group
+  std::vector<int> free{};  // offered techniques of no group
   std::vector<std::vector<char>>
       rivals{};  // two techniques that may not stand together by their rows
 
