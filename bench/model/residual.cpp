@@ -147,7 +147,8 @@ ResidualData scales_of(const Points& all) {
       }
     }
   }
-  for (int round = 0; round < 2; ++round) {
+  for (int round = 0; round < 6; ++round) {
+    const double before = most;
     for (std::size_t c = 0; c < spreads.size(); ++c) {
       for (const double factor : {0.4, 2.0}) {
         ResidualData tried = best;
@@ -155,6 +156,7 @@ ResidualData scales_of(const Points& all) {
         attempt(tried, least_gain);
       }
     }
+    if (most == before) break;
   }
   std::printf("%zu kernels, mean log density %.3f\n", all.size(), most);
   return best;
