@@ -60,7 +60,8 @@ void copy_async(Lanes& l, const Step& s) {
   if (whole != 0 && !resolve(w, source, source.flags & space_mask, whole, from, s.bytes,
                              Intent::load, out, CountBy::none))
     return;
-  count_copy(w, {from, to, sizes, w.mask, s.bytes, (s.aux & 0x800) != 0});
+  if (block.launch->options->count)
+    count_copy(w, {from, to, sizes, w.mask, s.bytes, (s.aux & 0x800) != 0});
   for (u32 rest = w.mask; rest != 0; rest &= rest - 1) {
     const u32 lane = first_lane(rest);
     const auto offset = static_cast<u32>(to.at[lane] - shared_base);

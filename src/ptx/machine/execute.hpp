@@ -66,7 +66,8 @@ struct ExecuteOptions {
   bool check_races = true;  // shared and read-write global memory
   bool check_initialised = true;  // shared, local and read-write global memory
   bool count = true;
-  bool note_loads = false, note_stores = false;  // Report::loaded, Report::stored
+  // With count: Report::loaded, Report::stored.
+  bool note_loads = false, note_stores = false;
   // False: sums of wgmma stay zeros, for counts of kernels whose way does not depend on them.
   bool products = true;
   bool by_instruction =

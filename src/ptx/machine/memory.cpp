@@ -270,7 +270,7 @@ bool resolve_global(Warp& warp, const Step& step, std::uint32_t mask,
                                ? PatternKind::atomic_sectors
                                : PatternKind::sectors;
   PatternMemo& memo = pattern_of(warp, step, mask, addresses, bytes, kind);
-  if (tally != CountBy::none) {
+  if (tally != CountBy::none && launch.options->count) {
     count_global(warp, intent, memo.passes);
     // A strong load asks L2: others may have changed what the first level holds.
     const bool strong = (step.flags & flag_strong) != 0;

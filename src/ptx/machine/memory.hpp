@@ -83,7 +83,7 @@ bool read_ordered(const Warp& warp, std::uint32_t lane, const Block& target, std
 std::string writer_name(const Warp& warp, const Block& target, std::uint32_t stamp);
 std::string reader_name(const Warp& warp, const Block& target, std::uint32_t stamp);
 
-// Passes that the pattern of addresses needs; remembered for the step.
+// Passes that the pattern of addresses needs, where they are counted; remembered for the step.
 PatternMemo& pattern_of(Warp& warp, const Step& step, std::uint32_t mask,
                         const LaneAddresses& addresses, std::uint32_t bytes, PatternKind kind);
 

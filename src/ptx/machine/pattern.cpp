@@ -187,7 +187,8 @@ PatternMemo& pattern_of(Warp& warp, const Step& step, std::uint32_t mask,
   }
   const bool alike = memo.mask == mask && memo.bytes == bytes && memo.kind == kind &&
                      std::memcmp(memo.delta.data(), delta.data(), sizeof(delta)) == 0;
-  if (alike && memo.residue == residue) return memo;
+  const bool counts = warp.block->launch->options->count;
+  if (alike && (memo.residue == residue || !counts)) return memo;
   memo.residue = residue;
   if (!alike) {
     memo.delta = delta;
@@ -196,6 +197,7 @@ PatternMemo& pattern_of(Warp& warp, const Step& step, std::uint32_t mask,
     memo.kind = kind;
     describe(memo);
   }
+  if (!counts) return memo;
   if (shared) {
     wavefronts(memo);
   } else {

@@ -419,7 +419,7 @@ bool resolve_shared(Warp& warp, const Step& step, std::uint32_t mask,
   if (!fits(step, mask, memo, addresses, bytes, block.launch->shared_bytes) &&
       !in_range_all(warp, step, mask, addresses, bytes))
     return false;
-  if (tally != CountBy::none) {
+  if (tally != CountBy::none && block.launch->options->count) {
     count_up(
         warp,
         intent == Intent::load ? Counter::shared_load_wavefronts : Counter::shared_store_wavefronts,
