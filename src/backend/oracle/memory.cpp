@@ -136,7 +136,8 @@ void VirtualMemory::name_elements(std::size_t tensor, std::size_t buffer, Tensor
   });
 }
 
-Result<bool> VirtualMemory::add_sparse_tensor(std::size_t tensor, VirtualInputs& inputs) {
+Result<bool> VirtualMemory::add_sparse_tensor(std::size_t tensor, VirtualInputs& inputs,
+                                              SmallInputs small) {
   const Tensor& what = task_->tensors[tensor];
   const Result<FillParams> params = fill_params(*task_, tensor, what_.workload, what_.content);
   if (!params) return params.error();
@@ -178,6 +179,8 @@ Result<bool> VirtualMemory::add_sparse_tensor(std::size_t tensor, VirtualInputs&
     auto index = memory_.add_later(what.name, bytes, make,
                                    written ? ptx::Access::read_write : ptx::Access::read_only);
     if (!index) return false;
+    if (small == SmallInputs::whole && bytes <= shared_content && what.role == Role::in)
+      memory_.make_now(*index);
     (written ? tensors_ : originals_).push_back(*index);
     name_elements(tensor, *index, *shape);
   }
@@ -186,11 +189,12 @@ Result<bool> VirtualMemory::add_sparse_tensor(std::size_t tensor, VirtualInputs&
 
 Result<std::optional<VirtualMemory>> VirtualMemory::sparse(const TaskRef& task, const Case& what,
                                                            const ResolvedPlan& plan,
-                                                           VirtualInputs& inputs) {
+                                                           VirtualInputs& inputs,
+                                                           SmallInputs small) {
   constexpr std::int64_t most_cleared = 64 << 20;
   VirtualMemory made(task, what, plan);
   for (std::size_t i = 0; i < task->tensors.size(); ++i) {
-    const Result<bool> added = made.add_sparse_tensor(i, inputs);
+    const Result<bool> added = made.add_sparse_tensor(i, inputs, small);
     if (!added) return added.error();
     if (!*added) return std::optional<VirtualMemory>();
   }

@@ -26,6 +26,9 @@ inline constexpr std::size_t no_buffer = static_cast<std::size_t>(-1);
 Result<std::uint64_t> add_input(ptx::DeviceMemory& memory, const std::string& name,
                                 std::span<const std::byte> bytes);
 
+// Small inputs of a sparse memory: `piecewise` tells what of them was read; `whole` is faster.
+enum class SmallInputs { piecewise, whole };
+
 // The memory of one case. Setup launches come first, while tensors hold poison; then
 // fill_tensors(), then run launches.
 class VirtualMemory {
@@ -39,7 +42,7 @@ class VirtualMemory {
   // memory, and no poison tells outputs. nullopt: content that cannot be made piece by piece.
   static Result<std::optional<VirtualMemory>> sparse(const TaskRef& task, const Case& what,
                                                      const ResolvedPlan& plan,
-                                                     VirtualInputs& inputs);
+                                                     VirtualInputs& inputs, SmallInputs small);
 
   // Inputs filled and read-only, outputs poisoned, tables read-only, scratch poisoned, zeroed and
   // restored buffers zero.
@@ -71,7 +74,7 @@ class VirtualMemory {
   VirtualMemory(const TaskRef& task, const Case& what, const ResolvedPlan& plan)
       : task_(task), what_(what), plan_(&plan), memory_(virtual_memory_cap) {}
   Result<void> add_tensor(std::size_t tensor);
-  Result<bool> add_sparse_tensor(std::size_t tensor, VirtualInputs& inputs);
+  Result<bool> add_sparse_tensor(std::size_t tensor, VirtualInputs& inputs, SmallInputs small);
   void name_elements(std::size_t tensor, std::size_t buffer, TensorShape shape);
   Result<void> copy_content(std::size_t tensor, VirtualInputs& inputs);
   // Zeroes a buffer.

@@ -77,7 +77,7 @@ Attempt<std::optional<VirtualMemory>> memory_to_count_in(
     KernelPrograms& programs, const ResolvedPlan& plan, const Case& what) {
   if (!sets_up(plan)) {
     Result<std::optional<VirtualMemory>> touched =
-        VirtualMemory::sparse(task, what, plan, context.inputs);
+        VirtualMemory::sparse(task, what, plan, context.inputs, SmallInputs::whole);
     if (!touched) return touched.error();
     if (*touched) return std::move(*touched);
   }

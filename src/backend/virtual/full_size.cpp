@@ -429,7 +429,8 @@ Result<bool> run_sampled(const PlanRun& run, const Case& what, CaseReport& repor
   Dependence seen;
   const std::vector<const ResolvedLaunch*> launches = sampled_launches(run, seen);
   if (launches.empty()) return false;
-  auto memory = VirtualMemory::sparse(run.task, what, run.plan, run.context.inputs);
+  auto memory =
+      VirtualMemory::sparse(run.task, what, run.plan, run.context.inputs, SmallInputs::piecewise);
   if (!memory) return memory.error();
   if (!*memory) return false;
   Result<Coverage> coverage = Coverage::of(run.task, what.workload, **memory);

@@ -107,6 +107,12 @@ Result<std::size_t> DeviceMemory::add_later(std::string name, std::uint64_t byte
   return add(std::move(buffer), 0);
 }
 
+void DeviceMemory::make_now(std::size_t index) {
+  Buffer& b = buffers_[index];
+  b.later->make(0, {b.data.get(), b.bytes});
+  b.later.reset();
+}
+
 Result<std::size_t> DeviceMemory::add_sparse(std::string name, std::uint64_t bytes) {
   Buffer buffer;
   buffer.name = std::move(name);

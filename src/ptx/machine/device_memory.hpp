@@ -133,6 +133,8 @@ class DeviceMemory {
   // launch touches it. One that may be written counts as initialised.
   Result<std::size_t> add_later(std::string name, std::uint64_t bytes, Buffer::Make make,
                                 Access access = Access::read_only);
+  // Makes all content of a buffer that add_later added, as a single chunk.
+  void make_now(std::size_t index);
   // A read_write buffer of any size that takes host memory for what is touched alone, of zeros that
   // count as never written.
   Result<std::size_t> add_sparse(std::string name, std::uint64_t bytes);

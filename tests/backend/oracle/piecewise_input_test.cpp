@@ -88,5 +88,22 @@ TEST_CASE("content that is made later is made once, as far as it is read", "[vir
   CHECK(memory.add_later("of any size", 2 << 20, {}));  // takes what is touched alone
 }
 
+TEST_CASE("content that is wanted whole is made in one piece", "[virtual]") {
+  ptx::DeviceMemory memory(1 << 20);
+  std::vector<std::size_t> made;
+  const auto index =
+      memory.add_later("A", 100, [&](std::uint64_t offset, std::span<std::uint8_t> chunk) {
+        REQUIRE(offset == 0);
+        made.push_back(chunk.size());
+        std::fill(chunk.begin(), chunk.end(), std::uint8_t{7});
+      });
+  REQUIRE(index);
+  memory.make_now(*index);
+  ptx::Buffer* buffer = memory.find(memory.address(*index) + 96, 4);
+  REQUIRE(buffer != nullptr);
+  CHECK(*buffer->at(99, 1) == 7);
+  CHECK(made == std::vector<std::size_t>{100});
+}
+
 }  // namespace
 }  // namespace cupilot
