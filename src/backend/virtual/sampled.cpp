@@ -122,7 +122,7 @@ class BlockRunner {
     if (ptx::is_unended(*report)) return std::optional<Counts>();
     if (!report->faults.empty()) return ptx::rejection_of(*report);
     spent_ += report->warp_instructions;
-    add(chain_, chain_of_launch(kernel_, programs_, launch_, *report), static_cast<double>(asked));
+    add(chain_, chain_of(*report), static_cast<double>(asked));
     chained_ += static_cast<double>(asked);
     note_stored(report->stored);
     return std::optional<Counts>(of_blocks(*report, asked, block_count(launch_)));
@@ -138,6 +138,22 @@ class BlockRunner {
   }
 
  private:
+  // Most blocks issue what the one before them did.
+  const ptx::Chain& chain_of(const ptx::Report& report) {
+    if (last_lines_.empty() || last_blocks_ != report.blocks_run ||
+        !std::equal(report.lines.begin(), report.lines.end(), last_lines_.begin(),
+                    last_lines_.end(), issued_alike)) {
+      last_chain_ = chain_of_launch(kernel_, programs_, launch_, report);
+      last_lines_ = report.lines;
+      last_blocks_ = report.blocks_run;
+    }
+    return last_chain_;
+  }
+  static bool issued_alike(const ptx::LineCount& a, const ptx::LineCount& b) {
+    return a.function == b.function && a.instruction == b.instruction && a.warps == b.warps &&
+           a.threads == b.threads;
+  }
+
   const VirtualContext& context_;
   const CompiledKernel& kernel_;
   KernelPrograms& programs_;
@@ -151,7 +167,9 @@ class BlockRunner {
   }
 
   std::uint64_t spent_ = 0;
-  ptx::Chain chain_;
+  ptx::Chain chain_, last_chain_;
+  std::vector<ptx::LineCount> last_lines_;  // of last_chain_
+  std::uint64_t last_blocks_ = 0;
   double chained_ = 0;
   double lines_ = 0, sectors_ = 0;  // stored to
 };
