@@ -76,7 +76,7 @@ bool take_stretch(Warp& warp, const Step& step, u32 mask, const PatternMemo& mem
     if (reads == nullptr) return false;
     for (u32 i = 0; i < words.count; ++i) words.reads[i] = words.read + (i >> shift);
   } else {
-    buffer.note_names();
+    buffer.note_names(at, words.count);
     for (u32 i = 0; i < words.count; ++i) words.state[i] = whole_word | owner;
     for (u32 i = 0; i < words.count; ++i) words.writes[i] = words.stamp + (i >> shift);
   }

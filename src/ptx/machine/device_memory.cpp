@@ -23,19 +23,20 @@ std::uint64_t gap_around(const Buffer& buffer) { return buffer.sparse ? wide_gap
 
 std::uint64_t words_of(const Buffer& buffer) { return (buffer.bytes + 3) / 4; }
 
-// Calls f(begin, end) for stretches of the state's words that were touched.
+// Calls f(begin, end) for stretches of the state's words [from, to) that were touched.
 template <class F>
-void for_touched_words(const Buffer& b, F f) {
-  const std::uint64_t words = words_of(b);
-  if (!b.sparse) return f(std::uint64_t{0}, words);
+void for_touched_words(const Buffer& b, std::uint64_t from, std::uint64_t to, F f) {
+  if (from >= to) return;
+  if (!b.sparse) return f(from, to);
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  const std::uint64_t bytes = words * sizeof(std::uint32_t), each = page / sizeof(std::uint32_t);
-  std::vector<unsigned char> present((bytes + page - 1) / page);
-  if (mincore(b.state.get(), bytes, present.data()) != 0) return f(std::uint64_t{0}, words);
+  const std::uint64_t each = page / sizeof(std::uint32_t), start = from / each;
+  std::vector<unsigned char> present((to + each - 1) / each - start);
+  if (mincore(b.state.get() + start * each, present.size() * page, present.data()) != 0)
+    return f(from, to);
   for (std::uint64_t first = 0; first < present.size();) {
     std::uint64_t end = first;
     while (end < present.size() && (present[end] & 1) != 0) ++end;
-    if (end > first) f(first * each, std::min(end * each, words));
+    if (end > first) f(std::max((start + first) * each, from), std::min((start + end) * each, to));
     first = std::max(end, first + 1);
   }
 }
@@ -202,7 +203,7 @@ std::uint64_t DeviceMemory::unwritten_bytes(std::size_t index) const {
   const Buffer& b = buffers_[index];
   if (!b.state) return 0;
   std::uint64_t written = 0;
-  for_touched_words(b, [&](std::uint64_t first, std::uint64_t end) {
+  for_touched_words(b, 0, words_of(b), [&](std::uint64_t first, std::uint64_t end) {
     for (std::uint64_t w = first; w < end; ++w)
       written += static_cast<std::uint64_t>(std::popcount(b.state[w] & all_written));
   });
@@ -220,7 +221,7 @@ std::vector<std::uint64_t> DeviceMemory::written_at(std::size_t index,
   if (!b.state) return {ranks.begin(), ranks.end()};
   std::vector<std::uint64_t> found;
   std::uint64_t before = 0;  // written bytes
-  for_touched_words(b, [&](std::uint64_t first, std::uint64_t end) {
+  for_touched_words(b, 0, words_of(b), [&](std::uint64_t first, std::uint64_t end) {
     for (std::uint64_t w = first; w < end && found.size() < ranks.size(); ++w) {
       if ((b.state[w] & all_written) == 0) continue;
       for (std::uint64_t byte = 4 * w; byte < std::min(b.bytes, 4 * w + 4); ++byte) {
@@ -243,11 +244,16 @@ std::optional<std::uint64_t> DeviceMemory::first_unwritten(std::size_t index) co
 
 void DeviceMemory::begin_launch() {
   for (Buffer& b : buffers_) {
-    if (!b.state || !b.names_blocks) continue;  // a step of a loop writes few of many buffers
-    for_touched_words(b, [&](std::uint64_t first, std::uint64_t end) {
+    if (!b.state) continue;
+    // A step of a loop writes few of many buffers, a few blocks little of one.
+    const std::uint64_t from = b.names_blocks ? 0 : b.named_first,
+                        to = b.names_blocks ? words_of(b) : b.named_end;
+    for_touched_words(b, from, to, [&](std::uint64_t first, std::uint64_t end) {
       for (std::uint64_t w = first; w < end; ++w) b.state[w] &= all_written;
     });
     b.names_blocks = false;
+    b.named_first = ~0ull;
+    b.named_end = 0;
   }
 }
 

@@ -2,6 +2,7 @@
 // them.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -76,8 +77,10 @@ struct Buffer {
   Access access = Access::read_write;
   HostArray<std::uint8_t> data;  // bytes rounded up to 16
   HostArray<std::uint32_t> state;
-  // False: no word of `state` names a block. Several host threads set it at a time.
+  // False: no word of `state` outside [named_first, named_end) names a block. Several host threads
+  // set it at a time.
   bool names_blocks = false;
+  std::uint64_t named_first = ~0ull, named_end = 0;
   bool sparse = false;  // takes host memory for what is touched alone
   // Blocks (index + 1; several: all ones) that read each 4 bytes of a launch that several host
   // threads run; else empty.
@@ -99,7 +102,12 @@ struct Buffer {
   // "y at offset 80 (y[1][4])"
   std::string place(std::uint64_t offset) const;
 
-  // Precedes a block's first name in `state`.
+  // Precedes a block's name in words of `state`.
+  void note_names(std::uint64_t first, std::uint64_t count) {
+    named_first = std::min(named_first, first);
+    named_end = std::max(named_end, first + count);
+  }
+  // The same on one of several host threads, of any word.
   void note_names() {
     const std::atomic_ref<bool> noted(names_blocks);
     if (!noted.load(std::memory_order_relaxed)) noted.store(true, std::memory_order_relaxed);

@@ -138,7 +138,13 @@ bool global_state(Warp& warp, const Step& step, std::uint32_t lane, Buffer& buff
   const std::uint32_t words = std::max(bytes / 4, 1u);
   const std::uint32_t want = bytes >= 4 ? written_bits : ((1u << bytes) - 1) << (28 + offset % 4);
   LaunchContext& launch = *warp.block->launch;
-  if (intent != Intent::load) buffer.note_names();
+  if (intent != Intent::load) {
+    if (launch.parallel) {
+      buffer.note_names();
+    } else {
+      buffer.note_names(offset / 4, words);
+    }
+  }
   for (std::uint32_t w = 0; w < words; ++w) {
     const std::uint32_t s =
         launch.parallel ? std::atomic_ref<std::uint32_t>(state[w]).load() : state[w];
