@@ -3,6 +3,7 @@
 // (late mode) when they are waited for.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -62,16 +63,18 @@ void copy_async(Lanes& l, const Step& s) {
     return;
   if (block.launch->options->count)
     count_copy(w, {from, to, sizes, w.mask, s.bytes, (s.aux & 0x800) != 0});
+  const bool late = block.launch->options->late, watched = !block.writer.empty();
   for (u32 rest = w.mask; rest != 0; rest &= rest - 1) {
     const u32 lane = first_lane(rest);
     const auto offset = static_cast<u32>(to.at[lane] - shared_base);
     const AsyncCopy copy{lane, offset, s.bytes, sizes[lane],
                          ((whole >> lane) & 1) != 0 ? out.at[lane] : starts[lane]};
-    if (!block.launch->options->late) move_copy(block, copy);
+    if (!late) move_copy(block, copy);
+    if (!late && !watched) continue;  // it has arrived, and nobody asks when
     w.open_copies.push_back(copy);
     if (w.open_copies.size() > max_open)
       return fault(w, s, lane, "run.unsupported", "too many asynchronous copies without a commit");
-    if (block.writer.empty()) continue;
+    if (!watched) continue;
     const u32 shift = block.program->shadow_shift;
     const u32 stamp = (clock_pending << 10) | (w.index * 32 + lane);
     for (u32 c = offset >> shift; c < (offset + s.bytes) >> shift; ++c) block.writer[c] = stamp;
@@ -112,8 +115,7 @@ void commit_group(Lanes& l, const Step& s) {
     w.groups.push_back({w.mask, take_copies(w.open_copies, w.mask)});
     return;
   }
-  w.groups.push_back({w.mask, std::move(w.open_copies)});
-  w.open_copies.clear();
+  w.groups.push_back({w.mask, std::exchange(w.open_copies, std::exchange(w.spare_copies, {}))});
 }
 
 // Completes the executing lanes' copies in all groups of theirs but the last `open` of each lane.
@@ -141,6 +143,8 @@ void wait_for(Warp& w, u32 open) {
     return wait_by_lanes(w, open);
   while (w.groups.size() > open) {
     complete(w, w.groups.front().copies);
+    w.spare_copies = std::move(w.groups.front().copies);
+    w.spare_copies.clear();
     w.groups.pop_front();
   }
 }

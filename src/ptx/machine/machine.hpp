@@ -260,10 +260,11 @@ struct Warp : Lanes {
   bool parted = false;                // `peers` says more than `known`
   std::uint32_t undefined =
       0;  // shuffles so far, each of which may give values of its own where none is defined
-  Doubt unfenced;                      // its own writes that a proxy fence by other lanes left out
-  std::vector<AsyncCopy> open_copies;  // issued, not committed
-  std::deque<CopyGroup> groups;        // of a lane those that name it, oldest first
-  std::uint32_t barrier = 0;           // waiting at
+  Doubt unfenced;                       // its own writes that a proxy fence by other lanes left out
+  std::vector<AsyncCopy> open_copies;   // issued, not committed
+  std::vector<AsyncCopy> spare_copies;  // memory for them
+  std::deque<CopyGroup> groups;         // of a lane those that name it, oldest first
+  std::uint32_t barrier = 0;            // waiting at
   std::uint32_t barrier_result =
       0;  // slot that takes a reduction's result; of a predicate or a register
   bool barrier_predicate = false;
