@@ -15,7 +15,8 @@ constexpr std::uint32_t owner_bits = 0x0fffffffu;
 
 void depends(Warp& warp, const Step& step, const char* why) {
   LaunchContext& launch = *warp.block->launch;
-  if (!launch.independent.exchange(false)) return;
+  if (!launch.independent.load(std::memory_order_relaxed) || !launch.independent.exchange(false))
+    return;
   const std::lock_guard<std::mutex> hold(launch.lock);
   const Function& f = launch.program->module->functions[warp.code->function];
   launch.dependence = fmt::format("{} (ptx line {})", why, f.instructions[step.instruction].line);

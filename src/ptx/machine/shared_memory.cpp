@@ -376,14 +376,30 @@ bool untouched(const Warp& warp, const Block& block, std::uint32_t first, std::u
 bool write_checks(Warp& warp, const Step& step, std::uint32_t lanes, const LaneAddresses& addresses,
                   std::uint32_t bytes, bool strong) {
   Block& block = *warp.block;
-  const std::uint32_t shift = block.program->shadow_shift;
+  const std::uint32_t shift = block.program->shadow_shift, cells = bytes >> shift;
+  // The last stamps that were fine: neighbours mostly have the same but for the writer's lane,
+  // which only doubts ask for.
+  constexpr std::uint32_t none = 1;
+  std::uint32_t writer = none, reader = none;
+  const auto fine = [&](std::uint32_t c) {
+    const std::uint32_t s = block.writer[c] & ~static_cast<std::uint32_t>(lane_bits),
+                        r = block.reader[c];
+    if (s == writer && r == reader) return true;
+    if (!untouched(warp, block, c, 1)) return false;
+    if (warp.doubts.empty()) {
+      writer = s;
+      reader = r;
+    }
+    return true;
+  };
   for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
-    const std::uint32_t lane = first_lane(rest);
+    const std::uint32_t lane = first_lane(rest), stamp = own_stamp(warp, lane, strong);
     const auto offset = static_cast<std::uint32_t>(addresses.at[lane] - shared_base);
-    if (!untouched(warp, block, offset >> shift, bytes >> shift) &&
-        !check_shared_write(warp, step, lane, offset, bytes, strong))
-      return false;
-    stamp_shared_write(warp, lane, offset, bytes, strong);
+    const std::uint32_t first = offset >> shift;
+    bool all = true;
+    for (std::uint32_t c = first; c < first + cells; ++c) all = all && fine(c);
+    if (!all && !check_shared_write(warp, step, lane, offset, bytes, strong)) return false;
+    for (std::uint32_t c = first; c < first + cells; ++c) block.writer[c] = stamp;
   }
   return true;
 }
