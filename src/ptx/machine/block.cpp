@@ -271,8 +271,11 @@ void enter_frame(Warp& warp, std::uint32_t code_index, std::uint32_t depth) {
   Frame& frame = warp.frames[depth];
   frame.code = code_index;
   const std::size_t words = code.frame_bytes / 8 + 8;
-  if (frame.storage.size() < words) frame.storage.resize(words);
-  const auto address = reinterpret_cast<std::uintptr_t>(frame.storage.data());
+  if (frame.words < words) {
+    frame.storage.reset(new std::uint64_t[words]);  // all that is read is filled below
+    frame.words = words;
+  }
+  const auto address = reinterpret_cast<std::uintptr_t>(frame.storage.get());
   frame.regs = reinterpret_cast<std::uint8_t*>((address + 63) / 64 * 64);
   std::memcpy(frame.regs, code.image.data(), code.first_register);
   warp.unwritten.fill(frame.regs + code.first_register, code.first_constant - code.first_register);

@@ -107,7 +107,8 @@ void store(Lanes& lanes, const Step& s) {
   if (space == space_shared || space == space_global || space == space_generic) {
     const PatternMemo* memos = &w.block->worker->memos[2 * (w.code->first_count + s.instruction)];
     const auto repeats = [&](const PatternMemo& memo) {
-      return (memo.mask & w.mask) != 0 && memo.leaders != memo.mask;
+      return memo.launch == w.block->program->launches && (memo.mask & w.mask) != 0 &&
+             memo.leaders != memo.mask;
     };
     const bool doubled = (space != space_shared && repeats(memos[0])) ||
                          (space != space_global && repeats(memos[1]));

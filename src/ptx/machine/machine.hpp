@@ -36,6 +36,7 @@ struct Block;
 struct Cluster;
 struct Warp;
 struct Worker;
+struct PatternMemo;
 struct Products;
 struct Signals;
 struct Foreign;
@@ -130,6 +131,9 @@ class Program {
   // Clusters that former launches ran, a list a host thread: the next one runs its own in their
   // memory.
   std::vector<std::vector<std::unique_ptr<Cluster>>> spare;
+  // Patterns that former launches met, a list a host thread.
+  std::vector<std::vector<PatternMemo>> memos;
+  std::uint32_t launches = 0;
 };
 
 // Gives the module's variables their first values.
@@ -150,7 +154,8 @@ struct Frame {
   std::uint32_t mask = 0;  // lanes that called
   std::uint32_t stack_base = 0;
   const Step* call = nullptr;
-  std::vector<std::uint64_t> storage;  // registers, 64-byte aligned within
+  std::unique_ptr<std::uint64_t[]> storage;  // registers, 64-byte aligned within
+  std::size_t words = 0;                     // of storage
   std::uint8_t* regs = nullptr;
   std::uint32_t local_at = 0;  // of this frame in a thread's local memory
 };
@@ -321,7 +326,9 @@ struct PatternMemo {
   bool rising = false;               // no lane's address is below that of a lane before it
   bool gapless = false;              // rising, and what the lanes touch is one stretch of bytes
   Buffer* buffer = nullptr;          // global: the one met last
+  std::uint32_t launch = 0;          // Program::launches, of the last access
 };
+inline constexpr std::uint32_t residue_unknown = ~0u;
 
 // A tensor map in global memory that this launch wrote: the content that a release by a proxy fence
 // covers (0: none), and the block that edited it last.

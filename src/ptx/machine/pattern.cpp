@@ -177,6 +177,11 @@ PatternMemo& pattern_of(Warp& warp, const Step& step, std::uint32_t mask,
   const bool shared = kind >= PatternKind::load;
   PatternMemo& memo =
       warp.block->worker->memos[2 * (warp.code->first_count + step.instruction) + (shared ? 1 : 0)];
+  if (memo.launch != warp.block->program->launches) {
+    memo.launch = warp.block->program->launches;
+    memo.buffer = nullptr;
+    memo.residue = residue_unknown;
+  }
   const std::uint64_t base = addresses.at[first_lane(mask)];
   const std::uint32_t residue = static_cast<std::uint32_t>(base & (shared ? 3 : 31));
   alignas(64) std::array<std::uint32_t, 32> delta;

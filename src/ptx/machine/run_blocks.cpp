@@ -130,11 +130,15 @@ std::vector<Worker> run_on(LaunchContext& context, std::uint32_t threads, Cluste
   watch_values(context, gives_way(options));
   reset_variables(program);
   program.spare.resize(std::max<std::size_t>(program.spare.size(), threads));
+  program.memos.resize(program.spare.size());
+  ++program.launches;
   std::vector<Worker> workers(threads);
-  for (Worker& w : workers) {
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    Worker& w = workers[i];
     w.launch = &context;
     w.counts.resize(program.step_count);
     w.rounds.resize(program.loops.size());
+    w.memos = std::move(program.memos[i]);
     w.memos.resize(std::size_t{2} * program.step_count);
     if (options.by_instruction) w.traffic.resize(program.step_count);
   }
@@ -153,6 +157,7 @@ std::vector<Worker> run_on(LaunchContext& context, std::uint32_t threads, Cluste
   }
   work(workers[0], queue, resident, program.spare[0]);
   pool.clear();
+  for (std::size_t i = 0; i < workers.size(); ++i) program.memos[i] = std::move(workers[i].memos);
   for (auto& spare : program.spare) spare.resize(std::min(spare.size(), most_spare));
   for (const CpuSpent& one : spent) credit(one);
   return workers;

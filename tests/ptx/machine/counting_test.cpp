@@ -1,6 +1,7 @@
 // Sectors and passes of single instructions over patterns of addresses, as an H200's performance
 // monitors count them (docs/results/counters has all patterns).
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <random>
 #include <set>
@@ -201,4 +202,37 @@ TEST_CASE("an operation without an instruction counts those it is made of", "[co
   };
   for (const Row& r : rows)
     CHECK(counts_of(r.line, 4, row, row)[r.counter].value == 32 * r.a_thread);
+}
+
+TEST_CASE("a launch counts the same after others that counted nothing, over other memory",
+          "[counting]") {
+  std::string whole = text;
+  whole.replace(whole.find("LINE"), 4, "ld.shared.f32 %f2, [%r5]; st.global.f32 [%rd5], %f1;");
+  const auto program = cupilot::ptx::make_program(support::module_of(whole), "probe");
+  REQUIRE(program);
+  std::vector<u32> offsets;
+  for (u32 i = 0; i < 32; ++i) offsets.insert(offsets.end(), {twice(i) * 4, eight(i) * 4});
+  std::deque<Device> devices;  // those of former launches stay
+  const auto launched = [&](u32 before, bool count) {
+    Device& d = devices.emplace_back();
+    d.options.check_races = d.options.check_initialised = false;
+    d.options.count = count;
+    if (before > 0) d.output("before", before);
+    const std::uint64_t places[] = {d.memory.address(d.output("data", 65536)),
+                                    d.memory.address(d.input("offsets", offsets))};
+    cupilot::ptx::Launch launch{.grid = {}, .block = {32}, .parameters = {}};
+    launch.parameters.resize(sizeof(places));
+    std::memcpy(launch.parameters.data(), places, sizeof(places));
+    auto report = cupilot::ptx::execute(**program, d.memory, launch, d.options);
+    REQUIRE(report);
+    CHECK(support::faults_of(*report) == "");
+    CHECK(d.values<u32>(before > 0 ? 1 : 0)[2] == 0x40400000);
+    return report->counts;
+  };
+  launched(0, false);
+  launched(0, false);
+  const auto counts = launched(1 << 20, true);
+  CHECK(counts[Counter::global_store_sectors].value == 8);
+  CHECK(counts[Counter::shared_load_wavefronts].value == 8);
+  CHECK(counts[Counter::global_load_sectors].value == table_sectors);
 }
