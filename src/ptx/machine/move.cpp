@@ -131,6 +131,10 @@ void ask_cluster(Lanes& l, const Step& s) {
 
 // cvta: adds or removes the window of a space.
 void convert_address(Lanes& l, const Step& s) {
+  if (s.aux == 0 && l.mask == full_mask) {
+    std::memmove(l.regs + s.o[0], l.regs + s.o[1], std::size_t{32} * s.width);
+    return;
+  }
   for (u32 i = 0; i < 32; ++i) {
     if (((l.mask >> i) & 1) == 0) continue;
     u64 v = lane_value(l, s.o[1], s.width, i);

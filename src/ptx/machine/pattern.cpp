@@ -1,6 +1,5 @@
 // Sectors of global accesses and wavefronts of shared ones.
 #include <algorithm>
-#include <cstring>
 
 #include "ptx/machine/memory.hpp"
 
@@ -185,13 +184,20 @@ PatternMemo& pattern_of(Warp& warp, const Step& step, std::uint32_t mask,
   const std::uint64_t base = addresses.at[first_lane(mask)];
   const std::uint32_t residue = static_cast<std::uint32_t>(base & (shared ? 3 : 31));
   alignas(64) std::array<std::uint32_t, 32> delta;
-  for (std::uint32_t i = 0; i < 32; ++i)
-    delta[i] = static_cast<std::uint32_t>(addresses.at[i] - base);
-  if (mask != full_mask) {
-    for (std::uint32_t i = 0; i < 32; ++i) delta[i] = ((mask >> i) & 1) != 0 ? delta[i] : 0;
+  std::uint32_t differ = 0;
+  if (mask == full_mask) {
+    for (std::uint32_t i = 0; i < 32; ++i) {
+      delta[i] = static_cast<std::uint32_t>(addresses.at[i] - base);
+      differ |= delta[i] ^ memo.delta[i];
+    }
+  } else {
+    for (std::uint32_t i = 0; i < 32; ++i) {
+      const auto from = static_cast<std::uint32_t>(addresses.at[i] - base);
+      delta[i] = ((mask >> i) & 1) != 0 ? from : 0;
+      differ |= delta[i] ^ memo.delta[i];
+    }
   }
-  const bool alike = memo.mask == mask && memo.bytes == bytes && memo.kind == kind &&
-                     std::memcmp(memo.delta.data(), delta.data(), sizeof(delta)) == 0;
+  const bool alike = memo.mask == mask && memo.bytes == bytes && memo.kind == kind && differ == 0;
   const bool counts = warp.block->launch->options->count;
   if (alike && (memo.residue == residue || !counts)) return memo;
   memo.residue = residue;
