@@ -107,7 +107,7 @@ struct Buffer {
     named_first = std::min(named_first, first);
     named_end = std::max(named_end, first + count);
   }
-  // The same on one of several host threads, of any word.
+  // Does the same on one of several host threads, of any word.
   void note_names() {
     const std::atomic_ref<bool> noted(names_blocks);
     if (!noted.load(std::memory_order_relaxed)) noted.store(true, std::memory_order_relaxed);
