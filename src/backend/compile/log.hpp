@@ -25,8 +25,8 @@ std::map<std::string, AssembledEntry> read_assembler_log(std::string_view log);
 // (ignores_setmaxnreg).
 std::optional<Rejected> find_serialised(std::string_view log);
 
-// True if setmaxnreg was ignored because the text was assembled as a part of a program, as nvJitLink
-// does with each PTX: that tells nothing of the kernel.
+// True if setmaxnreg was ignored because the text was assembled as a part of a program, as
+// nvJitLink does with each PTX: that tells nothing of the kernel.
 bool ignores_setmaxnreg(std::string_view log);
 
 }  // namespace cupilot

@@ -34,8 +34,8 @@ class ProgramTime {
   // was evaluated: the first is the last.
   bool has_one_left(std::size_t parts) const;
   // Seconds of a part's slot before there is a program: one of `shares` that the run's seconds are
-  // cut into, or one of `unsearched` parts of what is left beside the program. At least one, and what
-  // a first kernel takes by those of other parts: without one there is no program.
+  // cut into, or one of `unsearched` parts of what is left beside the program. At least one, and
+  // what a first kernel takes by those of other parts: without one there is no program.
   double of_slot(std::size_t parts, std::int64_t unsearched, std::int64_t shares) const;
   // True where a slot of so many seconds has time for a library's call beside its kernels.
   bool has_time_for_library(double seconds) const { return seconds >= 2 * least_kernel(); }
