@@ -116,9 +116,10 @@ CUPILOT_HD Judged judge_element(const BoundParams& p, unsigned long long got_bit
   // A finite value that came through NaN (relu of NaN): arithmetic may have kept the NaN.
   if (is_nan(kept)) {
     if (is_nan(got)) return judged_equal(true, 0.0);
-    bound = add_rn(mul_rn(p.per_value, magnitude(want)), p.tiny);
     const double within = kept_of_nan(kept);
-    if (is_finite(within)) bound = add_rn(mul_rn(p.per_sum, within), bound);
+    if (p.check != check_close) bound = add_rn(mul_rn(p.per_value, magnitude(want)), p.tiny);
+    if (p.check != check_close && is_finite(within))
+      bound = add_rn(mul_rn(p.per_sum, within), bound);
   }
   // A value that may round past the largest of the type may be its infinity.
   if (!is_finite(got) && !is_nan(got) && magnitude(want) + bound >= overflow_of(p.type) &&

@@ -96,13 +96,14 @@ CUPILOT_HD float float_of(unsigned int bits) {
 }
 
 CUPILOT_HD bool is_nan(double x) { return x != x; }
-// A NaN that holds a number of at least zero by its upper bits, 39 of its fraction; and what a NaN
-// holds, which is not finite where it was made otherwise.
+// A NaN that holds a number of at least zero by its upper bits, 39 of its fraction, behind a bit
+// that arithmetic's own NaN has not; and what a NaN holds, NaN where it has not that bit.
 CUPILOT_HD double kept_in_nan(double x) {
-  return is_nan(x) ? x : double_of(0x7FF8000000000000ull | bits_of(x) >> 12);
+  return is_nan(x) ? x : double_of(0x7FFC000000000000ull | bits_of(x) >> 13);
 }
 CUPILOT_HD double kept_of_nan(double nan) {
-  return double_of((bits_of(nan) & 0x7FFFFFFFFFFFFull) << 12);
+  const unsigned long long bits = bits_of(nan);
+  return (bits >> 50 & 1) != 0 ? double_of((bits & 0x3FFFFFFFFFFFFull) << 13) : nan;
 }
 CUPILOT_HD bool is_finite(double x) { return x - x == 0.0; }
 CUPILOT_HD double magnitude(double x) { return x < 0.0 ? -x : x; }

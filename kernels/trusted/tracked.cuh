@@ -50,7 +50,8 @@ struct tracked {
 };
 
 CUPILOT_HD bool is_infinite(tracked x) { return own_sum(x.value) == 0.0 && x.value != 0.0; }
-// An infinity that no element holds: its operands may have been split. True of what came of one.
+// An infinite product, whose operands may have been split: elements and functions have infinities
+// of no sum. True of what came of one, too.
 CUPILOT_HD bool may_be_nan(tracked x) {
   return CUPILOT_SPLITS != 0 && (x.maybe_nan || (is_infinite(x) && x.sum - x.sum != 0.0));
 }
@@ -67,7 +68,7 @@ CUPILOT_HD tracked operator-(tracked a, tracked b) {
   return tracked(a.value - b.value, both(a.sum, b.sum), a.exact && b.exact,
                  a.maybe_nan || b.maybe_nan);
 }
-CUPILOT_HD tracked operator-(tracked a) { return tracked(-a.value, a.sum, a.exact); }
+CUPILOT_HD tracked operator-(tracked a) { return tracked(-a.value, a.sum, a.exact, a.maybe_nan); }
 CUPILOT_HD tracked operator*(tracked_term a, tracked_term b) {
   const double value = a.value * b.value;
   return tracked(value, fabs(value));
@@ -111,6 +112,8 @@ CUPILOT_HD tracked operator/(tracked a, tracked b) {
     return tracked(none, own_sum(none), false, a.maybe_nan || may_be_nan(b));
   }
   const double inverse = 1.0 / fabs(b.value), value = a.value / b.value;
+  if (b.value == 0.0 && value == value)
+    return tracked(value, 0.0, false, may_be_nan(a) || b.maybe_nan);
   const double sum = a.sum * inverse + fabs(a.value) * inverse * (b.sum * inverse);
   return tracked(value, finite_sum(value, sum), false, a.maybe_nan || b.maybe_nan);
 }
@@ -126,8 +129,9 @@ CUPILOT_HD bool operator==(tracked a, tracked b) { return a.value == b.value; }
 CUPILOT_HD bool operator!=(tracked a, tracked b) { return a.value != b.value; }
 
 // f(x) with derivative: the argument's sum is carried by |f'|, the function adds its own rounding.
-// Where f is flat at an infinity, its value owes nothing to it.
+// Where f is flat at an infinity, its value owes nothing to it; an infinite one owes nothing.
 CUPILOT_HD tracked through(double value, double derivative, tracked x) {
+  if (own_sum(value) == 0.0 && value != 0.0) return tracked(value, 0.0, false, may_be_nan(x));
   const bool flat = x.sum == 0.0 || (derivative == 0.0 && (x.sum > 0.0 || is_infinite(x)));
   const double carried = flat ? 0.0 : fabs(derivative) * x.sum;
   return tracked(value, finite_sum(value, fabs(value) + carried), false, may_be_nan(x));
@@ -223,7 +227,10 @@ CUPILOT_HD float trunc_(float x) { return truncf(x); }
 CUPILOT_HD tracked trunc_(tracked x) { return tracked(trunc(x.value)); }
 CUPILOT_HD double sign_(double x) { return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : 0.0; }
 CUPILOT_HD float sign_(float x) { return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : 0.0f; }
-CUPILOT_HD tracked sign_(tracked x) { return tracked(sign_(x.value)); }
+CUPILOT_HD tracked sign_(tracked x) {
+  const tracked whole(sign_(x.value));
+  return tracked(whole.value, whole.sum, whole.exact, may_be_nan(x));
+}
 
 // name_ of double, float and tracked: `derivative` at x.value, with `value` the function's own.
 #define CUPILOT_FUNCTION(name, of_double, of_float, derivative) \
@@ -269,7 +276,9 @@ CUPILOT_HD tracked pow_(tracked a, tracked b) {
   const double by_exponent =
       a.value > 0.0 && beyond_own(b) > 0.0 ? fabs(value * log(a.value)) * beyond_own(b) : 0.0;
   const double carried = by_base == by_base ? by_base : 0.0;
-  return tracked(value, fabs(value) + carried + by_exponent, false, may_be_nan(a) || may_be_nan(b));
+  const bool nan = may_be_nan(a) || may_be_nan(b);
+  if (own_sum(value) == 0.0 && value != 0.0) return tracked(value, 0.0, false, nan);
+  return tracked(value, fabs(value) + carried + by_exponent, false, nan);
 }
 
 // d fmod(a, b) = da - trunc(a/b) db.
@@ -339,7 +348,7 @@ CUPILOT_HD bool is_unrounded(tracked x) {
 CUPILOT_HD tracked apart_(tracked a, tracked b, bool inside) {
   const double sum = (is_unrounded(a) ? 0.0 : a.sum) + (is_unrounded(b) ? 0.0 : b.sum);
   if (!inside || !(sum > 0.0)) return tracked(infinity_(), 0.0);
-  return tracked(fabs(a.value - b.value), sum, a.exact && b.exact);
+  return tracked(fabs(a.value - b.value), sum, a.exact && b.exact, a.maybe_nan || b.maybe_nan);
 }
 
 // One number a value is what the oracle hands on: negative where the value is exact, and within

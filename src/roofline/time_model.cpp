@@ -42,8 +42,9 @@ constexpr double shared_requests =
 // The factor of products of matrices is the least, times a power of the share of lines that blocks
 // side by side load apart, where that is known. Set on 33 landscapes of an H200.
 constexpr double fewest_shared = 0.7, sharing = 0.6;
-constexpr double torn_line = 3;  // transfers for each part of a line that a block stores, beyond
-                                 // those of whole lines
+constexpr double most_torn = 0.5;  // of what blocks store: beyond, nothing was timed
+constexpr double torn_line = 3;    // transfers for each part of a line that a block stores, beyond
+                                   // those of whole lines
 constexpr double tensor_slowdown = 0.2;  // share of the clock, where the tensor cores never idle
 constexpr double arrival_latencies = 4;  // store, fence, ticket, fence, one after the other
 constexpr double join_cycles = 3400;     // parts of a sum beside a ring
@@ -217,7 +218,7 @@ double launch_us(const DeviceSpec& device, const ModelInput& input, Bound bound,
   add(Term::shared, std::max(launch.whole.memory, launch.whole.fill) / sms * us);
   const double l2 =
       l2_bytes(input.counts, bound) / (launch.merged_requests() * device.l2_bytes_per_s) * 1e6;
-  const double torn = torn_line * std::max(0.0, input.stored_lines - 1);
+  const double torn = torn_line * std::clamp(input.stored_lines - 1, 0.0, most_torn);
   const double dram_bytes =
       launch.count(Counter::dram_read_bytes) + launch.count(Counter::dram_write_bytes) * (1 + torn);
   const double dram = dram_bytes / device.dram_sustained * 1e6;

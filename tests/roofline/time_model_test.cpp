@@ -124,6 +124,9 @@ TEST_CASE("what relieves a kernel makes it no slower", "[roofline]") {
   ModelInput torn = filled;
   torn.stored_lines = 1.5;
   CHECK(us(torn) > us(filled) + 0.4 * 1e9 / h200().dram_sustained * 1e6);
+  ModelInput scattered = filled;
+  scattered.stored_lines = 4;
+  CHECK(us(scattered) == us(torn));
   DeviceSpec wide = h200();
   wide.sms *= 2;
   for (double& rate : wide.sustained_flops) rate *= 2;

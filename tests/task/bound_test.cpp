@@ -67,6 +67,16 @@ TEST_CASE("one element is judged") {
   CHECK((judged.ratio <= 1.0) == c.ok);  // also false for a NaN ratio
 }
 
+TEST_CASE("a task's own tolerance holds where NaN may stand, too") {
+  BoundParams p = within(storage_f32);
+  p.check = check_close;
+  p.absolute = 0.1;
+  for (const double sum : {3.0, kept_in_nan(3.0)}) {
+    CHECK(judge_element(p, encode(3.05, storage_f32), 3.0, sum).ok);
+    CHECK_FALSE(judge_element(p, encode(3.2, storage_f32), 3.0, sum).ok);
+  }
+}
+
 TEST_CASE("the other checks") {
   BoundParams p = within(storage_i32);
   p.check = check_bitwise;

@@ -181,6 +181,16 @@ TEST_CASE("an infinite product that vanishes leaves the sums of the others", "[t
     CHECK_FALSE(exp_(-maxn_(tracked(tracked_term(element)), other)).maybe_nan);
     CHECK_FALSE((other / tracked(tracked_term(element))).maybe_nan);
   }
+  CHECK((-row).maybe_nan);
+  CHECK(sign_(row).maybe_nan);
+  // Arithmetic's own infinities are no products.
+  const tracked far = exp_(-tracked(tracked_term(-1e15)));
+  CHECK((far.value == HUGE_VAL && far.sum == 0.0));
+  CHECK_FALSE((tracked(1.0) / (tracked(1.0) + far)).maybe_nan);
+  CHECK_FALSE((tracked(tracked_term(-800.0)) / (tracked(1.0) + exp_(tracked(tracked_term(800.0)))))
+                  .maybe_nan);
+  CHECK_FALSE((tracked(1.0) / (tracked(1.0) / tracked(0.0))).maybe_nan);
+  CHECK_FALSE(std::isfinite(kept_of_nan(std::nan(""))));
   CHECK_FALSE(max_(gone, other).maybe_nan);  // a NaN is no choice of it
   CHECK(maxn_(gone, other).maybe_nan);
 }

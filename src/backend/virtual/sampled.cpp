@@ -101,6 +101,11 @@ double unevenness(const std::vector<Counts>& ran, const std::vector<Sample>& sam
   return sum > 0 ? most * weights / sum : 1;
 }
 
+// Lines of global memory, and sectors of them.
+struct Stored {
+  double lines = 0, sectors = 0;
+};
+
 // One launch, some blocks of it at a time.
 class BlockRunner {
  public:
@@ -128,8 +133,8 @@ class BlockRunner {
     return std::optional<Counts>(of_blocks(*report, asked, block_count(launch_)));
   }
   std::uint64_t spent() const { return spent_; }
-  // ModelInput's, of the blocks of each run together.
-  double stored_lines() const { return sectors_ > 0 ? 4 * lines_ / sectors_ : 0; }
+  // Returns what the blocks run since the last call stored to, those of each run together.
+  Stored take_stored() { return std::exchange(stored_, {}); }
   // Returns the mean of the blocks run since the last call.
   ptx::Chain take_chain() {
     ptx::Chain mean;
@@ -162,8 +167,8 @@ class BlockRunner {
   void note_stored(const std::vector<std::uint64_t>& stored) {
     std::map<std::uint64_t, std::uint64_t> sectors;
     for (const std::uint64_t one : stored) sectors[one / 16] |= one % 16;
-    for (const auto& [line, mask] : sectors) sectors_ += std::popcount(mask);
-    lines_ += static_cast<double>(sectors.size());
+    for (const auto& [line, mask] : sectors) stored_.sectors += std::popcount(mask);
+    stored_.lines += static_cast<double>(sectors.size());
   }
 
   std::uint64_t spent_ = 0;
@@ -171,7 +176,7 @@ class BlockRunner {
   std::vector<ptx::LineCount> last_lines_;  // of last_chain_
   std::uint64_t last_blocks_ = 0;
   double chained_ = 0;
-  double lines_ = 0, sectors_ = 0;  // stored to
+  Stored stored_;
 };
 
 // A column runs in order, its last block apart: that one finds all others arrived and does what is
@@ -439,6 +444,7 @@ Attempt<Sampled> sample(const VirtualContext& context, const CompiledKernel& ker
   BlockRunner runner(context, kernel, programs, memory, launch);
   Sampled seen;
   std::vector<Counts> ran;
+  Stored stored;
   Written written;
   for (const Sample& one : samples) {
     if (!ran.empty() && runner.spent() + runner.spent() / ran.size() > counting_budget) break;
@@ -453,6 +459,9 @@ Attempt<Sampled> sample(const VirtualContext& context, const CompiledKernel& ker
     if (coverage != nullptr) written.add(own[ran.size()], coverage->take(memory));
     ran.push_back(std::move(**counts));
     keep_longest(seen.chain, runner.take_chain());
+    const Stored one_stored = runner.take_stored();
+    stored.lines += one.weight * one_stored.lines;
+    stored.sectors += one.weight * one_stored.sectors;
   }
   if (coverage != nullptr && written.of_grid(block_count(launch)) < nearly_all) {
     const Attempt<bool> bare =
@@ -467,7 +476,7 @@ Attempt<Sampled> sample(const VirtualContext& context, const CompiledKernel& ker
     seen.silent = !*some;
   }
   seen.uneven = unevenness(ran, samples);
-  seen.stored_lines = runner.stored_lines();
+  if (stored.sectors > 0) seen.stored_lines = 4 * stored.lines / stored.sectors;
   const bool whole = ran.size() == samples.size() &&
                      std::all_of(samples.begin(), samples.end(),
                                  [](const Sample& one) { return one.weight == 1; });

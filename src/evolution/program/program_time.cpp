@@ -97,7 +97,8 @@ double ProgramTime::left_for_parts(std::size_t parts) const {
 
 double ProgramTime::of_slot(std::size_t parts, std::int64_t unsearched, std::int64_t shares) const {
   const double beside = (left() - program_seconds(parts)) / static_cast<double>(unsearched);
-  return std::max({1.0, least_kernel(), std::min(left() / static_cast<double>(shares), beside)});
+  return std::max({1.0, std::min(least_kernel(), left()),
+                   std::min(left() / static_cast<double>(shares), beside)});
 }
 
 }  // namespace cupilot

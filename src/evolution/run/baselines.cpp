@@ -82,6 +82,7 @@ Result<BaselinesRecord> time_baselines(const Pipe& pipe, bool plain, bool librar
   if (library) subjects.push_back({Subject::Kind::library, library_name(pipe.task), nullptr});
   for (const OwnKernel& one : own)
     subjects.push_back({Subject::Kind::candidate, one.baseline->name, &one.kernel});
+  if (subjects.empty()) return record;
   MeasureOptions rules;
   rules.rounds = baseline_rounds;
   rules.seed = timing_seed(pipe.seed);

@@ -1,6 +1,7 @@
 #include "program/hooks/held.hpp"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include "program/hooks/stage_text.hpp"
@@ -32,21 +33,25 @@ class HeldText : public StageText {
     readers.insert(readers.end(), site_.folds.begin(), site_.folds.end());
     const auto stages = all_stages();
     return std::any_of(stages.begin(), stages.end(), [&](int one) {
+      std::map<int, bool> known;
       return stage(one).kind == StageKind::map &&
              std::none_of(readers.begin(), readers.end(),
-                          [&](int reader) { return passes_by(reader, one, tensors); });
+                          [&](int reader) { return passes_by(reader, one, tensors, known); });
     });
   }
 
-  // True if `number` reads a tensor otherwise than through stage `one`.
-  bool passes_by(int number, int one, const std::set<std::string>& tensors) const {
+  // True if `number` reads a tensor otherwise than through stage `one`. `known`: of stages asked.
+  bool passes_by(int number, int one, const std::set<std::string>& tensors,
+                 std::map<int, bool>& known) const {
     if (number == one) return false;
+    if (const auto at = known.find(number); at != known.end()) return at->second;
     const auto& reads = sited(number).reads;
-    return std::any_of(reads.begin(), reads.end(), [&](const SiteRead& read) {
-      if (read.kind != Kind::element) return false;
-      if (read.stage < 0) return tensors.contains(read.source);
-      return stage(read.stage).kind == StageKind::map && passes_by(read.stage, one, tensors);
-    });
+    return known[number] = std::any_of(reads.begin(), reads.end(), [&](const SiteRead& read) {
+             if (read.kind != Kind::element) return false;
+             if (read.stage < 0) return tensors.contains(read.source);
+             return stage(read.stage).kind == StageKind::map &&
+                    passes_by(read.stage, one, tensors, known);
+           });
   }
 };
 

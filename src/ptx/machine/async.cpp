@@ -34,7 +34,7 @@ void copy_async(Lanes& l, const Step& s) {
     for (u32 i = 0; i < 32; ++i) to.at[i] &= ~window_mask;
   }
   if (!resolve_shared(w, s, w.mask, to, s.bytes, Intent::store, into, CountBy::none)) return;
-  u32 sizes[32], reading = 0;
+  u32 sizes[32], reading = 0, whole = 0;
   const std::uint8_t* starts[32] = {};
   for (u32 i = 0; i < 32; ++i) {
     sizes[i] = s.bytes;
@@ -43,10 +43,8 @@ void copy_async(Lanes& l, const Step& s) {
         (((w.predicate(s.o[2]) ^ ((s.aux & 0x400) != 0 ? full_mask : 0)) >> i) & 1) != 0)
       sizes[i] = 0;
     if (((w.mask >> i) & 1) != 0 && sizes[i] != 0) reading |= 1u << i;
+    whole |= (reading & 1u << i) & (sizes[i] == s.bytes ? full_mask : 0);
   }
-  u32 whole = 0;
-  for (u32 i = 0; i < 32; ++i)
-    whole |= static_cast<u32>(((reading >> i) & 1) != 0 && sizes[i] == s.bytes) << i;
   // A shortened copy reads only its bytes.
   for (u32 rest = reading & ~whole; rest != 0; rest &= rest - 1) {
     const u32 lane = first_lane(rest);

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "ptx/machine/wgmma/wgmma.hpp"
+
 namespace cupilot::ptx {
 
 namespace {
@@ -269,6 +271,7 @@ void enter_frame(Warp& warp, std::uint32_t code_index, std::uint32_t depth) {
   const Code& code = warp.block->program->codes[code_index];
   if (warp.frames.size() <= depth) warp.frames.resize(depth + 1);
   Frame& frame = warp.frames[depth];
+  forget_frame(warp, frame.regs);
   frame.code = code_index;
   const std::size_t words = code.frame_bytes / 8 + 8;
   if (frame.words < words) {

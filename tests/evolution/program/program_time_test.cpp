@@ -56,6 +56,11 @@ TEST_CASE("parts leave a program's own seconds alone") {
   host.spend(10);
   CHECK(time.left_for_parts(3) == 0);
   CHECK(time.of_slot(3, 1, 4) == Approx(kernel));
+  SimHost late(Rng(1));
+  options.max_seconds = 7;
+  ProgramTime little(options, late, false);
+  little.note(0, part_of(1, 9, 9, 9, 9));
+  CHECK(little.of_slot(3, 1, 4) == Approx(3));  // no more than is left
   // With a program its search's end counts.
   time.search_end()->store(begin + 25);
   CHECK(time.left_for_parts(3) == 0);

@@ -433,6 +433,15 @@ Products& products_of(Warp& w) {
   return p;
 }
 
+void forget_frame(Warp& w, const std::uint8_t* registers) {
+  if (!w.products || registers == nullptr) return;
+  const auto forget = [&](std::vector<GroupItem>& items) {
+    std::erase_if(items, [&](const GroupItem& item) { return item.registers == registers; });
+  };
+  forget(w.products->open);
+  for (std::vector<GroupItem>& group : w.products->groups) forget(group);
+}
+
 const Warp* behind_in_group(const Warp& w) {
   for (u32 i = w.index & ~3u; i <= (w.index | 3); ++i) {
     const Warp& other = w.block->warps[i];
