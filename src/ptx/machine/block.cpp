@@ -4,8 +4,6 @@
 #include <cstring>
 #include <numeric>
 
-#include "ptx/machine/wgmma/wgmma.hpp"
-
 namespace cupilot::ptx {
 
 namespace {

@@ -120,6 +120,8 @@ inline constexpr std::uint32_t waits_for_cluster = 16, waits_for_registers = 17,
 const Warp* behind_in_group(const Warp& warp);
 // Returns the reason for which such a wait does not end.
 std::string product_wait(const Warp& warp);
+// Leaves out what products owe to registers of a frame that is entered anew: nobody reads them.
+void forget_frame(Warp& warp, const std::uint8_t* registers);
 // Returns the reason for which a warp that waits at neither a block's barrier nor an mbarrier does
 // not go on.
 std::string waiting_reason(const Warp& warp);

@@ -42,8 +42,6 @@ struct Products {
 
 // The warp's state, made when there is none.
 Products& products_of(Warp& warp);
-// Leaves out what products owe to registers of a frame that is entered anew: nobody reads them.
-void forget_frame(Warp& warp, const std::uint8_t* registers);
 inline bool pending(const Products& p, std::uint32_t slot) {
   return p.use[slot / 64].group > p.completed;
 }

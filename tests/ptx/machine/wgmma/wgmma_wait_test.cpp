@@ -147,6 +147,47 @@ TEST_CASE("a wait for wgmma groups speaks for the reads of all four warps", "[wg
   }
 }
 
+TEST_CASE("products of a function that has returned leave the next one's registers alone",
+          "[wgmma]") {
+  // `other` runs in some of the registers of `issue`, or in more, and waits for its group.
+  const std::string text = staged("") + R"(
+__device__ __noinline__ void issue(u64 a, u64 b, const float* x) {
+  float v[48]; for (int i = 0; i < 48; ++i) v[i] = ((volatile const float*)x)[i];
+  float d[4] = {v[0], v[1], v[2], v[3]};
+  for (int i = 4; i < 48; ++i) d[i & 3] += v[i];
+  fenced(); multiply(d, a, b, 0); committed();
+}
+template <int N> __device__ __noinline__ float other(const float* x) {
+  float v[N]; for (int i = 0; i < N; ++i) v[i] = ((volatile const float*)x)[i];
+  waited(0);
+  float sum = 0; for (int i = 0; i < N; ++i) sum += v[i] * (i + 1);
+  return sum;
+}
+template <int N> D void calls(float* o, const float* x) {
+  __shared__ __align__(1024) u32 sa[512], sb[64]; int t = threadIdx.x;
+  for (int i = t; i < 512; i += blockDim.x) sa[i] = 0x3f803f80;
+  if (t < 64) sb[t] = 0x3f803f80;
+  FENCE_PROXY; __syncthreads();
+  issue((sm(sa) >> 4) | (64ull << 16) | (8ull << 32), (sm(sb) >> 4) | (8ull << 16) | (8ull << 32), x);
+  o[t] = other<N>(x);
+}
+K few(float* o, const float* x) { calls<32>(o, x); }
+K many(float* o, const float* x) { calls<64>(o, x); }
+)";
+  for (const char* entry : {"few", "many"}) {
+    for (const bool late : {false, true}) {
+      Device d;
+      d.options.late = late;
+      const auto out = d.output("o", 512), x = d.input("x", std::vector<float>(64, 1.0f));
+      const auto report = d.run(module_of_cuda(text), entry, {1}, {128}, 0, P{out}, P{x});
+      INFO(entry << (late ? " late" : " eager") << "\n" << faults_of(report));
+      CHECK(report.faults.empty());
+      const float sum = entry[0] == 'f' ? 528.0f : 2080.0f;
+      CHECK(d.values<float>(out) == std::vector<float>(128, sum));
+    }
+  }
+}
+
 TEST_CASE("a copy of sums that are under way holds them, and not what follows", "[wgmma]") {
   const std::string hooks =
       "#define LAST float e[4]; for (int i = 0; i < 4; ++i) asm volatile(\"mov.f32 %0, %1;\" : "
