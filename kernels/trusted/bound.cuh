@@ -113,13 +113,11 @@ CUPILOT_HD Judged judge_element(const BoundParams& p, unsigned long long got_bit
   const bool exact = p.check == check_within && kept < 0.0;
   if (is_exact_integer(p, mul_rn(p.exact_scale, want), mul_rn(p.exact_scale, sum), exact))
     bound = mul_rn(p.per_value, magnitude(want));
-  // A finite value that came through NaN (relu of NaN): arithmetic may have kept the NaN.
-  if (is_nan(kept)) {
-    if (is_nan(got)) return judged_equal(true, 0.0);
-    const double within = kept_of_nan(kept);
-    if (p.check != check_close) bound = add_rn(mul_rn(p.per_value, magnitude(want)), p.tiny);
-    if (p.check != check_close && is_finite(within))
-      bound = add_rn(mul_rn(p.per_sum, within), bound);
+  // A finite value that came through NaN: arithmetic may have kept the NaN.
+  if (is_nan(kept) && is_nan(got)) return judged_equal(true, 0.0);
+  if (is_nan(kept) && p.check != check_close) {
+    const double within = kept_of_nan(kept), own = mul_rn(p.per_value, magnitude(want));
+    bound = add_rn(is_finite(within) ? add_rn(mul_rn(p.per_sum, within), own) : own, p.tiny);
   }
   // A value that may round past the largest of the type may be its infinity.
   if (!is_finite(got) && !is_nan(got) && magnitude(want) + bound >= overflow_of(p.type) &&

@@ -49,7 +49,8 @@ struct tracked {
       : value(x), sum(s), exact(e), own(false), maybe_nan(m) {}
 };
 
-CUPILOT_HD bool is_infinite(tracked x) { return own_sum(x.value) == 0.0 && x.value != 0.0; }
+CUPILOT_HD bool is_infinite(double x) { return own_sum(x) == 0.0 && x != 0.0; }
+CUPILOT_HD bool is_infinite(tracked x) { return is_infinite(x.value); }
 // An infinite product, whose operands may have been split: elements and functions have infinities
 // of no sum. True of what came of one, too.
 CUPILOT_HD bool may_be_nan(tracked x) {
@@ -98,8 +99,7 @@ CUPILOT_HD tracked product_of_own(double a, double b, bool exact) {
 CUPILOT_HD tracked operator*(tracked a, tracked b) {
   if (a.own && b.own) return product_of_own(a.value, b.value, a.exact && b.exact);
   const double value = a.value * b.value;
-  if (CUPILOT_SPLITS == 0 && own_sum(value) == 0.0 && value != 0.0)
-    return tracked(value, 0.0, a.exact && b.exact);
+  if (CUPILOT_SPLITS == 0 && is_infinite(value)) return tracked(value, 0.0, a.exact && b.exact);
   const double more_a = beyond_own(a), more_b = beyond_own(b);
   const double carried = fabs(a.value) * more_b + more_a * fabs(b.value);
   const double sum = fabs(value) + (carried + CUPILOT_SECOND_ORDER * more_a * more_b);
@@ -131,7 +131,7 @@ CUPILOT_HD bool operator!=(tracked a, tracked b) { return a.value != b.value; }
 // f(x) with derivative: the argument's sum is carried by |f'|, the function adds its own rounding.
 // Where f is flat at an infinity, its value owes nothing to it; an infinite one owes nothing.
 CUPILOT_HD tracked through(double value, double derivative, tracked x) {
-  if (own_sum(value) == 0.0 && value != 0.0) return tracked(value, 0.0, false, may_be_nan(x));
+  if (is_infinite(value)) return tracked(value, 0.0, false, may_be_nan(x));
   const bool flat = x.sum == 0.0 || (derivative == 0.0 && (x.sum > 0.0 || is_infinite(x)));
   const double carried = flat ? 0.0 : fabs(derivative) * x.sum;
   return tracked(value, finite_sum(value, fabs(value) + carried), false, may_be_nan(x));
@@ -277,7 +277,7 @@ CUPILOT_HD tracked pow_(tracked a, tracked b) {
       a.value > 0.0 && beyond_own(b) > 0.0 ? fabs(value * log(a.value)) * beyond_own(b) : 0.0;
   const double carried = by_base == by_base ? by_base : 0.0;
   const bool nan = may_be_nan(a) || may_be_nan(b);
-  if (own_sum(value) == 0.0 && value != 0.0) return tracked(value, 0.0, false, nan);
+  if (is_infinite(value)) return tracked(value, 0.0, false, nan);
   return tracked(value, fabs(value) + carried + by_exponent, false, nan);
 }
 

@@ -104,6 +104,12 @@ double unevenness(const std::vector<Counts>& ran, const std::vector<Sample>& sam
 // Lines of global memory, and sectors of them.
 struct Stored {
   double lines = 0, sectors = 0;
+
+  void add(const Stored& other, double weight) {
+    lines += weight * other.lines;
+    sectors += weight * other.sectors;
+  }
+  double ratio() const { return sectors > 0 ? 4 * lines / sectors : 0; }  // ModelInput's
 };
 
 // One launch, some blocks of it at a time.
@@ -362,6 +368,10 @@ Attempt<bool> count_drawn(BlockRunner& runner, const CompiledKernel& kernel,
   return true;
 }
 
+void make_exact(Counts& counts) {
+  for (Count& count : counts.all) count.how = CountHow::exact;
+}
+
 void put_blocks(Counts& counts, double blocks) {
   counts.all[static_cast<std::size_t>(Counter::blocks)] = {blocks, blocks, blocks, CountHow::exact};
 }
@@ -448,20 +458,16 @@ Attempt<Sampled> sample(const VirtualContext& context, const CompiledKernel& ker
   Written written;
   for (const Sample& one : samples) {
     if (!ran.empty() && runner.spent() + runner.spent() / ran.size() > counting_budget) break;
-    const bool column = columns && one.blocks.size() > 1;
     Attempt<std::optional<Counts>> counts =
-        column ? run_column(runner, one.blocks, seen.last_block_requests) : runner.run(one.blocks);
+        columns && one.blocks.size() > 1 ? run_column(runner, one.blocks, seen.last_block_requests)
+                                         : runner.run(one.blocks);
     if (!counts) return counts.failure();
-    if (!*counts) {
-      seen.too_long = true;
-      return seen;
-    }
+    seen.too_long = !*counts;
+    if (seen.too_long) return seen;
     if (coverage != nullptr) written.add(own[ran.size()], coverage->take(memory));
     ran.push_back(std::move(**counts));
     keep_longest(seen.chain, runner.take_chain());
-    const Stored one_stored = runner.take_stored();
-    stored.lines += one.weight * one_stored.lines;
-    stored.sectors += one.weight * one_stored.sectors;
+    stored.add(runner.take_stored(), one.weight);
   }
   if (coverage != nullptr && written.of_grid(block_count(launch)) < nearly_all) {
     const Attempt<bool> bare =
@@ -476,7 +482,7 @@ Attempt<Sampled> sample(const VirtualContext& context, const CompiledKernel& ker
     seen.silent = !*some;
   }
   seen.uneven = unevenness(ran, samples);
-  if (stored.sectors > 0) seen.stored_lines = 4 * stored.lines / stored.sectors;
+  seen.stored_lines = stored.ratio();
   const bool whole = ran.size() == samples.size() &&
                      std::all_of(samples.begin(), samples.end(),
                                  [](const Sample& one) { return one.weight == 1; });
@@ -495,9 +501,7 @@ Attempt<Sampled> sample(const VirtualContext& context, const CompiledKernel& ker
     seen.mixed = !whole && !columns && of_one_dimension(launch.grid) && differ(ran);
   }
   put_blocks(seen.counts, full_blocks);
-  if (whole) {
-    for (Count& count : seen.counts.all) count.how = CountHow::exact;
-  }
+  if (whole) make_exact(seen.counts);
   return seen;
 }
 

@@ -8,6 +8,7 @@
 #include "catch.hpp"
 #include "evolution/journal/program_record.hpp"
 #include "evolution/program/plain_program.hpp"
+#include "evolution/run/kernel_run.hpp"
 #include "kernel/library_step.hpp"
 #include "program/library_part.hpp"
 #include "support/graph.hpp"
@@ -227,6 +228,24 @@ TEST_CASE("a step is proved only where the library's call is faster than a part'
     for (const std::string& one : report->notices) told += one + "\n";
     INFO(told);
     CHECK((measuring.steps > 0) == (beside < 1));
+  }
+}
+
+TEST_CASE("a run that does not ask the library has no baseline of it", "[search][threads]") {
+  const auto task = served_part(chain_task(), Part{3}, builtin_families());
+  REQUIRE_OK(task);
+  for (const bool asks : {true, false}) {
+    Measuring measuring;
+    measuring.library_us = 5;
+    EvolveOptions options;
+    options.search.max_evaluations = 2;
+    options.pool = "off";
+    options.plain_baseline = false;
+    options.screening = false;
+    const auto report = evolve_kernel(task->task, measuring, options, {.asks_library = asks});
+    REQUIRE_OK(report);
+    REQUIRE(report->best);
+    CHECK(report->best->baselines.size() == (asks ? 1 : 0));
   }
 }
 
