@@ -1,8 +1,8 @@
 // What each part of the steering is worth: evaluations until a search is within 5 % of the best of
 // a recorded landscape, with all parts and without some of them.
 //
-//   ablation SEEDS FIRST_SEED OUT.json COUNTS_DIR FOLDER…    COUNTS_DIR/counts-NAME.jsonl: the
-//   virtual device's counts
+//   ablation [--only ARM] SEEDS FIRST_SEED OUT.json COUNTS_DIR FOLDER…
+//   COUNTS_DIR/counts-NAME.jsonl: the virtual device's counts; ARM: no-pool, say; default: all
 //
 // A search meets the recorded strategies alone. Each landscape has a thread of its own.
 #include <algorithm>
@@ -89,7 +89,8 @@ void show(const std::string& landscape, const std::string& arm, const nlohmann::
   std::fflush(stdout);
 }
 
-nlohmann::json results_of(const World& world, const Seeds& seeds, const Lessons& lessons) {
+nlohmann::json results_of(const World& world, const Seeds& seeds, const Lessons& lessons,
+                          const std::string& only) {
   const double goal_us = world.table.best_us * within;
   const std::size_t near = world.table.near(within), size = world.table.rows.size();
   nlohmann::json json = {
@@ -108,6 +109,7 @@ nlohmann::json results_of(const World& world, const Seeds& seeds, const Lessons&
   json["arms"]["random"] = summary_of(random);
   show(world.table.name, "random", json["arms"]["random"]);
   for (const Arm& arm : arms) {
+    if (!only.empty() && arm.name != only) continue;
     json["arms"][arm.name] = raced(world, arm, seeds, goal_us);
     show(world.table.name, arm.name, json["arms"][arm.name]);
   }
@@ -135,8 +137,14 @@ Result<std::vector<World>> open_all(std::span<char*> folders, const std::string&
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::string only;
+  if (argc > 2 && std::string(argv[1]) == "--only") {
+    only = argv[2];
+    argv += 2, argc -= 2;
+  }
   if (argc < 6) {
-    std::fprintf(stderr, "usage: ablation SEEDS FIRST_SEED OUT.json COUNTS_DIR FOLDER...\n");
+    std::fprintf(stderr,
+                 "usage: ablation [--only ARM] SEEDS FIRST_SEED OUT.json COUNTS_DIR FOLDER...\n");
     return 2;
   }
   const Seeds seeds{std::atoi(argv[1]), static_cast<std::uint64_t>(std::atoll(argv[2]))};
@@ -158,7 +166,7 @@ int main(int argc, char** argv) {
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < worlds->size(); ++i) {
     threads.emplace_back([&, i] {
-      nlohmann::json results = results_of((*worlds)[i], seeds, lessons[i]);
+      nlohmann::json results = results_of((*worlds)[i], seeds, lessons[i], only);
       const std::lock_guard lock(writing);
       out["landscapes"].push_back(std::move(results));
       std::ofstream(argv[3]) << out.dump(1) << "\n";

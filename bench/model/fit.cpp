@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <map>
 #include <optional>
@@ -35,7 +36,8 @@ constexpr double most_error = 2;  // octaves: errors beyond count as that large
 constexpr double steps[] = {2.0, 1.5, 1.25, 1.1, 1.04};
 constexpr double pull =
     0.005;  // octaves of error that an octave from the shipped weight has to save
-constexpr double enough = 20;  // kernels with which a landscape counts in full
+constexpr double ordering_share = 0.5;  // of the error that is fitted
+constexpr double enough = 20;           // kernels with which a landscape counts in full
 
 using Weights = std::map<std::string, std::int64_t>;
 
@@ -83,20 +85,32 @@ std::vector<Pair> pairs_of(const Subject& subject, const Weights& weights) {
   return pairs;
 }
 
-double error_of(const Subject& subject, const Weights& weights) {
+double mean_distance(const std::vector<double>& octaves, double from) {
   double sum = 0;
-  const auto pairs = pairs_of(subject, weights);
-  for (const Pair& pair : pairs)
-    sum += std::min(most_error, std::abs(std::log2(pair.measured_us / pair.expected_us)));
-  return pairs.empty() ? most_error : sum / static_cast<double>(pairs.size());
+  for (const double one : octaves) sum += std::min(most_error, std::abs(one - from));
+  return octaves.empty() ? most_error : sum / static_cast<double>(octaves.size());
+}
+
+// The mean error in octaves; `ordering`: about its median, which is all that the order of a
+// template's kernels depends on.
+double error_of(const Subject& subject, const Weights& weights, double ordering = 0) {
+  std::vector<double> octaves;
+  for (const Pair& pair : pairs_of(subject, weights))
+    octaves.push_back(std::log2(pair.measured_us / pair.expected_us));
+  const double error = mean_distance(octaves, 0);
+  if (ordering == 0 || octaves.empty()) return error;
+  const auto middle = octaves.begin() + static_cast<std::ptrdiff_t>(octaves.size() / 2);
+  std::nth_element(octaves.begin(), middle, octaves.end());
+  return (1 - ordering) * error + ordering * mean_distance(octaves, *middle);
 }
 
 // Landscapes with enough kernels count alike.
-double error_of(const std::vector<const Subject*>& subjects, const Weights& weights) {
+double error_of(const std::vector<const Subject*>& subjects, const Weights& weights,
+                double ordering = 0) {
   double sum = 0, all = 0;
   for (const Subject* subject : subjects) {
     const double share = std::min(1.0, static_cast<double>(subject->samples.size()) / enough);
-    sum += share * error_of(*subject, weights);
+    sum += share * error_of(*subject, weights, ordering);
     all += share;
   }
   return sum / all;
@@ -106,7 +120,7 @@ double error_of(const std::vector<const Subject*>& subjects, const Weights& weig
 // some of them.
 double cost_of(const std::vector<const Subject*>& subjects, const Weights& weights,
                const Weights& shipped) {
-  double cost = error_of(subjects, weights);
+  double cost = error_of(subjects, weights, ordering_share);
   for (const auto& [name, value] : weights)
     cost += pull *
             std::abs(std::log2(static_cast<double>(value) / static_cast<double>(shipped.at(name))));
@@ -147,8 +161,9 @@ Weights fitted(const std::vector<const Subject*>& subjects, const Weights& shipp
 void show(const Subject& subject, const std::string& how, const Weights& weights) {
   const auto pairs = pairs_of(subject, weights);
   const double rho = pairs.size() < 2 ? 0 : score(pairs).spearman;
-  std::printf("%-36s %-8s n %4zu  error %.3f octaves  rho %.3f\n", subject.from->name.c_str(),
-              how.c_str(), pairs.size(), error_of(subject, weights), rho);
+  std::printf("%-36s %-8s n %4zu  error %.3f octaves, about its median %.3f  rho %.3f\n",
+              subject.from->name.c_str(), how.c_str(), pairs.size(), error_of(subject, weights),
+              error_of(subject, weights, 1), rho);
 }
 
 }  // namespace
@@ -169,6 +184,18 @@ int main(int count, char** words) {
   std::vector<Subject> subjects;
   for (const Landscape& landscape : landscapes) {
     if (auto subject = subject_of(landscape, words[1])) subjects.push_back(std::move(*subject));
+  }
+  if (std::getenv("FIT_PAIRS")) {
+    for (const Subject& subject : subjects) {
+      const ModelProgram program(subject.tunable, subject.from->task, subject.from->task.time_shapes.front(), subject.from->device);
+      for (const Sample& sample : subject.samples) {
+        const auto forecast = program.forecast(sample.values);
+        std::printf("PAIR %s %.1f %.1f", subject.from->name.c_str(), sample.time_us, forecast ? forecast->us : -1.0);
+        for (std::size_t i = 0; i < sample.values.size(); ++i) std::printf(" %s=%lld", subject.tunable.parameters[i].constant.c_str(), (long long)sample.values[i]);
+        std::printf("\n");
+      }
+    }
+    return 0;
   }
   if (subjects.empty()) {
     std::fprintf(stderr, "model_fit: no landscape holds kernels of %s\n", words[1]);

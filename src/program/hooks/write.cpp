@@ -16,6 +16,7 @@
 #include "program/hooks/product.hpp"
 #include "program/hooks/renaming.hpp"
 #include "program/hooks/slide_text.hpp"
+#include "program/hooks/slots.hpp"
 #include "program/hooks/stage_text.hpp"
 #include "program/hooks/tile_text.hpp"
 #include "program/hooks/weighted.hpp"
@@ -105,7 +106,7 @@ Expr run_of(const GraphSite& site) {
 
 // Sizes that a template's expressions may use.
 NamedExprs sizes_of(const Task& task, const GraphSite& site) {
-  std::int64_t widest = 1, operations = 0, inputs = 0, late = 0;
+  std::int64_t widest = 1, inputs = 0, late = 0;
   std::string bytes;
   const auto passes = passes_of(task, site);
   std::int64_t state = 1;
@@ -121,8 +122,7 @@ NamedExprs sizes_of(const Task& task, const GraphSite& site) {
     bytes += fmt::format("{}({})*{}", bytes.empty() ? "" : " + ", product_of(tensor.shape).text,
                          size_of(tensor.type));
   }
-  for (const SiteStage& stage : site.stages)
-    operations += 2 + static_cast<std::int64_t>(stage.term.size() / 12);
+  const GraphSlots slots = graph_slots(task, site);
   return {{"graph_rows", site.rows},
           {"graph_cols", site.cols},
           {"graph_run", run_of(site)},
@@ -138,7 +138,8 @@ NamedExprs sizes_of(const Task& task, const GraphSite& site) {
           {"graph_scan", site.scan_cols},
           {"graph_near", site.scan_near ? 1 : 0},
           {"graph_elements", static_cast<std::int64_t>(outputs_of(task, site).full.size())},
-          {"graph_operations", operations}};
+          {"graph_operations", slots.element},
+          {"graph_row_operations", slots.row}};
 }
 
 constexpr const char* joined_parts = "joined_parts";

@@ -63,7 +63,7 @@
     "shared": "256 * min(slice, SLOTS * THREADS * VECTOR) * each / VECTOR * walks / 128",
     "fill": "256 * (slice + beyond * (walks - 1)) * graph_widest / weight.fill_bytes",
     "latency": "256 * weight.latency",
-    "chain": "256 * (weight.wait + graph_passes * weight.pass_wait + beyond / (THREADS * VECTOR * 4) * walks * weight.walk_wait + transfers)",
+    "chain": "256 * (weight.wait + graph_passes * weight.pass_wait + cdiv(beyond, THREADS * VECTOR * 4) * walks * weight.walk_wait + transfers)",
     "start": "256 * weight.start",
     "l2": "graph_bytes + again",
     "dram": "graph_bytes + (model.resident * dev.sms / CLUSTER * graph_cols * graph_widest > dev.l2 * weight.l2_percent / 100 ? again : 0)",

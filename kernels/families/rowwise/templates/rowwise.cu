@@ -48,7 +48,8 @@
       "beyond": "max(0, graph_cols - held)",
       "again": "graph_rows * beyond * graph_widest * (walks - 1)",
       "elements": "cdiv(graph_cols, TEAM)",
-      "instructions": "elements * (graph_operations + weight.element) + graph_passes * (weight.step * log2(TEAM) + weight.pass) + weight.block"
+      "vectors": "cdiv(graph_cols, TEAM * VECTOR)",
+      "instructions": "elements * (graph_operations + weight.element) + vectors * weight.vector + cdiv(beyond, TEAM * VECTOR) * (walks - 1) * weight.again + graph_passes * (weight.step * log2(TEAM) + weight.pass) + graph_row_operations + weight.block"
     },
     "blocks": "groups",
     "threads": "threads",
@@ -58,10 +59,10 @@
     "math": "256 * threads / 32 * elements * graph_operations / 4",
     "fill": "256 * threads / TEAM * graph_cols * graph_widest / weight.fill_bytes",
     "latency": "256 * weight.latency",
-    "chain": "256 * (weight.wait + graph_passes * (weight.step_wait * log2(TEAM) + weight.pass_wait) + ITEMS * weight.item_wait + beyond / (TEAM * VECTOR * 4) * walks * weight.walk_wait)",
+    "chain": "256 * (weight.wait + graph_passes * (weight.step_wait * log2(TEAM) + weight.pass_wait) + ITEMS * weight.item_wait + cdiv(beyond, TEAM * VECTOR * 4) * walks * weight.walk_wait)",
     "start": "256 * (weight.start + (graph_joins > 0 ? weight.join + cdiv(join_slots, threads) * weight.join_round : 0))",
     "l2": "graph_bytes + again",
-    "dram": "graph_bytes + again",
+    "dram": "(graph_bytes + again) * (LOAD_HINT ? weight.load_hint : 100) / 100",
     "traits": {"width": "256 * VECTOR * graph_widest", "idle": "256 * held / graph_cols"}
   }
 }

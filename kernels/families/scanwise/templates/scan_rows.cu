@@ -56,7 +56,7 @@
     "chain": "256 * steps * ((AHEAD ? weight.ahead_wait : weight.load_wait) + weight.element_wait * elements + weight.item_wait * ITEMS + THREADS / 32 * weight.warp_wait + weight.step_wait)",
     "start": "256 * weight.start",
     "l2": "graph_bytes + (staged ? graph_rows * graph_cols * 8 : 0)",
-    "dram": "graph_bytes",
+    "dram": "graph_bytes * (LOAD_HINT ? weight.load_hint : 100) / 100",
     "traits": {"width": "256 * VECTOR * graph_widest", "steps": "256 * steps"}
   }
 }

@@ -32,7 +32,7 @@
       "elements": "ACROSS * ALONG",
       "loads": "graph_second > 1 ? ACROSS + ALONG : elements",
       "per_term": "elements * weight.product + loads * weight.load + weight.term",
-      "near": "elements * (graph_operations + weight.result)"
+      "near": "elements * (graph_row_operations + weight.result)"
     },
     "blocks": "groups",
     "threads": "THREADS",

@@ -54,7 +54,7 @@
       "reads": "(WARP_M + WARP_N) / 8 * BLOCK_K / 16 * graph_planes",
       "fetches": "4 * (quads_a + quads_b)",
       "phased": "min(8, graph_store_step)",
-      "near": "sums * (graph_operations + weight.result + weight.strided * phased)",
+      "near": "sums * (graph_row_operations + weight.result + weight.strided * phased)",
       "rate": "dev.ops.tf32 > 0 ? dev.ops.tf32 : weight.rate"
     },
     "blocks": "tiles * graph_batch",

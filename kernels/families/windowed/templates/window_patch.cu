@@ -77,7 +77,7 @@
       "rounds_all": "reached * cdiv(graph_channels, CHANNELS) * graph_outer_all_taps * graph_row_phases * graph_column_phases / graph_phases",
       "strided": "JOIN > 0 ? 1 : min(8, graph_column_phases)",
       "turn": "STAY ? min(2, BLOCK_N / 8) : max(1, min(BLOCK_N / 8, ring_bytes / laid_bytes))",
-      "stores": "2 * pieces * joined * (BLOCK_N * (weight.result + weight.strided * strided + graph_operations) + cdiv(BLOCK_N, 8 * turn) * weight.turn)"
+      "stores": "2 * pieces * joined * (BLOCK_N * (weight.result + weight.strided * strided + graph_row_operations) + cdiv(BLOCK_N, 8 * turn) * weight.turn)"
     },
     "blocks": "blocks_all",
     "threads": "threads",

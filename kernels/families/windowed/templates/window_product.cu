@@ -41,7 +41,7 @@
   "model": {
     "let": {
       "products": "THREAD_M * THREAD_N",
-      "near": "products * (graph_operations + weight.result)",
+      "near": "products * (graph_row_operations + weight.result)",
       "filled": "(BLOCK_M + BLOCK_N) * BLOCK_K"
     },
     "blocks": "tiles * graph_batch",

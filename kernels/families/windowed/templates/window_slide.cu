@@ -61,7 +61,7 @@
       "steps": "(DEPTH - 1) * graph_plane_step + graph_plane_reach + 1",
       "results": "DOWN * ALONG",
       "reads": "own_rows * graph_column_taps * ALONG",
-      "near": "results * (graph_operations + weight.result)"
+      "near": "results * (graph_row_operations + weight.result)"
     },
     "blocks": "tiles",
     "threads": "THREADS",

@@ -48,7 +48,7 @@
       "products": "graph_planes == 2 ? 3 : 1",
       "fetches": "elements_a + 4 * quads_b",
       "phased": "min(8, graph_store_step)",
-      "near": "sums * (graph_operations + weight.result + weight.strided * phased)",
+      "near": "sums * (graph_row_operations + weight.result + weight.strided * phased)",
       "rate": "dev.ops.tf32 > 0 ? dev.ops.tf32 : weight.rate"
     },
     "blocks": "tiles * graph_batch",

@@ -1,0 +1,34 @@
+// How much a reference text computes, for models that are asked before a kernel is compiled.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <cupilot/task.hpp>
+
+#include "program/hooks/graph_site.hpp"
+
+namespace cupilot {
+
+// Issue slots that a warp takes for a C++ expression over `real`, an estimate for fp32 on sm_80 and
+// later: instructions of exp_, a quotient and the like as NVRTC makes them, none for loads and
+// indices. Names of `constants` have known values, so that sides of `? :` that these decide against
+// count nothing; those of `still` have one value for all elements, so that what is made of them
+// alone counts nothing either. `used`: identifiers of what counts are added.
+std::int64_t slots_of(const std::string& text,
+                      const std::vector<std::pair<std::string, std::string>>& constants,
+                      const std::set<std::string>& still, std::set<std::string>& used);
+
+// Issue slots of what a graph computes: of an element's maps and terms, and of a row's maps and
+// of what its folds end with.
+struct GraphSlots {
+  std::int64_t element = 0, row = 0;
+};
+
+// Stages that outputs need count, where constants have the values that they have.
+GraphSlots graph_slots(const Task& task, const GraphSite& site);
+
+}  // namespace cupilot
