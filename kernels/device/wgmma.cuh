@@ -81,10 +81,15 @@ struct Wgmma;
                CUPILOT_REGISTERS_##N "}, " A ", " B ", keep, 1, 1;}"                                                             \
                : CUPILOT_SUMS_##N : "l"(a), "l"(b), "r"(keep))
 // A from registers: four words, in the layout of mma.cuh's A with 16 rows to each warp. Whether sums are kept is text here, so
-// that the words take the places of A's descriptor and of that operand.
+// that the words take the places of A's descriptor and of that operand. multiply_turned, of 16-bit elements and a turned B, adds
+// to the sums.
 #define CUPILOT_PRODUCT_REGISTERS(N, TYPES, A, A1, A2, A3, B, KEEP)                                                            \
   asm volatile("{.reg .pred keep; setp.ne.b32 keep, " KEEP ", 0; wgmma.mma_async.sync.aligned.m64n" #N TYPES " {"               \
                CUPILOT_REGISTERS_##N "}, {" A ", " A1 ", " A2 ", " A3 "}, " B ", keep, 1, 1;}"                                   \
+               : CUPILOT_SUMS_##N : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
+#define CUPILOT_PRODUCT_REGISTERS_TURNED(N, TYPES, A, A1, A2, A3, B)                                                           \
+  asm volatile("{.reg .pred keep; setp.ne.b32 keep, 1, 0; wgmma.mma_async.sync.aligned.m64n" #N TYPES " {"                      \
+               CUPILOT_REGISTERS_##N "}, {" A ", " A1 ", " A2 ", " A3 "}, " B ", keep, 1, 1, 1;}"                                \
                : CUPILOT_SUMS_##N : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
 #define CUPILOT_WGMMA(N, ...)                                                                                                  \
   template <> struct Wgmma<N> {                                                                                                \
@@ -101,6 +106,11 @@ struct Wgmma;
     static __device__ __forceinline__ void multiply_tf32(float (&sum)[N / 2], const unsigned (&a)[4], unsigned long long b) {  \
       if constexpr (KEEP) CUPILOT_PRODUCT_REGISTERS(N, "k8.f32.tf32.tf32", __VA_ARGS__, "1");                                  \
       if constexpr (!KEEP) CUPILOT_PRODUCT_REGISTERS(N, "k8.f32.tf32.tf32", __VA_ARGS__, "0");                                 \
+    }                                                                                                                          \
+    template <class T>                                                                                                         \
+    static __device__ __forceinline__ void multiply_turned(float (&sum)[N / 2], const unsigned (&a)[4], unsigned long long b) { \
+      if constexpr (same<T, bf16>) CUPILOT_PRODUCT_REGISTERS_TURNED(N, "k16.f32.bf16.bf16", __VA_ARGS__);                       \
+      if constexpr (same<T, fp16>) CUPILOT_PRODUCT_REGISTERS_TURNED(N, "k16.f32.f16.f16", __VA_ARGS__);                         \
     }                                                                                                                          \
   };
 #define CUPILOT_REGISTERS_8 "%0, %1, %2, %3"

@@ -97,31 +97,13 @@
 #include "cupilot/async_copy.cuh"
 #include "cupilot/mma.cuh"
 #include "cupilot/scores.cuh"
+#include "cupilot/exponentials.cuh"
 
 using T = T_q;
 constexpr int THREADS = BLOCK_M / WARP_M * 32, DOWN = WARP_M / 16;
 constexpr int PITCH_K = BLOCK_K + 8, PITCH_V = BLOCK_N + 8;  // 8 apart, rows meet other banks
 constexpr int STAGE = KEYS * (PITCH_K > PITCH_V ? PITCH_K : PITCH_V);
-constexpr float LOG2_E = 1.44269504f;
-
-// A power of two by which exponentials are multiplied, so that the low plane of small ones stays
-// clear of the type's denormals.
-template <class Element>
-constexpr float LIFT = 1.0f;
-template <>
-constexpr float LIFT<fp16> = 32768.0f;
-
-__device__ __forceinline__ float minus_infinity() { return __uint_as_float(0xff800000u); }
-
-__device__ __forceinline__ float power_of_two(float exponent) {
-  float result;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(exponent));
-  return result;
-}
-
-__device__ __forceinline__ bool is_finite(float value) {
-  return fabsf(value) < __uint_as_float(0x7f800000u);
-}
+constexpr float LIFT = 1 << LIFT_BITS<T>;
 
 struct Matrix {
   const T* from;
@@ -277,7 +259,7 @@ __device__ __forceinline__ void weigh(Held& held, float factor) {
       for (int j = 0; j < KEYS / 8; ++j) {
 #pragma unroll
         for (int e = half * 2; e < half * 2 + 2; ++e) {
-          const float one = power_of_two((held.scores[i][j][e] - base) * factor) * LIFT<T>;
+          const float one = power_of_two((held.scores[i][j][e] - base) * factor) * LIFT;
           total += one;
           held.scores[i][j][e] = one;
         }
