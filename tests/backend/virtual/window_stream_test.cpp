@@ -38,6 +38,33 @@ TEST_CASE("streams copy whole places and fill others", "[hooks][threads]") {
   check_accepted(window_task(plain, even, Precision::fp32_emulated, false), "window_stream", deep);
 }
 
+// Tiles of odd and even lines come by copies of one and of two elements; warps past the last
+// channel end, and of those that have some the lines of these are stored.
+TEST_CASE("streams of partial tiles of channels, at any alignment", "[hooks][threads]") {
+  const Values fine = {{"PLACES", 128}, {"BLOCK_N", 48}, {"CHANNELS", 24}, {"WARP_M", 32},
+                       {"WARP_N", 24},  {"SIDES", 2},    {"STAGES", 2},    {"COPIERS", 2},
+                       {"LAY", 1},      {"EVICT", 0}};
+  Values narrow = fine;
+  narrow["PLACES"] = 32;
+  narrow["BLOCK_N"] = 80;
+  narrow["WARP_N"] = 16;
+  narrow["SIDES"] = 1;
+  Values rows = fine;
+  rows["BLOCK_N"] = 112;
+  rows["WARP_N"] = 56;
+  rows["WARP_M"] = 16;
+  rows["LAY"] = 0;
+  const auto sized = [](int o, int h, int w) {
+    return Sizes{{"n", 2}, {"ch", 22}, {"o", o}, {"d", 3}, {"h", h}, {"w", w}};
+  };
+  for (const Sizes& sizes : {sized(20, 7, 15), sized(37, 7, 22), sized(61, 8, 21)}) {
+    for (const Values& values : {fine, narrow, rows})
+      check_accepted(window_task(plain, sizes, Precision::tf32, false), "window_stream", values);
+    check_accepted(window_task(plain, sizes, Precision::fp32_emulated, true), "window_stream",
+                   fine);
+  }
+}
+
 // First and last place of a square that is read across lie as far apart as where they are
 // neighbours.
 TEST_CASE("streams tell a square image that is read across", "[hooks][threads]") {
@@ -72,12 +99,15 @@ TEST_CASE("streams serve lines, spaces, groups, steps and padding", "[hooks][thr
 }
 
 TEST_CASE("streams go on: more tiles than blocks", "[hooks][threads]") {
-  // Two groups of channels by 67 tiles or more, of which one is not whole, for each image.
-  const Sizes sizes = {{"n", 3}, {"ch", 8}, {"o", 40}, {"h", 47}, {"w", 92}};
-  check_accepted(window_task(plain, sizes, Precision::tf32, false), "window_stream", direct);
-  Values two = laid;
-  two["STAGES"] = 3;
-  check_accepted(window_task(plain, sizes, Precision::tf32, false), "window_stream", two);
+  // Two groups of channels by 67 tiles or more, of which one is not whole, for each image; lines of
+  // a multiple of 4, of 2 and of 1.
+  for (const int across : {92, 94, 91}) {
+    const Sizes sizes = {{"n", 3}, {"ch", 8}, {"o", 40}, {"h", 47}, {"w", across}};
+    check_accepted(window_task(plain, sizes, Precision::tf32, false), "window_stream", direct);
+    Values two = laid;
+    two["STAGES"] = 3;
+    check_accepted(window_task(plain, sizes, Precision::tf32, false), "window_stream", two);
+  }
 }
 
 TEST_CASE("streams refuse what does not stay in registers", "[hooks]") {
