@@ -41,7 +41,7 @@ struct Placed {
 class Climb {
  public:
   Climb(const Space& space, const Strategy& found, const CostModel& here, const CostModel& there)
-      : space_(space), here_(here), there_(there) {
+      : space_(space), found_(found), here_(here), there_(there) {
     if (there_) found_there_ = there_(found);
   }
 
@@ -76,9 +76,11 @@ class Climb {
   }
 
  private:
-  // The strategy itself, and the fastest of what is drawn near it.
+  // The strategy itself, and the fastest of what is drawn near it and of what lies beside it as it
+  // was found: where sizes forbid that, another number may have to move than the nearest one.
   std::vector<Placed> begins(const Placed& start) {
     std::vector<Placed> all = {start};
+    for (Strategy& strategy : neighbours(space_, found_)) place(std::move(strategy), all);
     for (std::uint64_t i = 0; i < drawn; ++i) {
       const int steps = 1 + static_cast<int>(i) % most_steps;
       place(mutate(space_, start.strategy, steps, {}, Rng::of(0, "fitted", i)), all);
@@ -116,6 +118,7 @@ class Climb {
   }
 
   const Space& space_;
+  const Strategy& found_;
   const CostModel& here_;
   const CostModel& there_;
   std::optional<Prediction> found_there_;

@@ -4,6 +4,7 @@
 
 #include "catch.hpp"
 #include "support/gemm.hpp"
+#include "support/graph.hpp"
 
 using namespace cupilot;
 
@@ -120,4 +121,47 @@ TEST_CASE("a gain that was expected where a strategy was found is half believed"
     REQUIRE(unknown->size() == 1);
     CHECK(strategy_id(unknown->front()) == found);
   }
+}
+
+// Rows of 4096 elements held whole (`fit`) by teams of 128 threads, four neighbours at a time. Rows
+// of 3410 forbid that: two neighbours at a time hold 2048, and the nearest numbers give up `fit`.
+TEST_CASE("a strategy keeps what its sizes forbid where another number moves instead") {
+  const DeviceSpec device = *chip("h200");
+  Operation sum{"sum", "logsumexp", {"x"}, {"y"}};
+  sum.attributes["dim"] = std::vector<std::int64_t>{1};
+  const auto task =
+      support::graph_task({support::input("x", {"rows", "cols"}), support::output("y", {"rows"})},
+                          {sum}, {{"rows", 36011}, {"cols", 3410}});
+  REQUIRE(task);
+  const auto templates = templates_of(builtin_families(), *task);
+  const auto space = make_space(*task, device, templates);
+  REQUIRE(space);
+  Strategy found;
+  found.uses = {{"vector_load", {{"vector", 4}}},
+                {"launch_bounds", {{"min_blocks", 3}}},
+                {"register_rows"},
+                {"items_per_thread", {{"items", 8}}},
+                {"grid_stride", {{"blocks_per_sm", 8}}},
+                {"rowwise", {{"team", 128}, {"fit", 1}}}};
+  const auto value = [](const Strategy& strategy, const char* technique, const char* name) {
+    for (const Use& use : strategy.uses) {
+      if (use.technique == technique) return use.values.at(name);
+    }
+    return std::int64_t{-1};
+  };
+  const auto nearest = (*space)->complete(found);
+  REQUIRE(nearest);
+  CHECK(value(nearest->strategy, "rowwise", "fit") == 0);
+  // Twice the items, all else as it was found.
+  const CostModel model = [&](const Strategy& strategy) -> std::optional<Prediction> {
+    const bool kept = value(strategy, "rowwise", "fit") == 1 &&
+                      value(strategy, "rowwise", "team") == 128 &&
+                      value(strategy, "items_per_thread", "items") == 16 &&
+                      value(strategy, "launch_bounds", "min_blocks") == 3 &&
+                      value(strategy, "grid_stride", "blocks_per_sm") == 8;
+    return Prediction{kept ? 9.0 : 10.0, 0.4};
+  };
+  const auto fit = fitted(**space, found, model, {});
+  REQUIRE(fit);
+  CHECK(value(fit->front(), "rowwise", "fit") == 1);
 }
