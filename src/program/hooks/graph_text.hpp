@@ -69,6 +69,7 @@ struct SiteSlideSide {
 struct SiteSlide {
   Expr outer = 1;
   SiteSlideSide planes{}, rows{}, columns{};
+  bool weighted = false;  // elements are multiplied by a factor of the plane and the tap
 };
 std::optional<SiteSlide> slide_of(const Task& task, const GraphSite& site);
 

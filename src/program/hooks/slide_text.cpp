@@ -26,11 +26,24 @@ bool is_axis_of(const std::vector<StageAxis>& axes, const std::string& name) {
 
 SlideText::SlideText(const Task& task, const GraphSite& site) : StageText(task, site, true) {
   keeps_coordinates_ = true;
-  found_ =
-      site.folds.size() == 1 && outputs(StagePlace::full).empty() && find_element() && find_sides();
+  found_ = site.folds.size() == 1 && outputs(StagePlace::full).empty() && find_element() &&
+           find_sides() && (factor_ == nullptr || find_factor());
 }
 
-// `inside ? real(x(…)) : other`, where the last part reads nothing.
+// `real(x(…))`, whole; empty: another text.
+const StageRead* SlideText::read_of(const std::string& text, std::vector<std::string>& at) const {
+  for (const StageRead& read : fold().reads) {
+    const std::string opening = "real(" + read.name + "(";
+    if (!text.starts_with(opening) || !read.at.empty()) continue;
+    std::size_t close = 0;
+    at = arguments_at(text, opening.size() - 1, close);
+    if (close + 2 == text.size() && at.size() == read.extents.size()) return &read;
+  }
+  return nullptr;
+}
+
+// `inside ? real(x(…)) : other`, where the last part reads nothing, or `inside ? real(x(…)) *
+// real(w(…)) : real(0)`.
 bool SlideText::find_element() {
   const std::string& term = fold().term;
   const auto question = outer_place(term, "?"), colon = outer_place(term, ":");
@@ -38,22 +51,37 @@ bool SlideText::find_element() {
   condition_ = trimmed(term.substr(0, question));
   other_ = trimmed(term.substr(colon + 1));
   const std::string element = trimmed(term.substr(question + 1, colon - question - 1));
+  const auto times = outer_place(element, " * ");
+  read_ = read_of(trimmed(element.substr(0, times)), at_);
+  if (times != std::string::npos) {
+    factor_ = read_of(trimmed(element.substr(times + 3)), factor_at_);
+    if (factor_ == nullptr || other_ != "real(0)" || fold().combine != Combine::sum) return false;
+  }
+  if (read_ == nullptr) return false;
   for (const StageRead& read : fold().reads) {
-    const std::string opening = "real(" + read.name + "(";
     if (uses(other_, read.name) || uses(condition_, read.name)) return false;
-    if (!element.starts_with(opening)) continue;
-    std::size_t close = 0;
-    at_ = arguments_at(element, opening.size() - 1, close);
-    if (close + 2 != element.size() || at_.size() != read.extents.size() || !read.at.empty())
-      return false;
-    read_ = &read;
   }
   for (const auto* axes : {&fold().free, &fold().over}) {
     for (const StageAxis& axis : *axes) {
       if (uses(other_, axis.name)) return false;
     }
   }
-  return read_ != nullptr;
+  return true;
+}
+
+// A factor's element depends on the outer place, the plane and the tap of a row and a column alone.
+bool SlideText::find_factor() const {
+  std::string places;
+  for (const std::string& at : factor_at_) places += " " + at;
+  if (std::any_of(fold().constants.begin(), fold().constants.end(),
+                  [&](const auto& constant) { return uses(places, constant.first); }))
+    return false;
+  for (std::size_t i = 0; i < sides_.size(); ++i) {
+    const Side& side = *patch_side(i);
+    if (i < 2 && uses(places, side.place.name)) return false;
+    if (i >= 2 && side.taps > 1) return false;
+  }
+  return true;
 }
 
 AffineNames SlideText::affine_names() const {
@@ -71,6 +99,9 @@ AffineNames SlideText::affine_names() const {
     if (extends(name) == 1) return "0";
     for (const auto& [constant, value] : fold().constants) {
       if (constant == name) return value;
+    }
+    for (const StageAxis& size : fold().sizes) {
+      if (size.name == name && whole_number(size.extent.text) > 0) return size.extent.text;
     }
     return "";
   };
@@ -171,18 +202,51 @@ std::optional<SiteSlide> SlideText::slide() const {
     to[i]->begin = side->begin;
   }
   if (const Side* outer = patch_side(3); outer != nullptr) out.outer = outer->place.extent;
+  out.weighted = factor_ != nullptr;
   return out;
 }
 
 std::string SlideText::text() const {
   std::string out = opening() + folded_row_struct() + numbers();
   for (const int one : functions_of_fold()) out += function(one);
-  out += values() + store_folded() + store() + extents() + "};\n";
+  out += values() + factor() + store_folded() + store() + extents() + "};\n";
   return out + fmt::format("using How = {};\n", combiner(site_.folds[0]));
 }
 
+// What an element of a window is multiplied by, and whether an index lies within the tensor.
+std::string SlideText::factor() const {
+  const bool weighted = factor_ != nullptr;
+  std::string body;
+  for (const auto* axes : {&fold().free, &fold().over}) {
+    for (const StageAxis& axis : *axes) {
+      std::string value = "0";
+      for (std::size_t i = 0; i < sides_.size() && axis.extent.text != "1"; ++i) {
+        if (patch_side(i)->place.name == axis.name)
+          value = i == 3 ? "outer" : i == 2 ? "plane" : "";
+        if (patch_side(i)->tap.name == axis.name) value = i == 1 ? "row_tap" : "column_tap";
+      }
+      if (!value.empty()) body += fmt::format("      const int {} = {};\n", axis.name, value);
+    }
+  }
+  std::string places;
+  for (const std::string& at : factor_at_) places += (places.empty() ? "" : ", ") + at;
+  if (weighted)
+    body += sizes_and_constants(fold(), places, false) +
+            reads_by_coordinates(site_.folds[0], factor_->name);
+  const auto extent = [this](std::size_t i) {
+    const Side* side = patch_side(i);
+    return side == nullptr ? std::string("1") : extent_call(read_->extents[side->dimension].text);
+  };
+  return fmt::format(
+      "{0} float factor(int outer, int plane, int row_tap, int column_tap) const {{\n{1}      "
+      "return {2};\n  }}\n{0} bool has(int row, int column) const {{\n    return row >= 0 && row < "
+      "{3} && column >= 0 && column < {4};\n  }}\n",
+      slide_hook, weighted ? body : "",
+      weighted ? fmt::format("real({}({}))", factor_->name, places) : "1.0f", extent(1), extent(0));
+}
+
 std::string SlideText::numbers() const {
-  std::string out;
+  std::string out = fmt::format("  static constexpr bool WEIGHTED = {};\n", factor_ != nullptr);
   for (std::size_t i = 0; i < 3; ++i) {
     const Side one, *side = patch_side(i) != nullptr ? patch_side(i) : &one;
     for (const auto& [name, value] : {std::pair{"STEP", side->step},

@@ -307,11 +307,12 @@ std::int64_t slots_of(const std::string& text,
 GraphSlots graph_slots(const Task& task, const GraphSite& site) {
   const auto& stages = task.reference.stages;
   GraphSlots all;
-  std::vector<bool> needed(site.stages.size());
+  if (site.stages.size() != stages.size()) return all;  // not laid out
+  std::vector<bool> needed(stages.size());
   for (std::size_t i = 0; i < stages.size(); ++i)
     needed[i] = std::any_of(task.tensors.begin(), task.tensors.end(),
                             [&](const Tensor& tensor) { return tensor.name == stages[i].name; });
-  for (std::size_t i = site.stages.size(); i-- > 0;) {
+  for (std::size_t i = stages.size(); i-- > 0;) {
     if (!needed[i]) continue;
     const SiteStage& stage = site.stages[i];
     const bool maps = stages[i].kind == StageKind::map;

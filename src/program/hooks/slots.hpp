@@ -28,7 +28,8 @@ struct GraphSlots {
   std::int64_t element = 0, row = 0;
 };
 
-// Stages that outputs need count, where constants have the values that they have.
+// Stages that outputs need count, where constants have the values that they have; none of a site
+// that lays no stages out.
 GraphSlots graph_slots(const Task& task, const GraphSite& site);
 
 }  // namespace cupilot

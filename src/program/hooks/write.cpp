@@ -338,6 +338,7 @@ std::optional<Tunable> as_slide(const Tunable& tunable, const Task& task) {
   const auto slide = slide_of(task, *site);
   if (!slide) return std::nullopt;
   NamedExprs sizes = {{"graph_outer", slide->outer},
+                      {"graph_weighted", slide->weighted ? 1 : 0},
                       {"graph_largest", largest_of(task)},
                       {"graph_counted", counts_wide(task) ? most_wide : most_narrow}};
   for (const auto& [name, side] :

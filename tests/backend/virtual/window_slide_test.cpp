@@ -113,5 +113,38 @@ TEST_CASE("windows of other places than a grid's are none that slide", "[hooks]"
   CHECK(named(templates_of(builtin_families(), task), task, "window_slide") == nullptr);
 }
 
+// A depthwise convolution of planes of h by w with a bias and an operator behind it.
+Task depthwise_task(std::vector<Expr> result, Integers taps, Integers stride, Integers padding,
+                    Integers dilation = {1, 1}) {
+  const Expr rows = std::to_string(taps[0]), columns = std::to_string(taps[1]);
+  auto task = graph_task({input("x", {"n", 3, "h", "w"}), input("k", {3, 1, rows, columns}),
+                          input("b", {3}), output("y", std::move(result))},
+                         {{"conv",
+                           "conv2d",
+                           {"x", "k", "b"},
+                           {"c"},
+                           {{"stride", stride},
+                            {"padding", padding},
+                            {"dilation", dilation},
+                            {"groups", std::int64_t{3}}}},
+                          {"act", "relu", {"c"}, {"y"}}},
+                         {{"n", 2}, {"h", 11}, {"w", 20}});
+  REQUIRE(task);
+  return *task;
+}
+
+TEST_CASE("weighted windows slide, and infinite weights meet no zero outside", "[hooks][threads]") {
+  const std::vector<Task> tasks = {
+      depthwise_task({"n", 3, "h-2", "w-2"}, {3, 3}, {1, 1}, {0, 0}),
+      depthwise_task({"n", 3, "h", "w"}, {3, 3}, {1, 1}, {1, 1}),
+      depthwise_task({"n", 3, "(h-3)/2+1", "(w+2-5)/3+1"}, {3, 5}, {2, 3}, {0, 1}),
+      depthwise_task({"n", 3, "h-8+4", "w-1"}, {5, 2}, {1, 1}, {2, 0}, {2, 1}),
+      depthwise_task({"n", 3, "h", "w-6"}, {1, 7}, {1, 1}, {0, 0})};
+  for (const Task& task : tasks) {
+    check_accepted(task, "window_slide", narrow);
+    check_accepted(task, "window_slide", wide);
+  }
+}
+
 }  // namespace
 }  // namespace cupilot

@@ -75,6 +75,10 @@ TEST_CASE("slots of a graph: its elements' and its rows'") {
   const auto relu = slots_of_graph({{"r", "relu", {"x"}, {"y"}}}, {"a", "cols"});
   CHECK(relu.element == 1);
   CHECK(relu.row == 0);
+  const auto laid_out = graph_task({input("x", {"a", "cols"}), output("y", {"a", "cols"})},
+                                   {{"r", "relu", {"x"}, {"y"}}}, {{"a", 3}, {"cols", 40}});
+  REQUIRE(laid_out);
+  CHECK(graph_slots(*laid_out, GraphSite()).element == 0);
   Operation mean{"m", "mean", {"x"}, {"y"}};
   mean.attributes["dim"] = std::vector<std::int64_t>{1};
   const auto rows = slots_of_graph({mean}, {"a"});

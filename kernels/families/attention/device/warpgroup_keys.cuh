@@ -2,8 +2,8 @@
 // thread brings the queries once, and tiles of KEYS keys and values through a ring, by tensor maps;
 // each consumer warpgroup keeps the scores of 64 queries in registers, turns them into exponentials
 // of the distance from the largest so far, and multiplies these by the values; what it has summed
-// before is scaled when a larger score comes. Exponentials enter the product as PLANES numbers of 16
-// bits that add up to them, since the contract grants no rounding of what the kernel computes on
+// before is scaled when a larger score comes. Exponentials enter the product as PLANES numbers of
+// 16 bits that add up to them, since the contract grants no rounding of what the kernel computes on
 // its way.
 //
 // A block takes several tiles of queries where there are more than blocks (WAVES). OVERLAP: scores
@@ -17,7 +17,7 @@
 using T = T_q;
 constexpr int GROUP = 128, THREADS = GROUP * (CONSUMERS + 1);  // threads of a warpgroup, of a block
 constexpr int BLOCK_M = 64 * CONSUMERS;
-constexpr int LINE = 128;                                        // bytes of a swizzled row
+constexpr int LINE = 128;                                              // bytes of a swizzled row
 constexpr int SLABS = (WIDTH + 63) / 64, SPANS = (BLOCK_N + 63) / 64;  // lines of a key, of a value
 constexpr int SLAB_BYTES = KEYS * LINE, PART_BYTES = 64 * LINE;
 constexpr int Q_SLAB_BYTES = BLOCK_M * LINE, Q_BYTES = SLABS * Q_SLAB_BYTES;

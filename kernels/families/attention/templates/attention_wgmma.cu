@@ -100,7 +100,8 @@ constexpr int SKIP = 0;
 #include "cupilot/warpgroup_keys.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
-    attention_wgmma(const __grid_constant__ TensorMap map_q, const __grid_constant__ TensorMap map_k,
+    attention_wgmma(const __grid_constant__ TensorMap map_q,
+                    const __grid_constant__ TensorMap map_k,
                     const __grid_constant__ TensorMap map_v, const T*, T* y, int batches,
                     int queries, int keys, int width, int out SCORE_PARAMETERS) {
   extern __shared__ __align__(1024) unsigned char shared[];

@@ -3,7 +3,7 @@
   "name": "window_slide",
   "family": "windowed",
   "anchor": "slide",
-  "summary": "windows that slide over one tensor: planes of a patch come to shared memory one after another, a tile of results a thread in registers",
+  "summary": "windows that slide over one tensor, weighted by plane or not: planes of a patch come to shared memory one after another, a tile of results a thread in registers",
   "provides": ["staged_windows"],
   "requires": ["staged_windows"],
   "parameters": {
@@ -26,15 +26,16 @@
     "patches": "DEPTH > 1 || graph_plane_reach > 0 ? 2 : 1",
     "quads": "cdiv(patch_rows * patch_columns / 4, THREADS)",
     "own_rows": "(DOWN - 1) * graph_row_step + graph_row_reach + 1",
-    "shared_all": "(patches * patch_rows * patch_pitch + (ALONG > 1 ? tile_rows * computed_columns : 0)) * 4",
-    "kept": "DOWN * ALONG * (graph_plane_taps > 1 ? under_way + 1 : 1) + ALONG",
+    "factors": "graph_weighted * up(graph_row_taps * graph_column_taps, 4)",
+    "shared_all": "(patches * patch_rows * patch_pitch + (ALONG > 1 ? tile_rows * computed_columns : 0) + DEPTH * factors) * 4",
+    "kept": "DOWN * ALONG * (graph_plane_taps > 1 ? under_way + 1 : 1) + ALONG + factors",
     "held": "patches > 1 ? kept + quads * 4 + 32 : max(kept, quads * 4) + 24"
   },
   "restrict": [
     "LANES <= THREADS",
     "MIN_BLOCKS * THREADS <= 2048",
     "quads <= 16",
-    "own_rows * ALONG * graph_column_taps <= 1024",
+    "own_rows * ALONG * graph_column_taps * (graph_weighted ? min(DOWN, graph_row_taps) : 1) <= 1024",
     "held <= 255",
     "held * MIN_BLOCKS * THREADS <= dev.registers",
     "(shared_all + 1024) * MIN_BLOCKS <= dev.shared"
@@ -61,6 +62,7 @@
       "steps": "(DEPTH - 1) * graph_plane_step + graph_plane_reach + 1",
       "results": "DOWN * ALONG",
       "reads": "own_rows * graph_column_taps * ALONG",
+      "folds": "results * graph_row_taps * (graph_weighted ? graph_column_taps : 1)",
       "near": "results * (graph_row_operations + weight.result)"
     },
     "blocks": "tiles",
@@ -68,7 +70,7 @@
     "registers": "held",
     "shared_bytes": "shared_all + 1024",
     "rounds": "256 * steps",
-    "issue": "256 * warps * (quads * weight.quad + reads * weight.read + results * graph_row_taps * weight.fold + weight.step) / 4",
+    "issue": "256 * warps * (quads * weight.quad + reads * weight.read + folds * weight.fold + weight.step) / 4",
     "shared": "256 * (elements / 32 + warps * reads)",
     "fill": "256 * elements * graph_widest / weight.fill_bytes",
     "chain": "256 * (weight.wait + reads * weight.read_wait)",
@@ -85,7 +87,8 @@
 // A block walks the planes that DEPTH planes of its tile of results need. Of each a patch of x, all
 // that the tile's windows reach, comes to shared memory in loads of four neighbours; a thread folds
 // it over the windows of DOWN by ALONG results of its own and keeps what belongs to each plane of
-// results that is under way. So an element is loaded once for all windows of a tile.
+// results that is under way. So an element is loaded once for all windows of a tile. Where windows
+// have factors, those of the block's planes lie in shared memory.
 constexpr int APART =  // of a thread's results
     ALONG > 1 && Graph::COLUMN_APART <= LANES / 4 ? Graph::COLUMN_APART : 1;
 constexpr int GROUPS = THREADS / LANES, TILE_ROWS = GROUPS * DOWN;
@@ -103,6 +106,8 @@ constexpr int SPAN = (ROW_QUADS * 4 + Graph::COLUMN_STEP - 1) / Graph::COLUMN_ST
 constexpr int PITCH = SPAN * Graph::COLUMN_STEP, PATCH = PATCH_ROWS * PITCH;
 constexpr int PATCHES = DEPTH > 1 || PLANE_REACH > 0 ? 2 : 1;
 constexpr int QUADS = (PATCH_ROWS * ROW_QUADS + THREADS - 1) / THREADS;
+constexpr int FACTORS = Graph::ROW_TAPS * Graph::COLUMN_TAPS;  // of a plane
+constexpr int FACTOR_PITCH = (FACTORS + 3) / 4 * 4;
 constexpr int UNDER_WAY = PLANE_REACH / Graph::PLANE_STEP + 1;  // planes of results
 
 // A block's first results.
@@ -219,6 +224,81 @@ __device__ __forceinline__ void fold_plane(const float* from, Sums& sums) {
   }
 }
 
+// Where a thread's first window begins in x.
+struct Corner {
+  int row, column;
+};
+
+__device__ __forceinline__ constexpr int place_of(int row, int column, int n) {
+  return row * PITCH + column % Graph::COLUMN_STEP * SPAN + column / Graph::COLUMN_STEP + n * APART;
+}
+
+// The same with a plane's factors, which are finite: zeros stand for what lies outside of x.
+__device__ __forceinline__ void fold_weighted(const float* from, const float* factors, Sums& sums) {
+  clear(sums);
+#pragma unroll
+  for (int row = 0; row < (DOWN - 1) * Graph::ROW_STEP + ROW_REACH + 1; ++row) {
+    if (!is_row_used(row)) continue;
+#pragma unroll
+    for (int n = 0; n < ALONG; ++n) {
+#pragma unroll
+      for (int tap = 0; tap < Graph::COLUMN_TAPS; ++tap) {
+        const float value = from[place_of(row, LEAD + tap * Graph::COLUMN_FAR, n)];
+#pragma unroll
+        for (int m = 0; m < DOWN; ++m) {
+          const int from_first = row - m * Graph::ROW_STEP;
+          if (!is_tap(from_first, Graph::ROW_FAR, Graph::ROW_TAPS)) continue;
+          const float factor = factors[from_first / Graph::ROW_FAR * Graph::COLUMN_TAPS + tap];
+          sums[m][n] = How::of(sums[m][n], value * factor);
+        }
+      }
+    }
+  }
+}
+
+// The same where a factor is not finite: its product with a zero outside of x would be NaN.
+__device__ __forceinline__ void fold_inside(const Graph& graph, const float* from,
+                                            const float* factors, const Corner& corner,
+                                            Sums& sums) {
+  clear(sums);
+#pragma unroll 1
+  for (int tap = 0; tap < FACTORS; ++tap) {
+    const int down = tap / Graph::COLUMN_TAPS * Graph::ROW_FAR;
+    const int along = tap % Graph::COLUMN_TAPS * Graph::COLUMN_FAR;
+#pragma unroll 1
+    for (int m = 0; m < DOWN; ++m) {
+#pragma unroll 1
+      for (int n = 0; n < ALONG; ++n) {
+        const int row = m * Graph::ROW_STEP + down, apart = n * APART * Graph::COLUMN_STEP;
+        if (!graph.has(corner.row + row, corner.column + apart + along)) continue;
+        const float part = from[place_of(row, LEAD + along, n)] * factors[tap];
+#pragma unroll
+        for (int i = 0; i < DOWN * ALONG; ++i) {
+          if (i == m * ALONG + n)
+            sums[i / ALONG][i % ALONG] = How::of(sums[i / ALONG][i % ALONG], part);
+        }
+      }
+    }
+  }
+}
+
+// Brings the factors of a block's planes to shared memory. Returns true to all threads if all are
+// finite.
+__device__ __forceinline__ bool bring_factors(const Graph& graph, int outer, int plane, int depth,
+                                              float* to) {
+  bool finite = true;
+#pragma unroll 1
+  for (int i = static_cast<int>(threadIdx.x); i < depth * FACTOR_PITCH; i += THREADS) {
+    const int tap = i % FACTOR_PITCH, row_tap = tap / Graph::COLUMN_TAPS;
+    const float factor = tap < FACTORS ? graph.factor(outer, plane + i / FACTOR_PITCH, row_tap,
+                                                      tap % Graph::COLUMN_TAPS)
+                                       : 0.0f;
+    finite = finite && fabsf(factor) < __uint_as_float(0x7f800000u);
+    to[i] = factor;
+  }
+  return __syncthreads_and(finite) != 0;
+}
+
 // Brings a thread's results to shared memory.
 __device__ __forceinline__ void lay(const Sums& sums, float* to) {
 #pragma unroll
@@ -258,14 +338,20 @@ __device__ __forceinline__ void slide(const Graph& graph, float* memory) {
   const int used = min(lane, USED_LANES - 1);
   const int row = thread / LANES * DOWN, column = used / APART * (APART * ALONG) + used % APART;
   float* const results = memory + PATCHES * PATCH;
+  float* const factors = results + (ALONG > 1 ? TILE_ROWS * RESULTS : 0);
   const int depth = min(DEPTH, graph.planes() - tile.plane);
   const int planes = (depth - 1) * Graph::PLANE_STEP + PLANE_REACH + 1;
   const int front = tile.plane * Graph::PLANE_STEP + Graph::PLANE_BEGIN;
+  const Corner corner{(tile.row + row) * Graph::ROW_STEP + Graph::ROW_BEGIN,
+                      (tile.column + column) * Graph::COLUMN_STEP + Graph::COLUMN_BEGIN};
   Share share;
   Sums totals[UNDER_WAY];
 #pragma unroll
   for (int i = 0; i < UNDER_WAY; ++i) clear(totals[i]);
   share.fetch<WIDE>(graph, tile, front);
+  [[maybe_unused]] bool finite = true;
+  if constexpr (Graph::WEIGHTED)
+    finite = bring_factors(graph, tile.outer, tile.plane, depth, factors);
 #pragma unroll 1
   for (int step = 0, plane = 0; step < depth + UNDER_WAY - 1; ++step) {
 #pragma unroll
@@ -276,7 +362,17 @@ __device__ __forceinline__ void slide(const Graph& graph, float* memory) {
       __syncthreads();
       if (PATCHES > 1 && plane + 1 < planes) share.fetch<WIDE>(graph, tile, front + plane + 1);
       Sums sums;
-      fold_plane(patch + row * Graph::ROW_STEP * PITCH + column, sums);
+      const float* const from = patch + row * Graph::ROW_STEP * PITCH + column;
+      if constexpr (Graph::WEIGHTED) {
+        const float* const own = factors + step * FACTOR_PITCH;
+        if (finite) {
+          fold_weighted(from, own, sums);
+        } else {
+          fold_inside(graph, from, own, corner, sums);
+        }
+      } else {
+        fold_plane(from, sums);
+      }
 #pragma unroll
       for (int back = 0; back < UNDER_WAY; ++back) {
         if (is_tap(back * Graph::PLANE_STEP + i, Graph::PLANE_FAR, Graph::PLANE_TAPS))
