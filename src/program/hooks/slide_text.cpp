@@ -213,7 +213,7 @@ std::string SlideText::text() const {
   return out + fmt::format("using How = {};\n", combiner(site_.folds[0]));
 }
 
-// What an element of a window is multiplied by, and whether an index lies within the tensor.
+// The factor of an element of a window.
 std::string SlideText::factor() const {
   const bool weighted = factor_ != nullptr;
   std::string body;
@@ -233,16 +233,11 @@ std::string SlideText::factor() const {
   if (weighted)
     body += sizes_and_constants(fold(), places, false) +
             reads_by_coordinates(site_.folds[0], factor_->name);
-  const auto extent = [this](std::size_t i) {
-    const Side* side = patch_side(i);
-    return side == nullptr ? std::string("1") : extent_call(read_->extents[side->dimension].text);
-  };
   return fmt::format(
-      "{0} float factor(int outer, int plane, int row_tap, int column_tap) const {{\n{1}      "
-      "return {2};\n  }}\n{0} bool has(int row, int column) const {{\n    return row >= 0 && row < "
-      "{3} && column >= 0 && column < {4};\n  }}\n",
+      "{} float factor(int outer, int plane, int row_tap, int column_tap) const {{\n{}      "
+      "return {};\n  }}\n",
       slide_hook, weighted ? body : "",
-      weighted ? fmt::format("real({}({}))", factor_->name, places) : "1.0f", extent(1), extent(0));
+      weighted ? fmt::format("real({}({}))", factor_->name, places) : "1.0f");
 }
 
 std::string SlideText::numbers() const {

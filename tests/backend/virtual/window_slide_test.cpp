@@ -133,7 +133,7 @@ Task depthwise_task(std::vector<Expr> result, Integers taps, Integers stride, In
   return *task;
 }
 
-TEST_CASE("weighted windows slide, and infinite weights meet no zero outside", "[hooks][threads]") {
+TEST_CASE("windows slide with factors of their planes", "[hooks][threads]") {
   const std::vector<Task> tasks = {
       depthwise_task({"n", 3, "h-2", "w-2"}, {3, 3}, {1, 1}, {0, 0}),
       depthwise_task({"n", 3, "h", "w"}, {3, 3}, {1, 1}, {1, 1}),

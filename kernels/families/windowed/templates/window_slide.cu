@@ -224,16 +224,11 @@ __device__ __forceinline__ void fold_plane(const float* from, Sums& sums) {
   }
 }
 
-// Where a thread's first window begins in x.
-struct Corner {
-  int row, column;
-};
-
 __device__ __forceinline__ constexpr int place_of(int row, int column, int n) {
   return row * PITCH + column % Graph::COLUMN_STEP * SPAN + column / Graph::COLUMN_STEP + n * APART;
 }
 
-// The same with a plane's factors, which are finite: zeros stand for what lies outside of x.
+// The same with a plane's factors: zeros stand for what lies outside of x.
 __device__ __forceinline__ void fold_weighted(const float* from, const float* factors, Sums& sums) {
   clear(sums);
 #pragma unroll
@@ -256,47 +251,16 @@ __device__ __forceinline__ void fold_weighted(const float* from, const float* fa
   }
 }
 
-// The same where a factor is not finite: its product with a zero outside of x would be NaN.
-__device__ __forceinline__ void fold_inside(const Graph& graph, const float* from,
-                                            const float* factors, const Corner& corner,
-                                            Sums& sums) {
-  clear(sums);
-#pragma unroll 1
-  for (int tap = 0; tap < FACTORS; ++tap) {
-    const int down = tap / Graph::COLUMN_TAPS * Graph::ROW_FAR;
-    const int along = tap % Graph::COLUMN_TAPS * Graph::COLUMN_FAR;
-#pragma unroll 1
-    for (int m = 0; m < DOWN; ++m) {
-#pragma unroll 1
-      for (int n = 0; n < ALONG; ++n) {
-        const int row = m * Graph::ROW_STEP + down, apart = n * APART * Graph::COLUMN_STEP;
-        if (!graph.has(corner.row + row, corner.column + apart + along)) continue;
-        const float part = from[place_of(row, LEAD + along, n)] * factors[tap];
-#pragma unroll
-        for (int i = 0; i < DOWN * ALONG; ++i) {
-          if (i == m * ALONG + n)
-            sums[i / ALONG][i % ALONG] = How::of(sums[i / ALONG][i % ALONG], part);
-        }
-      }
-    }
-  }
-}
-
-// Brings the factors of a block's planes to shared memory. Returns true to all threads if all are
-// finite.
-__device__ __forceinline__ bool bring_factors(const Graph& graph, int outer, int plane, int depth,
+// Brings the factors of a block's planes to shared memory.
+__device__ __forceinline__ void bring_factors(const Graph& graph, const Tile& tile, int depth,
                                               float* to) {
-  bool finite = true;
 #pragma unroll 1
   for (int i = static_cast<int>(threadIdx.x); i < depth * FACTOR_PITCH; i += THREADS) {
-    const int tap = i % FACTOR_PITCH, row_tap = tap / Graph::COLUMN_TAPS;
-    const float factor = tap < FACTORS ? graph.factor(outer, plane + i / FACTOR_PITCH, row_tap,
-                                                      tap % Graph::COLUMN_TAPS)
-                                       : 0.0f;
-    finite = finite && fabsf(factor) < __uint_as_float(0x7f800000u);
-    to[i] = factor;
+    const int plane = tile.plane + i / FACTOR_PITCH, tap = i % FACTOR_PITCH;
+    to[i] = tap < FACTORS ? graph.factor(tile.outer, plane, tap / Graph::COLUMN_TAPS,
+                                         tap % Graph::COLUMN_TAPS)
+                          : 0.0f;
   }
-  return __syncthreads_and(finite) != 0;
 }
 
 // Brings a thread's results to shared memory.
@@ -342,16 +306,12 @@ __device__ __forceinline__ void slide(const Graph& graph, float* memory) {
   const int depth = min(DEPTH, graph.planes() - tile.plane);
   const int planes = (depth - 1) * Graph::PLANE_STEP + PLANE_REACH + 1;
   const int front = tile.plane * Graph::PLANE_STEP + Graph::PLANE_BEGIN;
-  const Corner corner{(tile.row + row) * Graph::ROW_STEP + Graph::ROW_BEGIN,
-                      (tile.column + column) * Graph::COLUMN_STEP + Graph::COLUMN_BEGIN};
   Share share;
   Sums totals[UNDER_WAY];
 #pragma unroll
   for (int i = 0; i < UNDER_WAY; ++i) clear(totals[i]);
   share.fetch<WIDE>(graph, tile, front);
-  [[maybe_unused]] bool finite = true;
-  if constexpr (Graph::WEIGHTED)
-    finite = bring_factors(graph, tile.outer, tile.plane, depth, factors);
+  if constexpr (Graph::WEIGHTED) bring_factors(graph, tile, depth, factors);
 #pragma unroll 1
   for (int step = 0, plane = 0; step < depth + UNDER_WAY - 1; ++step) {
 #pragma unroll
@@ -364,12 +324,7 @@ __device__ __forceinline__ void slide(const Graph& graph, float* memory) {
       Sums sums;
       const float* const from = patch + row * Graph::ROW_STEP * PITCH + column;
       if constexpr (Graph::WEIGHTED) {
-        const float* const own = factors + step * FACTOR_PITCH;
-        if (finite) {
-          fold_weighted(from, own, sums);
-        } else {
-          fold_inside(graph, from, own, corner, sums);
-        }
+        fold_weighted(from, factors + step * FACTOR_PITCH, sums);
       } else {
         fold_plane(from, sums);
       }
