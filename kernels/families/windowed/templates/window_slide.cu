@@ -59,7 +59,8 @@
     "let": {
       "warps": "THREADS / 32",
       "elements": "patch_rows * patch_columns",
-      "steps": "(DEPTH - 1) * graph_plane_step + graph_plane_reach + 1",
+      "deep": "min(DEPTH, graph_plane_count)",
+      "steps": "(deep - 1) * graph_plane_step + graph_plane_reach + 1",
       "results": "DOWN * ALONG",
       "reads": "own_rows * graph_column_taps * ALONG",
       "folds": "results * graph_row_taps * (graph_weighted ? graph_column_taps : 1)",
@@ -76,7 +77,7 @@
     "chain": "256 * (weight.wait + reads * weight.read_wait)",
     "latency": "256 * weight.latency",
     "ahead": "1",
-    "ends": "256 * cdiv(tiles, dev.sms) * DEPTH * warps * near / 4",
+    "ends": "256 * cdiv(tiles, dev.sms) * deep * warps * near / 4",
     "start": "256 * weight.start",
     "l2": "graph_bytes + tiles * steps * elements * graph_widest",
     "dram": "graph_bytes",
