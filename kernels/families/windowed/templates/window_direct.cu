@@ -32,7 +32,7 @@
       "elements": "ACROSS * ALONG",
       "loads": "graph_second > 1 ? ACROSS + ALONG : elements",
       "per_term": "elements * weight.product + loads * weight.load + weight.term",
-      "near": "elements * (graph_row_operations + weight.result)"
+      "near": "elements * (graph_row_operations + weight.result + ALONG * weight.apart)"
     },
     "blocks": "groups",
     "threads": "THREADS",
@@ -40,6 +40,7 @@
     "rounds": "256 * graph_cols",
     "issue": "256 * THREADS / 32 * per_term / 4",
     "math": "256 * THREADS / 32 * elements / 4",
+    "shared": "256 * THREADS / 32 * loads * ALONG * weight.wave / 100",
     "fill": "256 * THREADS * loads * graph_widest / weight.fill_bytes",
     "latency": "256 * weight.latency",
     "chain": "256 * (weight.wait + loads * weight.load_wait)",
