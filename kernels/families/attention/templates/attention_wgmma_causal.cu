@@ -24,7 +24,7 @@
     "stage": "KEYS * lines",
     "shared": "64 * CONSUMERS * cdiv(WIDTH, 64) * 128 + STAGES * (stage + 16) + 32",
     "weights": "PLANES * KEYS / 4",
-    "held": "BLOCK_N / 2 + (OVERLAP ? KEYS / 2 + weights : max(KEYS / 2, weights) + KEYS / 8) + 36"
+    "held": "BLOCK_N / 2 + (OVERLAP ? KEYS / 2 + weights : max(KEYS / 2, weights) + KEYS / 4) + 36"
   },
   "restrict": [
     "dev.cc == 90",
