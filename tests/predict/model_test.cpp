@@ -168,8 +168,8 @@ TEST_CASE("models have a value at the settings of tasks of other families", "[pr
       }
     }
   }
-  for (const char* name : {"softmax_warp", "attention_mma", "attention_stream", "rowwise",
-                           "window_product", "scan_rows"}) {
+  for (const char* name : {"softmax_warp", "attention_mma", "attention_stream", "attention_wgmma",
+                           "attention_wgmma_causal", "rowwise", "window_product", "scan_rows"}) {
     INFO(name);
     CHECK(priced[name] > 0);
   }

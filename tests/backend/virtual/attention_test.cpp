@@ -57,29 +57,81 @@ TEST_CASE("attention of 16-bit elements is right, causal or not", "[attention][t
                   {"SKIP", 1}});
 }
 
+TEST_CASE("attention by warpgroups is right, causal or not", "[attention][threads]") {
+  const std::string dtype = GENERATE("dtype=bf16", "dtype=fp16");
+  INFO(dtype);
+  const Values small = {{"KEYS", 64}, {"CONSUMERS", 1}};
+  check_accepted(of({"batch=2", "queries=70", "keys=77", "width=40", "out=72", dtype}),
+                 "attention_wgmma", small);
+  // Blocks that stay and take turns, three planes, heads of two lines.
+  check_accepted(of({"batch=3", "queries=200", "keys=170", "width=96", "out=80", dtype}),
+                 "attention_wgmma",
+                 {{"KEYS", 80},
+                  {"CONSUMERS", 2},
+                  {"WIDTH", 128},
+                  {"BLOCK_N", 96},
+                  {"PLANES", 3},
+                  {"STAGES", 3},
+                  {"TURNS", 1},
+                  {"WAVES", 1}});
+  check_accepted(of({"batch=1", "queries=64", "keys=130", "width=64", "out=64", dtype}),
+                 "attention_wgmma",
+                 {{"KEYS", 64}, {"CONSUMERS", 3}, {"OVERLAP", 0}, {"STAGES", 2}});
+  // Tiles of keys that nobody sees, of which a launch finds infinities; pairs of tiles of queries.
+  const auto masked =
+      of({"batch=2", "queries=200", "keys=400", "width=64", "out=64", "causal=1", dtype});
+  CHECK(named(templates_of(builtin_families(), masked), masked, "attention_wgmma") == nullptr);
+  check_accepted(masked, "attention_wgmma_causal", small);
+  check_accepted(masked, "attention_wgmma_causal",
+                 {{"KEYS", 80}, {"CONSUMERS", 2}, {"TURNS", 1}, {"WAVES", 1}});
+}
+
+// Tells whether a template's kernel is refused once this is written in the place of that, on
+// content.
+bool wrong_with(const Task& task, const char* name, const Values& values, ContentKind content,
+                const std::string& old, const std::string& now) {
+  INFO(name << ": " << now);
+  const auto templates = templates_of(builtin_families(), task);
+  const Tunable* tunable = named(templates, task, name);
+  REQUIRE(tunable != nullptr);
+  auto source = instantiate(*tunable, task, virtual_h200().device(), values);
+  REQUIRE(source);
+  const std::size_t at = source->text.find(old);
+  REQUIRE(at != std::string::npos);
+  source->text.replace(at, old.size(), now);
+  auto kernel = virtual_h200().compile(*source);
+  REQUIRE(kernel);
+  Case one;
+  one.workload = task.time_shapes[0];
+  one.content = {1, content};
+  const auto report = virtual_h200().run(TaskRef(task), *kernel, std::vector<Case>{one});
+  REQUIRE(report);
+  return !verdict_of(report).empty();
+}
+
 TEST_CASE("attention whose weights are rounded to 16 bits is refused", "[attention][threads]") {
   const Task task = of({"batch=2", "queries=40", "keys=40", "width=40", "out=40", "dtype=bf16"});
-  const auto templates = templates_of(builtin_families(), task);
-  const Tunable* tunable = named(templates, task, "attention_stream");
-  REQUIRE(tunable != nullptr);
-  const auto wrong_with = [&](const std::string& old, const std::string& now) -> bool {
-    Tunable changed = *tunable;
-    const std::size_t at = changed.text.find(old);
-    REQUIRE(at != std::string::npos);
-    changed.text.replace(at, old.size(), now);
-    const auto source = instantiate(changed, task, virtual_h200().device(), {{"VECTOR", 8}});
-    REQUIRE(source);
-    auto kernel = virtual_h200().compile(*source);
-    REQUIRE(kernel);
-    Case one;
-    one.workload = task.time_shapes[0];
-    one.content = {1, ContentKind::hard_line};
-    const auto report = virtual_h200().run(TaskRef(task), *kernel, std::vector<Case>{one});
-    REQUIRE(report);
-    return !verdict_of(report).empty();
+  const auto refused = [&](const char* name, const Values& values, const char* old,
+                           const char* now) {
+    return wrong_with(task, name, values, ContentKind::hard_line, old, now);
   };
-  CHECK_FALSE(wrong_with("plane > 0 && first_plane", "first_plane && plane > 0"));
-  CHECK(wrong_with("plane > 0 && first_plane", "plane > 0"));
+  const Values wide = {{"VECTOR", 8}}, one = {{"CONSUMERS", 1}, {"KEYS", 64}};
+  CHECK_FALSE(
+      refused("attention_stream", wide, "plane > 0 && first_plane", "first_plane && plane > 0"));
+  CHECK(refused("attention_stream", wide, "plane > 0 && first_plane", "plane > 0"));
+  CHECK_FALSE(refused("attention_wgmma", one, "int plane = PLANES - 1;", "int plane{PLANES - 1};"));
+  CHECK(refused("attention_wgmma", one, "int plane = PLANES - 1;", "int plane = 0;"));
+}
+
+TEST_CASE("infinities of values that nobody sees are found", "[attention][threads]") {
+  const Task task =
+      of({"batch=2", "queries=70", "keys=300", "width=16", "out=16", "dtype=bf16", "causal=1"});
+  const auto refused = [&](const char* now) {
+    return wrong_with(task, "attention_wgmma_causal", {{"CONSUMERS", 1}, {"KEYS", 64}},
+                      ContentKind::special, "if (look) mark(", now);
+  };
+  CHECK_FALSE(refused("if (look == true) mark("));
+  CHECK(refused("if (false) mark("));
 }
 
 // Attention over b by h of queries, with these attributes.
@@ -205,7 +257,7 @@ TEST_CASE("attention that the template does not compute is not offered it", "[at
              shown = spelled({.shows_weights = true}, emulated, DType::f32);
   for (const auto* task : {&strict, &columns, &turned, &scaled, &logarithms, &shown}) {
     REQUIRE(*task);
-    for (const char* name : {"attention_mma", "attention_stream"})
+    for (const char* name : {"attention_mma", "attention_stream", "attention_wgmma"})
       CHECK(named(templates_of(builtin_families(), **task), **task, name) == nullptr);
   }
 }

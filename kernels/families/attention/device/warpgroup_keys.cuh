@@ -27,8 +27,7 @@ constexpr int STAGE_BYTES = K_BYTES > V_BYTES ? K_BYTES : V_BYTES;
 constexpr bool REALLOCATE = CONSUMERS > 1 || MIN_BLOCKS > 1;
 constexpr int PRODUCER_REGISTERS = CONSUMERS == 3 ? 32 : 24;
 constexpr int CONSUMER_REGISTERS = CONSUMERS == 3 ? 160 : CONSUMERS == 2 ? 240 : 232;
-// Of equal tiles of queries a block takes every so many; of those that see fewer and fewer keys
-// the longest and the shortest together.
+// A block takes the tiles of queries that see the most and the fewest keys together.
 constexpr bool PAIRED = SKIP != 0 && WAVES != 0;
 
 struct Memory {
@@ -46,7 +45,8 @@ struct Memory {
   }
   __device__ __forceinline__ unsigned empty(int number) const { return full(number) + 8; }
 };
-constexpr int FOUND_AT = Q_BYTES + STAGES * (STAGE_BYTES + 16) + 16;  // whether to walk again
+// A word: a result is not finite.
+constexpr int FOUND_AT = Q_BYTES + STAGES * (STAGE_BYTES + 16) + 16;
 
 __device__ __forceinline__ void prepare(const Memory& memory, int* found) {
   if (threadIdx.x == 0) {
@@ -167,7 +167,7 @@ struct Broken {
     for (int part = lane; part < parts; part += 32) found |= any[part] != 0;
     return __any_sync(0xffffffffu, found);
   }
-  // Whether a query that sees `seen` keys has such a value behind them.
+  // Tells whether a query that sees `seen` keys has such a value behind them.
   __device__ __forceinline__ bool behind(int seen, int column) const {
     bool found = false;
 #pragma unroll 1
@@ -286,23 +286,27 @@ struct Consumer {
       mask(first_key);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      float most = largest[half];
+      float most = largest[half], part[4];  // parts, so that no long chain is waited for
 #pragma unroll
-      for (int j = 0; j < KEYS / 8; ++j)
-        most = fmaxf(most, fmaxf(scores[j * 4 + half * 2], scores[j * 4 + half * 2 + 1]));
+      for (int i = 0; i < 4; ++i) part[i] = most;
+#pragma unroll
+      for (int i = 0; i < KEYS / 4; ++i)
+        part[i % 4] = fmaxf(part[i % 4], scores[i / 2 * 4 + half * 2 + i % 2]);
+      most = fmaxf(fmaxf(part[0], part[1]), fmaxf(part[2], part[3]));
       most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, 1));
       most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, 2));
       const float base = most == minus_infinity() ? 0.0f : most;
       fade[half] = power_of_two((largest[half] - base) * factor);
       largest[half] = most;
-      float sum = 0.0f;
+#pragma unroll
+      for (int i = 0; i < 4; ++i) part[i] = 0.0f;
 #pragma unroll
       for (int i = 0; i < KEYS / 4; ++i) {
         float& one = scores[i / 2 * 4 + half * 2 + i % 2];
         one = power_of_two(fmaf(one - base, factor, lift));
-        sum += one;
+        part[i % 4] += one;
       }
-      total[half] = total[half] * fade[half] + sum;
+      total[half] = total[half] * fade[half] + (part[0] + part[1] + (part[2] + part[3]));
     }
   }
   // Exponentials as fragments of sixteen keys, one for each plane.
