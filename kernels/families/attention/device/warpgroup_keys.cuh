@@ -156,7 +156,7 @@ struct Producer {
 
 // The batch's values that are not finite, as the launch `look` found them: for each LOOK keys
 // whether there are any, and then of each column the number of the last one's key, from 1 on.
-constexpr int LOOK = 256;
+constexpr int LOOK = 64;
 struct Broken {
   const int *any, *last;
   int parts, out;

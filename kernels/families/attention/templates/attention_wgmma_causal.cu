@@ -37,7 +37,7 @@
   "plan": {
     "require": ["width % 8 == 0 && out % 8 == 0", "width <= WIDTH"],
     "let": {
-      "looks": "cdiv(keys, 256)",
+      "looks": "cdiv(keys, 64)",
       "down": "cdiv(queries, 64 * CONSUMERS)",
       "across": "cdiv(out, BLOCK_N)",
       "units": "batch * across * (WAVES ? (down + 1) / 2 : down)",
@@ -131,16 +131,16 @@ extern "C" __global__ void __launch_bounds__(256)
   for (int group = static_cast<int>(threadIdx.x) % lanes; row < per && group < groups;
        group += lanes) {
 #pragma unroll 1
-    for (int key = first + row; key < end; key += 8 * per) {
-      uint4 loaded[8];
+    for (int key = first + row; key < end; key += 4 * per) {
+      uint4 loaded[4];
 #pragma unroll
-      for (int i = 0; i < 8; ++i) {
+      for (int i = 0; i < 4; ++i) {
         loaded[i] = key + i * per < end
                         ? from[static_cast<long long>(key + i * per) * groups + group]
                         : uint4{0, 0, 0, 0};
       }
 #pragma unroll
-      for (int i = 0; i < 8; ++i) {
+      for (int i = 0; i < 4; ++i) {
         const unsigned words[4] = {infinities(loaded[i].x), infinities(loaded[i].y),
                                    infinities(loaded[i].z), infinities(loaded[i].w)};
         if ((words[0] | words[1] | words[2] | words[3]) == 0) continue;
