@@ -514,12 +514,17 @@ class Joiner {
     for (std::size_t i = 0; i < parts_.size(); ++i)
       texts.push_back(texts_[i] == i ? part_text(i) : "");
     std::string out = heading() + "\n" + hoist_headers(texts);
+    const std::set<std::string> arrays = clashing_arrays(texts);
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       if (texts_[i] != i) continue;
-      out += fmt::format("\n// Part {}: {}\nnamespace part_{} {{\n{}", i + 1, parts_[i].form.name,
-                         i + 1, texts[i]);
+      out += fmt::format("\n// Part {}: {}\nnamespace part_{} {{\n", i + 1, parts_[i].form.name,
+                         i + 1);
+      for (const std::string& array : arrays)
+        out += fmt::format("#define {} {}{}\n", array, part_prefix(i), array);
+      out += texts[i];
       if (!out.ends_with('\n')) out += '\n';
       for (const std::string& macro : macros_in(texts[i])) out += "#undef " + macro + "\n";
+      for (const std::string& array : arrays) out += "#undef " + array + "\n";
       out += fmt::format("}}  // namespace part_{}\n", i + 1);
     }
     for (const int bytes : copied_) out += copy_text(bytes);

@@ -1,6 +1,7 @@
 #include "program/join_text.hpp"
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -68,6 +69,25 @@ std::string hoist_headers(std::vector<std::string>& texts) {
     }
   }
   return out;
+}
+
+std::set<std::string> clashing_arrays(const std::vector<std::string>& texts) {
+  constexpr std::string_view declares = "extern __shared__";
+  std::map<std::string, std::set<std::string>> declared;  // by name
+  for (const std::string& text : texts) {
+    for (std::size_t at = text.find(declares); at != std::string::npos;
+         at = text.find(declares, at + 1)) {
+      const std::size_t end = std::min(text.find('[', at), text.size());
+      std::size_t begin = end;
+      while (begin > at && is_identifier_character(text[begin - 1])) --begin;
+      declared[text.substr(begin, end - begin)].insert(text.substr(at, end - at));
+    }
+  }
+  std::set<std::string> clashing;
+  for (const auto& [name, ways] : declared) {
+    if (ways.size() > 1) clashing.insert(name);
+  }
+  return clashing;
 }
 
 std::set<std::string> macros_in(const std::string& text) {

@@ -271,6 +271,29 @@ TEST_CASE("names of parts stay apart in text and plan") {
   CHECK(exposed->plan.launches[0].args[1].name == "z");
 }
 
+TEST_CASE("arrays of shared memory that parts declare in two ways have names of their own") {
+  const Task task = chain_task();
+  auto parts = two_parts(task);
+  const auto joined_with = [&](const std::string& first, const std::string& second) {
+    const std::string declared = " out[0] = BODY;";
+    for (std::size_t i = 0; i < 2; ++i) {
+      std::string& text = parts[i].source.text;
+      text = two_parts(task)[i].source.text;
+      text.replace(text.find(declared), declared.size(),
+                   "\n  extern __shared__ " + (i == 0 ? first : second) +
+                       " memory[];\n  out[0] = static_cast<float>(memory[0]);");
+    }
+    const auto joined = join_parts(task, parts);
+    REQUIRE(joined);
+    return joined->text;
+  };
+  CHECK_THAT(joined_with("float", "__align__(128) unsigned char"),
+             Catch::Contains("#define memory p1_memory\n") &&
+                 Catch::Contains("#define memory p2_memory\n") &&
+                 Catch::Contains("#undef memory\n}  // namespace part_2"));
+  CHECK_THAT(joined_with("float", "float"), !Catch::Contains("#define memory"));
+}
+
 TEST_CASE("parts of one text share it, and their launches and buffers stay apart") {
   const Task task = chain_task();
   auto parts = two_parts(task);
