@@ -45,9 +45,10 @@ class Policy {
  public:
   virtual ~Policy() = default;
   // Returns the proposal of the view's slot: kind, strategy with its parents, `failed` of a repair
-  // and `last`; the search fills in the rest. nullopt: the space is exhausted. The slot may be
-  // asked for again after an error.
+  // and `last`; the search fills in the rest. nullopt: nothing more will come, for the reason that
+  // end() gives. The slot may be asked for again after an error.
   virtual Result<std::optional<Proposal>> propose(const PolicyView& view, Rng rng) = 0;
+  virtual std::string end() const { return "the strategy space is exhausted"; }
   // Hears of each proposal that takes a slot, in slot order: of its own ones, and of those that a
   // resumed search repeats.
   virtual void accept(const Proposal& proposal) = 0;

@@ -508,6 +508,7 @@ class ProgramPolicy final : public Policy {
     if (auto none = search_.no_program()) return *none;
     return std::optional<Proposal>();
   }
+  std::string end() const override { return "no program is left that its budget lets it try"; }
   void accept(const Proposal&) override {}
   void observe(const SlotOutcome&) override {}
   std::string save() const override { return ""; }

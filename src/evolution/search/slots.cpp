@@ -200,7 +200,7 @@ Result<Ask> Search::ask(int count) {
     auto proposed = s.propose(next);
     if (!proposed) return proposed.error();
     if (!*proposed) {
-      s.finished = "the strategy space is exhausted";
+      s.finished = s.policy->end();
       break;
     }
     s.append(**proposed);

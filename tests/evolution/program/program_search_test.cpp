@@ -60,6 +60,7 @@ TEST_CASE("a graph that no template serves is evolved as a program", "[search][l
   const auto report = evolve(task, device(), options_in(dir / "whole", 8));
   REQUIRE_OK(report);
   REQUIRE(report->best);
+  CHECK(report->stopped == "no program is left that its budget lets it try");
   const Candidate& best = report->best->candidate;
   const ProgramStrategy program = parts_of(best.strategy);
   REQUIRE(program.parts.size() >= 2);
