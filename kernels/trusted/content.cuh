@@ -336,12 +336,18 @@ CUPILOT_HD double hard_float(const FillParams& p, long long index, double ordina
       p, (hash_of(p.key, static_cast<unsigned long long>(index), 1) >> 63) != 0 ? -1.0 : 1.0);
 }
 
-// One element of four becomes a multiple of 2^-1 to 2^-16: some lie half way between two numbers
-// that a kernel rounds to, whole ones or those of a 16-bit type, and tell which way it rounds.
+// Two elements of four become multiples of 2^-1 to 2^-16, one of them of a coarse one rather: some
+// lie half way between two numbers that a kernel rounds to, whole ones or those of a 16-bit type,
+// and tell which way it rounds.
 CUPILOT_HD double some_on_grid(const FillParams& p, long long index, double value) {
   const unsigned long long draw = hash_of(p.key, static_cast<unsigned long long>(index), 15);
-  if ((draw & 3u) != 0) return value;
-  const double magic = 0x1.8p52 / static_cast<double>(2ull << ((draw >> 2) & 15u));
+  if ((draw & 1u) != 0) return value;
+  unsigned halvings = static_cast<unsigned>((draw >> 2) & 15u);
+  if ((draw & 2u) != 0) {
+    halvings = 0;
+    while (halvings < 15 && ((draw >> (6 + halvings)) & 1u) != 0) ++halvings;
+  }
+  const double magic = 0x1.8p52 / static_cast<double>(2ull << halvings);
   return add_rn(add_rn(value, magic), -magic);
 }
 
@@ -351,7 +357,7 @@ CUPILOT_HD double mixed_float(const FillParams& p, long long index, double ordin
       static_cast<unsigned long long>(index / (p.elements / p.extents[0]));
   switch ((hash_of(p.key, 0, 9) + slice) % 5u) {
     case 0:
-      return mul_rn(some_on_grid(p, index, ordinary), 16.0);
+      return some_on_grid(p, index, mul_rn(ordinary, 16.0));
     case 1:
       return probe_float(p, index, ordinary);
     case 2:
