@@ -111,7 +111,9 @@ Result<void> prove_the_check(RunContext& context, const EvolveOptions& options,
   auto power = aside(host_of(options), heartbeat, "trying the task's own check", spent,
                      [&] { return check_power(context.task, *context.checker); });
   if (power) return {};
-  if (power.error().code == ErrorCode::no_device) {
+  const bool dear_on_a_screen =
+      power.error().code == ErrorCode::not_done && context.checker != context.backend;
+  if (power.error().code == ErrorCode::no_device || dear_on_a_screen) {
     context.notices.push_back("the task's own check was not put to the test: " +
                               power.error().message);
     return {};

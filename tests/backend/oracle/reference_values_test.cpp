@@ -102,5 +102,18 @@ TEST_CASE("stages without room are too dear under a budget and an error without"
   CHECK_FALSE(asked(272 + 512 + 64, 1ull << 40));
 }
 
+TEST_CASE("values that would take minutes are too dear before they are begun", "[virtual]") {
+  Oracle oracle;
+  const auto task = graph_task(
+      {input("x", {4096, 4096}), input("w", {4096, "cols"}), output("y", {4096, "cols"})},
+      {{"product", "matmul", {"x", "w"}, {"y"}}}, {{"cols", 4096}}, Precision::fp32_strict);
+  REQUIRE(task);
+  const std::vector<std::vector<std::byte>> nothing(3);
+  const auto values = oracle.values.over(TaskRef(*task), task->time_shapes.front(), nothing);
+  REQUIRE_FALSE(values);
+  CHECK(values.error().code == ErrorCode::not_done);
+  CHECK(values.error().message == "reference of task graph: too dear to check here at cols=4096");
+}
+
 }  // namespace
 }  // namespace cupilot
