@@ -25,20 +25,8 @@ Error reference_error(const Task& task, const std::string& what) {
           "correct the reference text"};
 }
 
-// Bounds what all values of a task at one shape may take: staged references by their terms, some
-// minutes of a processor, each launch by what it executes, about half a minute.
-constexpr double most_terms = 0x1p31;
+// Bounds what a launch of a reference may execute: about half a minute of a processor.
 constexpr std::uint64_t most_instructions = 1ull << 30;
-
-Error too_dear(const Task& task, const Workload& workload) {
-  std::string sizes;
-  for (const auto& [name, size] : workload.sizes) sizes += fmt::format(" {}={}", name, size);
-  return {ErrorCode::not_done,
-          fmt::format("reference of task {}: too dear to check here{}", task.name,
-                      sizes.empty() ? "" : " at" + sizes),
-          "let large extents be axes of kind free or reduced, which a proof shrinks: numbers and "
-          "fixed axes keep their size"};
-}
 
 // Parameters of the tracked entry; every one takes 8 bytes.
 class Words {
@@ -268,7 +256,7 @@ Result<OracleValues> VirtualOracle::with(const TaskRef& task, std::size_t tensor
 Result<std::vector<ReferenceValues>> VirtualOracle::over(
     const TaskRef& task, const Workload& workload,
     std::span<const std::vector<std::byte>> tensors) {
-  if (reference_terms(task, workload) > most_terms) return too_dear(task, workload);
+  if (reference_terms(task, workload) > most_interpreted_terms) return too_dear(task, workload);
   const Inputs inputs(tensors.begin(), tensors.end());
   std::vector<ReferenceValues> out;
   for (std::size_t i = 0; i < task->tensors.size(); ++i) {

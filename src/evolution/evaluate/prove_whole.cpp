@@ -361,6 +361,8 @@ Result<HonestReference> honest_reference(Backend& backend, const TaskRef& task, 
   out.what = what;
   auto* device = dynamic_cast<ObservingDevice*>(&backend);
   if (device == nullptr) return out;
+  if (reference_terms(*task, what.workload) > most_interpreted_terms)
+    return too_dear(*task, what.workload);
   auto inputs = inputs_of(*task, what);
   if (!inputs) return inputs.error();
   out.inputs = std::move(*inputs);

@@ -39,5 +39,9 @@ struct ReferenceWork {
 ReferenceWork reference_work(const Task& task, const Workload& workload);
 // Terms that a staged reference combines for all outputs of a workload, or 0 for one of text.
 double reference_terms(const Task& task, const Workload& workload);
+// Those above which the interpreter is not asked for all values: some minutes of a processor.
+constexpr double most_interpreted_terms = 0x1p31;
+// Says that a reference at a shape is more than the interpreter is asked for.
+Error too_dear(const Task& task, const Workload& workload);
 
 }  // namespace cupilot
