@@ -93,10 +93,16 @@ Workload small_workload(const Task& task) {
       const auto size = static_cast<double>(out.sizes.at(axis.name));
       product *= axis.kind == AxisKind::reduced && spans_an_output(task, axis) ? size * size : size;
     }
+    double summed = 1;  // by a text, anew for each element of an output
+    for (const Axis& axis : task.axes) {
+      const bool sums = axis.kind == AxisKind::reduced && task.reference.stages.empty();
+      if (sums) summed *= static_cast<double>(out.sizes.at(axis.name));
+    }
     double elements = 0;  // where extents are numbers or products, more than the axes say
     for (const Tensor& tensor : task.tensors) {
       const auto shape = shape_of(task, tensor, out);
-      if (shape) elements = std::max(elements, static_cast<double>(shape->elements));
+      const double each = tensor.role == Role::out ? summed : 1;
+      if (shape) elements = std::max(elements, static_cast<double>(shape->elements) * each);
     }
     return std::max({product, reference_terms(task, out), elements});
   };

@@ -271,6 +271,23 @@ TEST_CASE("One sum of everything is fit though it averages roundings out") {
   }));
 }
 
+TEST_CASE("Sums that a text does anew for each element are cut where extents are products") {
+  Task task = row_sum_task(1024, 8192);
+  task.tensors[1].shape = {"rows", "8*cols"};
+  task.reference.text =
+      "__device__ real reference_y(const Inputs& in, long long i) {\n"
+      "  const long long r = i / (8 * in.cols);\n"
+      "  real sum = real(0.0);\n"
+      "  for (long long c = 0; c < in.cols; ++c) sum += in.x(r * in.cols + c);\n"
+      "  return sum * real(double(1 + i % 3));\n"
+      "}\n";
+  const auto report = check_power(TaskRef(task), virtual_h200());
+  INFO((report ? "" : report.error().message));
+  REQUIRE(report);
+  const Sizes& sizes = report->workload.sizes;
+  CHECK(sizes.at("rows") * 8 * sizes.at("cols") * sizes.at("cols") <= 300000);
+}
+
 TEST_CASE("A task's power is tested once") {
   const Task task = row_sum_task(20, 77);
   const auto first = check_power(TaskRef(task), virtual_h200()),

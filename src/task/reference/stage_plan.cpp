@@ -317,8 +317,11 @@ Error too_dear(const Task& task, const Workload& workload) {
   return {ErrorCode::not_done,
           fmt::format("reference of task {}: too dear to check here{}", task.name,
                       sizes.empty() ? "" : " at" + sizes),
-          "let large extents be axes of kind free or reduced, which a proof shrinks: numbers and "
-          "fixed axes keep their size"};
+          task.reference.stages.empty()
+              ? "give the task as a graph of operators or its reference in stages, which compute a "
+                "sum once (docs/formats/task.md, Version 2); a text computes all of an element anew"
+              : "let large extents be axes of kind free or reduced, which a proof shrinks: numbers "
+                "and fixed axes keep their size"};
 }
 
 }  // namespace cupilot
