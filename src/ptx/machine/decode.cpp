@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 #include <limits>
+#include <queue>
 
 #include <fmt/format.h>
 #include <cupilot/parts/rejection.hpp>
 
 #include "ptx/machine/shared_layout.hpp"
 #include "ptx/syntax/flow.hpp"
+#include "ptx/syntax/lifetime.hpp"
 
 namespace cupilot::ptx {
 namespace {
@@ -40,6 +43,42 @@ std::uint64_t literal(const Operand& o, std::uint32_t bytes, bool as_float) {
     if (bytes == 4) return std::bit_cast<std::uint32_t>(static_cast<float>(value));
   }
   return o.bits;
+}
+
+// Gives registers their places; those that hold nothing at the same time share one, so that what a
+// warp touches stays in the host's caches. take(bytes) makes a new one.
+template <class Take>
+void place_registers(const Function& function, const std::vector<Lifetime>& lives,
+                     std::vector<std::uint32_t>& places, Take take) {
+  std::vector<std::uint32_t> sharing;
+  for (std::uint32_t i = 0; i < lives.size(); ++i) {
+    const Type type = function.registers[i].type;
+    if (type == Type::pred || lives[i].first == none_index) continue;
+    if (lives[i].alone) {
+      places[i] = take(register_bytes(type));
+    } else {
+      sharing.push_back(i);
+    }
+  }
+  std::stable_sort(sharing.begin(), sharing.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return lives[a].first < lives[b].first;
+  });
+  using Held = std::pair<std::uint32_t, std::uint32_t>;  // last instruction, place
+  struct OfWidth {
+    std::priority_queue<Held, std::vector<Held>, std::greater<>> held;
+    std::vector<std::uint32_t> free;  // the last of them is the likeliest to be in a cache
+  };
+  std::map<std::uint32_t, OfWidth> of_width;
+  for (const std::uint32_t i : sharing) {
+    const std::uint32_t bytes = register_bytes(function.registers[i].type);
+    OfWidth& all = of_width[bytes];
+    for (; !all.held.empty() && all.held.top().first < lives[i].first; all.held.pop())
+      all.free.push_back(all.held.top().second);
+    if (all.free.empty()) all.free.push_back(take(bytes));
+    places[i] = all.free.back();
+    all.free.pop_back();
+    all.held.emplace(lives[i].last, places[i]);
+  }
 }
 
 }  // namespace
@@ -278,10 +317,8 @@ void Decoder::lay_out_registers() {
   for (std::size_t i = 0; i < function.registers.size(); ++i) {
     if (function.registers[i].type == Type::pred) register_slot_[i] = take(0);
   }
-  for (std::size_t i = 0; i < function.registers.size(); ++i) {
-    if (function.registers[i].type != Type::pred)
-      register_slot_[i] = take(register_bytes(function.registers[i].type));
-  }
+  place_registers(function, lifetimes(module, function), register_slot_,
+                  [&](std::uint32_t bytes) { return take(bytes); });
   code.first_constant = code.frame_bytes =
       static_cast<std::uint32_t>(aligned(code.frame_bytes, 64));
 }
