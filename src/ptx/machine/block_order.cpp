@@ -155,8 +155,8 @@ bool after_writer(const CellTouch& a, std::uint64_t block) {
   const std::uint32_t stamp = a.buffer.threads->writes[a.cell];
   if (stamp == 0) return true;  // by no thread that is known
   const bool both_strong = a.strong && (stamp >> 31) != 0;
-  const std::uint32_t thread = stamp & 1023, clock = stamp_clock(stamp) & 0xfffff;
-  if (both_strong || block_knows(a.warp, block, thread / 32, clock)) return true;
+  if (both_strong || block_knows_write(a.warp, block, stamp)) return true;
+  const std::uint32_t thread = stamp & 1023;
   const bool atomic = ((stamp >> 30) & 1) != 0;
   const bool plain = a.at.intent == Intent::store && !a.strong && (stamp >> 30) == 0;
   return may_agree(

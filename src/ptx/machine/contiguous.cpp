@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "ptx/machine/block_order.hpp"
 #include "ptx/machine/reader_stamp.hpp"
 
 namespace cupilot::ptx {
@@ -29,6 +30,46 @@ bool untouched(const Words& w, bool written) {
   return (any & ~whole_word) == 0 && (!written || (all & whole_word) == whole_word);
 }
 
+// True if one other block wrote all of them, and the warp knows of each of those writes.
+bool written_before(const Warp& warp, const Words& w) {
+  const LaunchContext& launch = *warp.block->launch;
+  const u32 state = w.state[0], by = state & ~whole_word;
+  if (by == 0 || by == (w.owner & ~whole_word) || (state & whole_word) != whole_word) return false;
+  if (!launch.program->orders_blocks || launch.tellings == nullptr) return false;
+  for (u32 i = 1; i < w.count; ++i) {
+    if (w.state[i] != state) return false;
+  }
+  constexpr u32 lane_bits = 5;
+  u32 known = 0;  // stamps of one warp at one clock are known or not together
+  for (u32 i = 0; i < w.count; ++i) {
+    const u32 stamp = w.writes[i];
+    if (stamp == 0 || stamp >> lane_bits == known) continue;
+    if (!block_knows_write(warp, by - 1, stamp)) return false;
+    known = stamp >> lane_bits;
+  }
+  return true;
+}
+
+// Takes words whose threads are not told apart. False: another block wrote one, nobody wrote what
+// is loaded, or the block wrote what is loaded as if nobody did.
+bool take_unwatched(const Warp& warp, const Step& step, Buffer& buffer, u64 at, u32 count,
+                    Intent intent) {
+  const u32 owner = static_cast<u32>(warp.block->index + 1) & ~whole_word;
+  const bool written = intent == Intent::load && warp.block->launch->options->check_initialised;
+  const u32 allowed = intent == Intent::load && (step.flags & flag_read_only) != 0 ? 0 : owner;
+  u32* const state = buffer.state.get() + at;
+  bool own = true;
+  for (u32 i = 0; i < count; ++i) {
+    const u32 by = state[i] & ~whole_word;
+    own &= by == 0 || by == allowed;
+    own &= !written || (state[i] & whole_word) == whole_word;
+  }
+  if (!own || intent == Intent::load) return own;
+  buffer.note_names(at, count);
+  for (u32 i = 0; i < count; ++i) state[i] = whole_word | owner;
+  return true;
+}
+
 // True if in this launch no thread but each word's own read it, and that since the last barrier;
 // `others`: blocks aside.
 bool unread(const Words& w, bool others) {
@@ -53,14 +94,19 @@ bool in_a_row(u32 mask, const PatternMemo& memo) {
 bool take_stretch(Warp& warp, const Step& step, u32 mask, const PatternMemo& memo, Buffer& buffer,
                   u64 offset, Intent intent) {
   ThreadStamps* const stamps = buffer.threads.get();
-  if (stamps == nullptr || stamps->shift != 2 || warp.block->launch->parallel || warp.behind != 0)
-    return false;
+  if (!buffer.state || warp.block->launch->parallel || warp.behind != 0) return false;
   if (intent == Intent::atomic || (step.flags & flag_strong) != 0 || !in_a_row(mask, memo))
     return false;
-  u64* const reads = stamps->reads.load(std::memory_order_relaxed);
   const u32 first = first_lane(mask), owner = static_cast<u32>(warp.block->index + 1);
   const u32 shift = static_cast<u32>(std::countr_zero(memo.bytes / 4));
   const u64 at = offset / 4;
+  if (stamps == nullptr) {
+    return warp.block->program->global_shift == 2 &&
+           take_unwatched(warp, step, buffer, at, static_cast<u32>(std::popcount(mask)) << shift,
+                          intent);
+  }
+  if (stamps->shift != 2) return false;
+  u64* const reads = stamps->reads.load(std::memory_order_relaxed);
   const Words words{buffer.state.get() + at,
                     stamps->writes.get() + at,
                     reads == nullptr ? nullptr : reads + at,
@@ -69,10 +115,12 @@ bool take_stretch(Warp& warp, const Step& step, u32 mask, const PatternMemo& mem
                     owner,
                     own_stamp(warp, first, false),
                     u64{stamps->reader(warp.block->index)} << 32 | read_base(warp) | first};
-  if (!untouched(words, intent == Intent::load) ||
-      (reads != nullptr && !unread(words, intent == Intent::load)))
+  const bool load = intent == Intent::load;
+  const bool from_others = load && (step.flags & flag_read_only) == 0 && warp.doubts.empty() &&
+                           written_before(warp, words);
+  if ((!from_others && !untouched(words, load)) || (reads != nullptr && !unread(words, load)))
     return false;
-  if (intent == Intent::load) {
+  if (load) {
     if (reads == nullptr) return false;
     for (u32 i = 0; i < words.count; ++i) words.reads[i] = words.read + (i >> shift);
   } else {

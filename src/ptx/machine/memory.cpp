@@ -294,6 +294,12 @@ bool resolve_global(Warp& warp, const Step& step, std::uint32_t mask,
   const bool writable = common != nullptr && common->access == Access::read_write;
   const bool taken =
       writable && take_stretch(warp, step, mask, memo, *common, least - common->address, intent);
+  if (taken && intent == Intent::load) {
+    // All of the stretch is of one block.
+    const std::uint32_t by = common->state[(least - common->address) / 4] & owner_bits;
+    if (by != 0 && by != (static_cast<std::uint32_t>(warp.block->index + 1) & owner_bits))
+      depends(warp, step, "a block reads what another block wrote");
+  }
   const bool stateless =
       common != nullptr && !common->state && (writable || intent == Intent::load);
   if ((taken || stateless) && !common->later) {
