@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <functional>
 #include <limits>
-#include <queue>
+#include <utility>
 
 #include <fmt/format.h>
 #include <cupilot/parts/rejection.hpp>
@@ -50,34 +49,32 @@ std::uint64_t literal(const Operand& o, std::uint32_t bytes, bool as_float) {
 template <class Take>
 void place_registers(const Function& function, const std::vector<Lifetime>& lives,
                      std::vector<std::uint32_t>& places, Take take) {
-  std::vector<std::uint32_t> sharing;
-  for (std::uint32_t i = 0; i < lives.size(); ++i) {
+  // The registers that begin at each instruction and those that end there, as lists.
+  const std::size_t count = lives.size();
+  std::vector<std::uint32_t> begin(function.instructions.size(), none_index), end = begin;
+  std::vector<std::uint32_t> beside(count), behind(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
     const Type type = function.registers[i].type;
     if (type == Type::pred || lives[i].first == none_index) continue;
     if (lives[i].alone) {
       places[i] = take(register_bytes(type));
-    } else {
-      sharing.push_back(i);
+      continue;
     }
+    beside[i] = std::exchange(begin[lives[i].first], i);
+    behind[i] = std::exchange(end[lives[i].last], i);
   }
-  std::stable_sort(sharing.begin(), sharing.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return lives[a].first < lives[b].first;
-  });
-  using Held = std::pair<std::uint32_t, std::uint32_t>;  // last instruction, place
-  struct OfWidth {
-    std::priority_queue<Held, std::vector<Held>, std::greater<>> held;
-    std::vector<std::uint32_t> free;  // the last of them is the likeliest to be in a cache
-  };
-  std::map<std::uint32_t, OfWidth> of_width;
-  for (const std::uint32_t i : sharing) {
-    const std::uint32_t bytes = register_bytes(function.registers[i].type);
-    OfWidth& all = of_width[bytes];
-    for (; !all.held.empty() && all.held.top().first < lives[i].first; all.held.pop())
-      all.free.push_back(all.held.top().second);
-    if (all.free.empty()) all.free.push_back(take(bytes));
-    places[i] = all.free.back();
-    all.free.pop_back();
-    all.held.emplace(lives[i].last, places[i]);
+  // By width; the last of them is the likeliest to be in a cache.
+  std::array<std::vector<std::uint32_t>, 17> free;
+  for (std::size_t at = 0; at < begin.size(); ++at) {
+    for (std::uint32_t i = begin[at]; i != none_index; i = beside[i]) {
+      const std::uint32_t bytes = register_bytes(function.registers[i].type);
+      std::vector<std::uint32_t>& left = free.at(bytes);
+      if (left.empty()) left.push_back(take(bytes));
+      places[i] = left.back();
+      left.pop_back();
+    }
+    for (std::uint32_t i = end[at]; i != none_index; i = behind[i])
+      free.at(register_bytes(function.registers[i].type)).push_back(places[i]);
   }
 }
 
