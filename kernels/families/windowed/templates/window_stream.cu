@@ -76,7 +76,7 @@
     "chain": "256 * (weight.wait + PLACES / (WARP_M * SIDES) * (max(products * weight.product_wait, depth / 8 * weight.step_wait) + near + partial * weight.partial_wait + weight.piece_wait))",
     "latency": "256 * weight.latency",
     "ahead": "STAGES - 1",
-    "pace": "256 * (wide == 4 ? weight.copy_pace + cdiv(graph_k, 32 * COPIERS) * weight.channel_pace : wide ? weight.copy_pace + copies / COPIERS * weight.element_pace : PLACES / 32 * cdiv(graph_k, 16 * COPIERS) * weight.load_pace)",
+    "pace": "256 * (weight.copy_pace + (wide == 4 ? graph_k * weight.channel_pace : wide == 0 ? PLACES / 32 * cdiv(graph_k, 16 * COPIERS) * weight.load_pace : copies * weight.element_pace))",
     "ends": "256 * (weight.end + WARP_N * CHANNELS / weight.end_rate)",
     "start": "256 * weight.start",
     "l2": "graph_bytes + (cdiv(graph_n, BLOCK_N) - 1) * graph_batch * graph_m * graph_k * 4",
