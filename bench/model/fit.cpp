@@ -2,6 +2,7 @@
 //
 //   model_fit [--only NAME,NAME…] TEMPLATE LANDSCAPE_DIR…    prints the fitted "weights" and the
 //   errors; --only: weights that may move, default: all
+//   model_fit --pairs TEMPLATE LANDSCAPE_DIR…    prints each kernel's measured and expected time
 //
 // Takes the strategies that the template realises and that are within 3 times the fastest of their
 // landscape, and moves one weight after another, by steps that shrink, to the least mean error in
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <limits>
 #include <map>
 #include <optional>
@@ -166,9 +166,29 @@ void show(const Subject& subject, const std::string& how, const Weights& weights
               error_of(subject, weights, 1), rho);
 }
 
+// Each kernel's measured and expected time and its settings.
+void show_pairs(const Subject& subject) {
+  const Task& task = subject.from->task;
+  const ModelProgram program(subject.tunable, task, task.time_shapes.front(), subject.from->device);
+  for (const Sample& sample : subject.samples) {
+    const auto forecast = program.forecast(sample.values);
+    std::printf("%s %.1f %.1f", subject.from->name.c_str(), sample.time_us,
+                forecast ? forecast->us : std::numeric_limits<double>::quiet_NaN());
+    for (std::size_t i = 0; i < sample.values.size(); ++i)
+      std::printf(" %s=%lld", subject.tunable.parameters[i].constant.c_str(),
+                  static_cast<long long>(sample.values[i]));
+    std::printf("\n");
+  }
+}
+
 }  // namespace
 
 int main(int count, char** words) {
+  const bool pairs = count > 1 && std::string(words[1]) == "--pairs";
+  if (pairs) {
+    --count;
+    ++words;
+  }
   std::string only;
   if (count > 2 && std::string(words[1]) == "--only") {
     only = words[2];
@@ -176,7 +196,8 @@ int main(int count, char** words) {
     words += 2;
   }
   if (count < 3) {
-    std::fprintf(stderr, "usage: model_fit [--only NAME,NAME] TEMPLATE LANDSCAPE_DIR...\n");
+    std::fprintf(stderr,
+                 "usage: model_fit [--only NAME,NAME | --pairs] TEMPLATE LANDSCAPE_DIR...\n");
     return 2;
   }
   std::vector<Landscape> landscapes;
@@ -185,21 +206,13 @@ int main(int count, char** words) {
   for (const Landscape& landscape : landscapes) {
     if (auto subject = subject_of(landscape, words[1])) subjects.push_back(std::move(*subject));
   }
-  if (std::getenv("FIT_PAIRS")) {
-    for (const Subject& subject : subjects) {
-      const ModelProgram program(subject.tunable, subject.from->task, subject.from->task.time_shapes.front(), subject.from->device);
-      for (const Sample& sample : subject.samples) {
-        const auto forecast = program.forecast(sample.values);
-        std::printf("PAIR %s %.1f %.1f", subject.from->name.c_str(), sample.time_us, forecast ? forecast->us : -1.0);
-        for (std::size_t i = 0; i < sample.values.size(); ++i) std::printf(" %s=%lld", subject.tunable.parameters[i].constant.c_str(), (long long)sample.values[i]);
-        std::printf("\n");
-      }
-    }
-    return 0;
-  }
   if (subjects.empty()) {
     std::fprintf(stderr, "model_fit: no landscape holds kernels of %s\n", words[1]);
     return 2;
+  }
+  if (pairs) {
+    for (const Subject& subject : subjects) show_pairs(subject);
+    return 0;
   }
   std::vector<const Subject*> all;
   for (const Subject& subject : subjects) all.push_back(&subject);

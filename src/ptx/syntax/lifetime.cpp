@@ -131,7 +131,8 @@ class Lives {
     each_register(function_, function_.operands[ins.first_operand + operand], visit);
   }
 
-  // What is live where each block begins and ends, from behind until nothing changes.
+  // Finds the registers that live where each block begins and ends, from behind until nothing
+  // changes.
   void spread(const std::vector<std::vector<Index>>& after) {
     const std::size_t words = (registers_.size() + 63) / 64;
     std::vector<Bits> keeps(blocks(), Bits(words, ~0ull));

@@ -9,8 +9,8 @@
 
 namespace cupilot::ptx {
 
-// Of one register, by instructions in the order of the text: outside of [first, last] no thread
-// reads what it wrote. Two registers whose lifetimes do not meet may share a place.
+// Spans instructions in the order of the text: outside of [first, last] no thread reads what it
+// wrote to the register. Two registers whose lifetimes do not meet may share a place.
 struct Lifetime {
   std::uint32_t first = none_index, last = 0;  // first none_index: nothing names it
   // Shares no place: it may be read before its thread wrote it, or an instruction names it that
@@ -18,7 +18,8 @@ struct Lifetime {
   bool alone = false;
 };
 
-// Of all registers of a function. An instruction's results live while its operands still do.
+// Finds them for all registers of a function. An instruction's results live while its operands
+// still do.
 std::vector<Lifetime> lifetimes(const Module& module, const Function& function);
 
 }  // namespace cupilot::ptx

@@ -229,7 +229,8 @@ __device__ __forceinline__ constexpr int place_of(int row, int column, int n) {
   return row * PITCH + column % Graph::COLUMN_STEP * SPAN + column / Graph::COLUMN_STEP + n * APART;
 }
 
-// The same with a plane's factors: zeros stand for what lies outside of x.
+// Sums a plane's elements times its factors over a thread's windows; zeros stand for what lies
+// outside of x.
 __device__ __forceinline__ void fold_weighted(const float* from, const float* factors, Sums& sums) {
   clear(sums);
 #pragma unroll
