@@ -107,6 +107,11 @@ constexpr NextStep next_steps[] = {
     {"verify.nondeterministic", "fix the order of sums, or do not ask for determinism in the task"},
     {"verify.", "let every lane that a shuffle takes from run it: correct the mask or the distance",
      "undefined value"},
+    {"verify.bound",
+     "compare with the reference at the shape, content and seed above; one that adds and "
+     "multiplies "
+     "in 16 bits needs `arithmetic` in the output's check",
+     "by fp32 arithmetic"},
     {"verify.", "compare with the reference at the shape, content and seed above"},
     {"floor.",
      "nothing correct is that fast: look for work that was skipped or was done outside the launch"},

@@ -59,6 +59,13 @@ bool looks_like_lost_bits(const CaseReport& report, const OutputReport& output) 
          error <= 0x1p-7 * std::abs(output.want);
 }
 
+// True for an output of 16 bits whose kernel might have meant to add and multiply in them.
+bool might_be_coarse(const Tensor* tensor) {
+  return tensor != nullptr && tensor->check.kind == CheckKind::within &&
+         tensor->check.arithmetic == DType::f32 &&
+         (tensor->type == DType::f16 || tensor->type == DType::bf16);
+}
+
 std::optional<Rejected> wrong_output(const Task& task, const CaseReport& report,
                                      const OutputReport& output) {
   const std::string shape = described(report.what);
@@ -78,12 +85,13 @@ std::optional<Rejected> wrong_output(const Task& task, const CaseReport& report,
     const char* code = exact                                  ? "verify.mismatch"
                        : looks_like_lost_bits(report, output) ? "verify.precision"
                                                               : "verify.bound";
-    return reject(code,
-                  fmt::format("{} of {} compared elements are wrong; worst {}: got {:.9g}, want "
-                              "{:.9g}, allowed error {:.3g}; shape {}",
-                              output.failed, output.compared, where, output.got, output.want,
-                              output.bound, shape),
-                  where);
+    return reject(
+        code,
+        fmt::format("{} of {} compared elements are wrong; worst {}: got {:.9g}, want "
+                    "{:.9g}, allowed error {:.3g}{}; shape {}",
+                    output.failed, output.compared, where, output.got, output.want, output.bound,
+                    might_be_coarse(tensor) ? " by fp32 arithmetic" : "", shape),
+        where);
   }
   if (output.compared <= 0 && output.elements > 0) {
     return reject("run.crash",

@@ -5,6 +5,8 @@
 #include <fstream>
 #include <functional>
 
+#include <cupilot/parts/rejection.hpp>
+
 #include "base/hash.hpp"
 #include "catch.hpp"
 #include "support/graph.hpp"
@@ -257,6 +259,26 @@ TEST_CASE("the first failure is the verdict") {
   REQUIRE(verdict.is_rejected());
   testing::expect_code(verdict.rejected(), c.code);
   CHECK_THAT(verdict.rejected().message, Catch::Contains(c.message));
+}
+
+TEST_CASE("an output of 16 bits is told by which arithmetic it was to be") {
+  for (const bool coarse : {false, true}) {
+    Task task = gemm_of(5, 7, 11);
+    for (Tensor& tensor : task.tensors) {
+      if (tensor.name != "D") continue;
+      tensor.type = DType::bf16;
+      if (coarse) tensor.check.arithmetic = DType::bf16;
+    }
+    TrialReport report = good(task);
+    OutputReport& o = report.cases[0].outputs[0];
+    o.failed = 2, o.worst_ratio = 2, o.got = 3, o.want = 2, o.bound = 0.5;
+    const auto verdict =
+        conclude(task, kernel_of(Precision::fp32_strict), ProofLevel::candidate, report);
+    REQUIRE(verdict.is_rejected());
+    INFO(verdict.rejected().code << ": " << verdict.rejected().message);
+    const std::string next = next_step(verdict.rejected());
+    CHECK((next.find("needs `arithmetic`") == std::string::npos) == coarse);
+  }
 }
 
 TEST_CASE("integers and indices mismatch") {
