@@ -255,8 +255,8 @@ std::vector<std::string> program_lines(const ProgramRecord& record) {
     const double sum = expected_us(order[i], all);
     const bool known = all_have_kernels(order[i], all);
     if (known)
-      lines.push_back(
-          fmt::format("partition {}: its parts take {:.4g} us", shown(record, order[i]), sum));
+      lines.push_back(fmt::format("partition {}: its parts take {:.4g} us, each launched alone",
+                                  shown(record, order[i]), sum));
     else if (sum < std::numeric_limits<double>::infinity())
       lines.push_back(fmt::format("partition {}: at least {:.4g} us, not all parts were searched",
                                   shown(record, order[i]), sum));

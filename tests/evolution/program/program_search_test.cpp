@@ -81,6 +81,7 @@ TEST_CASE("a graph that no template serves is evolved as a program", "[search][l
   };
   CHECK(said("program: 2 partitions are legal"));
   CHECK(said("partition norm+total | share: "));
+  CHECK(said(" us, each launched alone"));
   CHECK(real_host().exists(dir / "whole/best/Makefile"));
   CHECK(real_host().exists(dir / "whole/parts/share/best/kernel.cu"));
   const auto again = resume(dir / "whole", device(), {});
