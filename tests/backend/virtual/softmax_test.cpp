@@ -174,7 +174,7 @@ TEST_CASE("softmax by pages is accepted where rows stay in shared memory", "[tem
       {{"rows=5", "cols=1", "dtype=fp32"}, by_pages(8, 8192, 256, 4, {})},
       // More rows than pages, whose barriers change parity; rows of an odd length start anywhere.
       {{"rows=60", "cols=1031", "dtype=fp32"},
-       by_pages(2, 4096, 128, 8, {turns(64), use("fast_exponential"), use("cache_hint")})},
+       by_pages(2, 4096, 128, 8, {turns(32), use("fast_exponential"), use("cache_hint")})},
       {{"rows=300", "cols=40", "dtype=bf16", "log=1"},
        by_pages(4, 2048, 128, 2, {turns(0), blocks(3), use("evict_first_store")})},
       // Each block has several pages, the last of them a part.

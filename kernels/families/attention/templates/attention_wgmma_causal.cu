@@ -8,7 +8,7 @@
   "requires": ["warpgroup_keys"],
   "when": ["elem.q == 2 && elem.k == 2 && elem.v == 2 && elem.y == 2", "class.bf16 || class.fp16", "CAUSAL == 1"],
   "parameters": {
-    "KEYS": {"name": "tile_keys", "technique": "warpgroup_keys", "domain": [64, 80, 96, 112, 128, 144, 160, 176, 192], "plain": 128},
+    "KEYS": {"name": "tile_keys", "technique": "warpgroup_keys", "domain": [64, 80, 96, 112, 128, 144, 160, 176], "plain": 128},
     "PLANES": {"name": "weight_planes", "technique": "warpgroup_keys", "domain": [2, 3], "plain": 2},
     "WIDTH": {"name": "head_width", "technique": "warpgroup_keys", "domain": [64, 96, 128, 192, 256], "plain": 64},
     "BLOCK_N": {"name": "head_out", "technique": "warpgroup_keys", "domain": [64, 96, 128, 192, 256], "plain": 64},
