@@ -1,4 +1,4 @@
-// How much a reference text computes, for models that are asked before a kernel is compiled.
+// Estimates how much a reference text computes, for models asked before a kernel is compiled.
 #pragma once
 
 #include <cstdint>
