@@ -157,12 +157,29 @@ CUPILOT_HD float min_(float a, float b) { return fminf(a, b); }
 
 CUPILOT_HD tracked exp_(tracked x) { return through(exp(x.value), exp(x.value), x); }
 CUPILOT_HD tracked log_(tracked x) { return through(log(x.value), 1.0 / x.value, x); }
+// Secants of a curve that is steep at 0 alone reach to its other side where an argument may err so
+// far, in classes that grant large errors: a tanh of 3 is flat, but the sum of thousands that the
+// 3 came of may be -1 instead. 0: a slope says enough. 2^-8: the largest unit of such a class.
+CUPILOT_HD double reach_of(tracked x) {
+  const double far = CUPILOT_SECOND_ORDER < 1.0 || is_infinite(x) ? 0.0 : 0x1p-8 * x.sum;
+  return far > 0.125 ? fmin(far, fabs(x.value) + 1.0) : 0.0;
+}
+// The steepest of a slope and of the secants to both sides, `far` long.
+CUPILOT_HD double steepest(double slope, double far, double value, double up, double down) {
+  return fmax(slope, fmax(fabs(up - value), fabs(down - value)) / far);
+}
+
 CUPILOT_HD tracked tanh_(tracked x) {
-  const double value = tanh(x.value);
-  return through(value, 1.0 - value * value, x);
+  const double value = tanh(x.value), far = reach_of(x);
+  double slope = 1.0 - value * value;
+  if (far > 0.0) slope = steepest(slope, far, value, tanh(x.value + far), tanh(x.value - far));
+  return through(value, slope, x);
 }
 CUPILOT_HD tracked erf_(tracked x) {
-  return through(erf(x.value), 1.1283791670955126 * exp(-x.value * x.value), x);
+  const double value = erf(x.value), far = reach_of(x);
+  double slope = 1.1283791670955126 * exp(-x.value * x.value);
+  if (far > 0.0) slope = steepest(slope, far, value, erf(x.value + far), erf(x.value - far));
+  return through(value, slope, x);
 }
 // At zero the derivative has no bound, but the root of the error has.
 CUPILOT_HD tracked sqrt_(tracked x) {

@@ -62,6 +62,26 @@ TEST_CASE("the sum covers the effect of a relative perturbation of the operands"
   }
 }
 
+TEST_CASE("a flat place of a curve owes what a large error makes of it") {
+  const auto moves = [](const char* name, double (*plain)(double), tracked (*form)(tracked)) {
+    Rng rng(5);
+    for (int i = 0; i < 500; ++i) {
+      const double value = -8 + 16 * rng.unit(), sum = std::exp2(14 * rng.unit());
+      const double unit = std::exp2(-8 - 8 * rng.unit());
+      const tracked want = form(tracked(value, std::max(sum, std::abs(value))));
+      for (const double error : {-unit * sum, unit * sum}) {
+        const double moved = std::abs(plain(value + error) - plain(value));
+        if (!(moved <= 1.2 * unit * want.sum + 1e-13))
+          FAIL(name << " value=" << value << " sum=" << sum << " error=" << error);
+      }
+    }
+  };
+  moves(
+      "tanh", [](double x) { return tanh_(x); }, [](tracked x) { return tanh_(x); });
+  moves(
+      "erf", [](double x) { return erf_(x); }, [](tracked x) { return erf_(x); });
+}
+
 TEST_CASE("square root at zero keeps a finite sum") {
   const tracked x = sqrt_(tracked(0.0, 4.0));
   CHECK(x.value == 0.0);
