@@ -1,6 +1,7 @@
 #include "program/join_text.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <string_view>
 
@@ -77,10 +78,11 @@ std::set<std::string> clashing_arrays(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) {
     for (std::size_t at = text.find(declares); at != std::string::npos;
          at = text.find(declares, at + 1)) {
-      const std::size_t end = std::min(text.find('[', at), text.size());
+      std::size_t end = std::min(text.find('[', at), text.size());
+      while (end > at && std::isspace(static_cast<unsigned char>(text[end - 1])) != 0) --end;
       std::size_t begin = end;
       while (begin > at && is_identifier_character(text[begin - 1])) --begin;
-      declared[text.substr(begin, end - begin)].insert(text.substr(at, end - at));
+      if (begin < end) declared[text.substr(begin, end - begin)].insert(text.substr(at, end - at));
     }
   }
   std::set<std::string> clashing;

@@ -79,30 +79,10 @@ bool leaves_out(const Task& task, const std::string& name) {
          tensor->fill.structure != Structure::symmetric;
 }
 
-// Factors of whole sums stay finite: what an infinity makes of a sum near zero hangs on the sum's
-// last bits, which its class does not promise. Factors of a product with a triangle do too: the
-// zeros that its structure declares need not be multiplied, and an infinity times zero is none.
 ContentKind content_of(const Task& task, const Tensor& tensor, ContentKind kind) {
   const bool whole = !is_float_type(static_cast<int>(tensor.type));
   if (tensor.fill.values == FillValues::range && !whole) return ContentKind::ordinary;
-  if (kind != ContentKind::special) return kind;
-  if (tensor.fill.values == FillValues::finite) return ContentKind::ordinary;
-  const auto keeps_finite = [&](const Operation& operation) {
-    const OperatorRow* row = find_operator(operation.kind);
-    if (row == nullptr) return false;
-    std::string role = tensor.name;  // a family's tensors have the names of the row
-    const auto at = std::find(operation.inputs.begin(), operation.inputs.end(), tensor.name);
-    const auto place = static_cast<std::size_t>(at - operation.inputs.begin());
-    if (row->factors > 1 && place < static_cast<std::size_t>(row->factors) &&
-        std::any_of(operation.inputs.begin(), operation.inputs.end(),
-                    [&](const std::string& name) { return leaves_out(task, name); }))
-      return true;
-    if (!row->rule.empty()) role = place < row->inputs.size() ? row->inputs[place] : "";
-    return std::find(row->finite.begin(), row->finite.end(), role) != row->finite.end();
-  };
-  return std::any_of(task.operations.begin(), task.operations.end(), keeps_finite)
-             ? ContentKind::ordinary
-             : kind;
+  return kind == ContentKind::special && stays_finite(task, tensor) ? ContentKind::ordinary : kind;
 }
 
 bool is_first_float_input(const Task& task, std::size_t tensor) {
@@ -275,6 +255,29 @@ static_assert(kind_names.size() == static_cast<std::size_t>(ContentKind::scales)
 static_assert(variation_names.size() == static_cast<std::size_t>(Variation::swapped) + 1);
 
 }  // namespace
+
+// Factors of whole sums stay finite: what an infinity makes of a sum near zero hangs on the sum's
+// last bits, which its class does not promise. Factors of a product with a triangle do too: the
+// zeros that its structure declares need not be multiplied, and an infinity times zero is none.
+bool stays_finite(const Task& task, const Tensor& tensor) {
+  const bool whole = !is_float_type(static_cast<int>(tensor.type));
+  if (tensor.fill.values == FillValues::finite) return true;
+  if (tensor.fill.values == FillValues::range && !whole) return true;
+  const auto keeps_finite = [&](const Operation& operation) {
+    const OperatorRow* row = find_operator(operation.kind);
+    if (row == nullptr) return false;
+    std::string role = tensor.name;  // a family's tensors have the names of the row
+    const auto at = std::find(operation.inputs.begin(), operation.inputs.end(), tensor.name);
+    const auto place = static_cast<std::size_t>(at - operation.inputs.begin());
+    if (row->factors > 1 && place < static_cast<std::size_t>(row->factors) &&
+        std::any_of(operation.inputs.begin(), operation.inputs.end(),
+                    [&](const std::string& name) { return leaves_out(task, name); }))
+      return true;
+    if (!row->rule.empty()) role = place < row->inputs.size() ? row->inputs[place] : "";
+    return std::find(row->finite.begin(), row->finite.end(), role) != row->finite.end();
+  };
+  return std::any_of(task.operations.begin(), task.operations.end(), keeps_finite);
+}
 
 std::string_view name_of(ContentKind kind) { return kind_names[static_cast<std::size_t>(kind)]; }
 std::string_view name_of(Variation variation) {

@@ -28,6 +28,10 @@ Result<FillParams> fill_params(const Task& task, std::size_t tensor, const Workl
 Result<std::size_t> source_of(const Task& task, std::size_t tensor, const Workload& workload,
                               const Content& content);
 
+// True of a tensor that holds no infinity and no NaN in any content: its own values say so, or an
+// operator that it is an input of (`finite`).
+bool stays_finite(const Task& task, const Tensor& tensor);
+
 // True for content of whole numbers in a range, which kinds of content run through.
 bool is_counted(const Tensor& tensor);
 

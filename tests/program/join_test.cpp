@@ -6,6 +6,7 @@
 #include "catch.hpp"
 #include "program/equal_parts.hpp"
 #include "program/join.hpp"
+#include "program/join_text.hpp"
 #include "support/graph.hpp"
 
 namespace cupilot {
@@ -292,6 +293,8 @@ TEST_CASE("arrays of shared memory that parts declare in two ways have names of 
                  Catch::Contains("#define memory p2_memory\n") &&
                  Catch::Contains("#undef memory\n}  // namespace part_2"));
   CHECK_THAT(joined_with("float", "float"), !Catch::Contains("#define memory"));
+  CHECK(clashing_arrays({"extern __shared__ float rows [];", "extern __shared__ int rows[4];",
+                         "extern __shared__ float [];"}) == std::set<std::string>{"rows"});
 }
 
 TEST_CASE("parts of one text share it, and their launches and buffers stay apart") {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "program/hooks/call_text.hpp"
+#include "task/content.hpp"
 #include "task/identifiers.hpp"
 #include "task/rules/apply.hpp"
 
@@ -69,8 +70,13 @@ bool SlideText::find_element() {
   return true;
 }
 
-// A factor's element depends on the outer place, the plane and the tap of a row and a column alone.
+// A factor's element depends on the outer place, the plane and the tap of a row and a column alone,
+// and is finite: it meets zeros that stand for what lies outside of the tensor.
 bool SlideText::find_factor() const {
+  const Tensor* tensor = find_tensor(task_, factor_->source);
+  if (tensor == nullptr || tensor->role == Role::out || tensor->role == Role::in_out ||
+      !stays_finite(task_, *tensor))
+    return false;
   std::string places;
   for (const std::string& at : factor_at_) places += " " + at;
   if (std::any_of(fold().constants.begin(), fold().constants.end(),

@@ -53,17 +53,17 @@ Term made(std::int64_t slots, std::initializer_list<Term> from) {
 }
 
 using NameSet = std::set<std::string>;
-using KnownTexts = std::map<std::string, std::string>;
 
 struct Scope {
-  const KnownTexts& constants;
+  std::map<std::string, double> known{};
   const NameSet& still;
 };
 
 class Reader {
  public:
-  Reader(std::string_view text, const Scope& scope, NameSet& used, int depth)
-      : text_(text), scope_(scope), used_(used), depth_(depth) {}
+  // `text` ends with a zero.
+  Reader(std::string_view text, const Scope& scope, NameSet& used)
+      : text_(text), scope_(scope), used_(used) {}
 
   // Nothing where the text is no expression that it knows.
   std::optional<Term> all() {
@@ -92,7 +92,22 @@ class Reader {
     return known(0);
   }
 
+  // Too deep a text is none that it knows.
+  bool enters() {
+    if (++nesting_ <= 200) return true;
+    failed_ = true;
+    at_ = text_.size();
+    return false;
+  }
+
   Term choice() {
+    if (!enters()) return {};
+    const Term term = chosen();
+    --nesting_;
+    return term;
+  }
+
+  Term chosen() {
     const Term condition = either();
     if (!take("?")) return condition;
     if (condition.known) {
@@ -200,6 +215,13 @@ class Reader {
   }
 
   Term sign() {
+    if (!enters()) return {};
+    const Term term = signed_term();
+    --nesting_;
+    return term;
+  }
+
+  Term signed_term() {
     if (take("-")) {
       const Term term = sign();
       return term.known ? known(-*term.known) : term;
@@ -230,11 +252,11 @@ class Reader {
   }
 
   Term number() {
-    const std::string rest(text_.substr(at_));
+    const char* const begin = text_.data() + at_;
     char* end = nullptr;
-    const double value = std::strtod(rest.c_str(), &end);
-    if (end == rest.c_str()) failed_ = true;
-    at_ += static_cast<std::size_t>(end - rest.c_str());
+    const double value = std::strtod(begin, &end);
+    if (end == begin) failed_ = true;
+    at_ += static_cast<std::size_t>(end - begin);
     while (at_ < text_.size() && std::string_view("fFlLuU").find(text_[at_]) != text_.npos) ++at_;
     return known(value);
   }
@@ -250,11 +272,9 @@ class Reader {
   Term named(const std::string& name) {
     if (name == "true" || name == "false") return known(name == "true" ? 1 : 0);
     used_.insert(name);
-    const Term unknown{0, {}, scope_.still.contains(name)};
-    const auto constant = scope_.constants.find(name);
-    if (constant == scope_.constants.end() || depth_ == 0) return unknown;
-    const auto value = Reader(constant->second, scope_, used_, depth_ - 1).all();
-    return value && value->known ? *value : unknown;  // else an index, which costs little
+    const auto value = scope_.known.find(name);
+    return value != scope_.known.end() ? known(value->second)
+                                       : Term{0, {}, scope_.still.contains(name)};
   }
 
   Term call(const std::string& name) {
@@ -284,8 +304,8 @@ class Reader {
   std::string_view text_;
   const Scope& scope_;
   NameSet& used_;
-  int depth_;  // of constants that are made of others
   std::size_t at_ = 0;
+  int nesting_ = 0;
   bool failed_ = false;
 };
 
@@ -295,11 +315,15 @@ std::int64_t slots_of(const std::string& text,
                       const std::vector<std::pair<std::string, std::string>>& constants,
                       const NameSet& still, NameSet& used) {
   if (text.empty()) return 0;
-  constexpr int deep = 8;
   constexpr std::size_t letters = 12;  // of a text that is not understood, a slot
-  const KnownTexts values(constants.begin(), constants.end());
+  Scope scope{.known = {}, .still = still};
+  for (const auto& [name, value] : constants) {
+    NameSet ignored;
+    const auto term = Reader(value, scope, ignored).all();
+    if (term && term->known) scope.known[name] = *term->known;  // else an index, which costs little
+  }
   NameSet met;
-  const auto term = Reader(text, {values, still}, met, deep).all();
+  const auto term = Reader(text, scope, met).all();
   used.insert(met.begin(), met.end());
   return term ? term->slots : 2 + static_cast<std::int64_t>(text.size() / letters);
 }

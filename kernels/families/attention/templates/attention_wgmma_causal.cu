@@ -109,7 +109,7 @@
 constexpr int SKIP = 1;
 #include "cupilot/warpgroup_keys.cuh"
 
-// Which of a pair of elements are not finite: the highest bit of each.
+// Marks the elements of a pair that are not finite by the highest bit of each.
 __device__ __forceinline__ unsigned infinities(unsigned pair) {
   constexpr unsigned least = same<T, bf16> ? 0x00800080u : 0x04000400u;  // of the exponents
   return ((pair & 0x7fff7fffu) + least) & 0x80008000u;
