@@ -141,6 +141,11 @@ int main(int argc, char** argv) {
   if (argc > 2 && std::string(argv[1]) == "--only") {
     only = argv[2];
     argv += 2, argc -= 2;
+    if (std::none_of(std::begin(arms), std::end(arms),
+                     [&](const Arm& arm) { return arm.name == only; })) {
+      std::fprintf(stderr, "ablation: no arm is called '%s'\n", only.c_str());
+      return 2;
+    }
   }
   if (argc < 6) {
     std::fprintf(stderr,

@@ -109,8 +109,7 @@ constexpr NextStep next_steps[] = {
      "undefined value"},
     {"verify.bound",
      "compare with the reference at the shape, content and seed above; one that adds and "
-     "multiplies "
-     "in 16 bits needs `arithmetic` in the output's check",
+     "multiplies in 16 bits needs `arithmetic` in the output's check",
      "by fp32 arithmetic"},
     {"verify.", "compare with the reference at the shape, content and seed above"},
     {"floor.",
