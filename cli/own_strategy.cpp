@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include <fmt/format.h>
@@ -77,11 +78,11 @@ void suit(OwnStrategy& own, const KernelFlags& flags, const DeviceSpec& device,
     auto all =
         fitted(**space, own.strategy, make_cost_model(own.task, device, templates),
                make_cost_model(*found, device, templates_of(own.families, *found)), most_fitted);
-    if (all && all->size() > 1) {
+    if (all) {
       all->pop_back();
       own.fitted = std::move(*all);
-      own.found_at = text_of(sizes_of(*found));
     }
+    own.found_at = text_of(sizes_of(*found));
   }
   if (strategy_id(own.strategy) == strategy_id(nearest->strategy)) return;
   own.strategy = std::move(nearest->strategy);
@@ -90,8 +91,24 @@ void suit(OwnStrategy& own, const KernelFlags& flags, const DeviceSpec& device,
 
 }  // namespace
 
+Families realising(const OwnStrategy& own, const DeviceSpec& device) {
+  Families families = own.families;
+  const std::vector<Technique> added = added_techniques(families);
+  std::set<std::string> names;
+  for (const Tunable& tunable : templates_of(families, own.task)) {
+    const auto space = make_space(own.task, device, {tunable}, added);
+    if (!space) continue;
+    const auto completed = (*space)->complete(own.strategy);
+    if (completed && strategy_id(completed->strategy) == strategy_id(own.strategy))
+      names.insert(tunable.name);
+  }
+  for (Family& family : families)
+    std::erase_if(family.templates, [&](const Tunable& one) { return names.count(one.name) == 0; });
+  return families;
+}
+
 void note_taken(const OwnStrategy& own, const Strategy& taken) {
-  if (own.fitted.empty()) return;
+  if (own.found_at.empty()) return;
   const bool as_is = strategy_id(taken) == strategy_id(own.strategy);
   note(fmt::format(
       "found at {}; {} these sizes: taken is {}{}", own.found_at,

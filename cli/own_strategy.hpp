@@ -21,15 +21,19 @@ struct OwnStrategy {
   Task task;
   Families families;
   Strategy strategy;
-  // Holds the same with its numbers fitted to the task's sizes, what the models expect most of
-  // first, where the file stands in best/ of a run at other sizes; none by KernelFlags::as_is.
+  // The sizes of the run whose best/ holds the file, where these are others; "": it stands in none,
+  // or KernelFlags::as_is.
+  std::string found_at{};
+  // Then, the same with its numbers fitted to the task's sizes, those that the models expect a gain
+  // of, the most of first.
   std::vector<Strategy> fitted{};
-  std::string found_at{};  // those sizes
 };
 bool is_strategy(const std::string& path);
 Result<OwnStrategy> open_strategy(const std::string& path, const KernelFlags& flags,
                                   const DeviceSpec& device);
-// Notes which of them is taken.
+// The families with those templates alone that realise the strategy.
+Families realising(const OwnStrategy& own, const DeviceSpec& device);
+// Notes whether the strategy was fitted.
 void note_taken(const OwnStrategy& own, const Strategy& taken);
 
 }  // namespace cupilot::cli

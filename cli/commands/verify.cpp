@@ -6,12 +6,12 @@
 #include <cupilot/parts/agents.hpp>
 #include <cupilot/parts/checker_power.hpp>
 #include <cupilot/parts/host.hpp>
-#include <cupilot/parts/policy.hpp>
 #include <cupilot/parts/program.hpp>
 #include <cupilot/parts/program_strategy.hpp>
 
 #include "commands/verbs.hpp"
 #include "device.hpp"
+#include "fastest_fit.hpp"
 #include "kernel_files.hpp"
 #include "own_strategy.hpp"
 #include "screens/json_out.hpp"
@@ -77,50 +77,6 @@ int say_verified(const OwnKernel& kernel, const Result<Candidate>& candidate, Ba
   return 0;
 }
 
-// Proposes given strategies one after another.
-class GivenPolicy final : public Policy {
- public:
-  explicit GivenPolicy(std::vector<Strategy> given) : given_(std::move(given)) {}
-  Result<std::optional<Proposal>> propose(const PolicyView& view, Rng) override {
-    const auto slot = static_cast<std::size_t>(view.slot);
-    if (slot >= given_.size()) return std::optional<Proposal>();
-    Proposal proposal;
-    proposal.kind = BreedKind::seed;
-    proposal.strategy = given_[slot];
-    return std::optional(std::move(proposal));
-  }
-  void accept(const Proposal&) override {}
-  void observe(const SlotOutcome&) override {}
-  std::string save() const override { return {}; }
-  bool load(std::string_view saved) override { return saved.empty(); }
-
- private:
-  std::vector<Strategy> given_;
-};
-
-// The fastest here of a strategy of other sizes as it is and fitted to these, by a search of these
-// alone.
-Result<Candidate> fastest_of(Backend& backend, const OwnStrategy& own, const KernelFlags& flags,
-                             Backend* screen) {
-  std::vector<Strategy> all = own.fitted;
-  all.push_back(own.strategy);
-  EvolveOptions options;
-  options.search.max_evaluations = static_cast<std::int64_t>(all.size());
-  options.search.seed = flags.seed;
-  options.policy = [&](const SearchOptions&, const Space&) {
-    return std::make_unique<GivenPolicy>(all);
-  };
-  options.families = own.families;
-  options.plain_baseline = false;
-  options.pool = "off";
-  options.screening = screen != nullptr;
-  options.screen = screen;
-  auto report = evolve(own.task, backend, options);
-  if (!report) return std::move(report.error());
-  if (!report->best) return Error{ErrorCode::no_candidate, "none was confirmed", ""};
-  return std::move(report->best->candidate);
-}
-
 // Proves the kernel, or the program of several, that templates write from a strategy's file.
 int verify_strategy(Backend& backend, const KernelFlags& flags) {
   const std::string& path = flags.files.front();
@@ -130,8 +86,8 @@ int verify_strategy(Backend& backend, const KernelFlags& flags) {
   Result<std::unique_ptr<Backend>> screen =
       flags.screen ? open_screen(backend, backend_options()) : std::unique_ptr<Backend>();
   if (!screen) return fail(screen.error(), json);
-  if (!own->fitted.empty()) {
-    const auto fastest = fastest_of(backend, *own, flags, screen->get());
+  if (!own->found_at.empty()) {
+    const auto fastest = fastest_fit(backend, *own, flags.seed, screen->get());
     const bool none = !fastest && (fastest.error().code == ErrorCode::no_candidate ||
                                    fastest.error().code == ErrorCode::budget);
     // Without one the strategy itself says why.
