@@ -14,6 +14,7 @@ namespace cupilot::cli {
 namespace {
 
 constexpr int evaluations_of_fit = 24;
+constexpr double seconds_of_fit = 20;
 // Evaluations under way at once: more would see too little of what came of the others.
 constexpr int lookahead_of_fit = 6;
 
@@ -63,6 +64,7 @@ Result<Candidate> fastest_fit(Backend& backend, const OwnStrategy& own, std::uin
     return std::make_unique<GivenFirst>(
         given, evolution_policy(search, space, *strategist, zone, 1, std::move(knowledge)));
   };
+  options.max_seconds = seconds_of_fit;
   options.families = families;
   options.plain_baseline = false;
   options.pool = "off";
