@@ -102,8 +102,10 @@ Families realising(const OwnStrategy& own, const DeviceSpec& device) {
     if (completed && strategy_id(completed->strategy) == strategy_id(own.strategy))
       names.insert(tunable.name);
   }
-  for (Family& family : families)
-    std::erase_if(family.templates, [&](const Tunable& one) { return names.count(one.name) == 0; });
+  for (Family& family : families) {
+    std::erase_if(family.templates,
+                  [&](const Tunable& one) { return !names.empty() && names.count(one.name) == 0; });
+  }
   return families;
 }
 

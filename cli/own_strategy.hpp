@@ -31,7 +31,7 @@ struct OwnStrategy {
 bool is_strategy(const std::string& path);
 Result<OwnStrategy> open_strategy(const std::string& path, const KernelFlags& flags,
                                   const DeviceSpec& device);
-// The families with those templates alone that realise the strategy.
+// The families with those templates alone that realise the strategy; with all where none does.
 Families realising(const OwnStrategy& own, const DeviceSpec& device);
 // Notes whether the strategy was fitted.
 void note_taken(const OwnStrategy& own, const Strategy& taken);
