@@ -6,6 +6,7 @@
 
 #include "program/hooks/call_text.hpp"
 #include "program/hooks/contraction_text.hpp"
+#include "program/hooks/pitched.hpp"
 #include "task/identifiers.hpp"
 
 namespace cupilot {
@@ -168,7 +169,8 @@ std::optional<ContractionText::Direct> ContractionText::direct(const std::string
     for (const std::string& at : from.at) {
       if (!affine_of(at, names)) return std::nullopt;
     }
-    return Direct{read.source, index_text(from)};
+    if (is_view(*tensor) && !is_strided(from)) return std::nullopt;
+    return Direct{read.source, storage_of(from), storage_index(from)};
   }
   return std::nullopt;
 }

@@ -187,7 +187,7 @@ std::string ContractionText::place_struct(const char* type, const char* function
   text += fmt::format("    at.row = {};\n", row_of(is_left ? own : axes));
   if (what) {
     members += fmt::format("    const T_{}* from;\n", what->tensor);
-    text += fmt::format("    at.from = this->{} + {};\n", what->tensor,
+    text += fmt::format("    at.from = {} + {};\n", what->storage,
                         index_call(is_left ? "left_index" : "right_index", own, true, false));
   }
   if (what) members += "    unsigned outside;\n";

@@ -33,7 +33,7 @@ class ContractionText : public StageText {
   };
   // A factor that is an element of a tensor whose index is affine in all coordinates.
   struct Direct {
-    std::string tensor{}, index{};
+    std::string tensor{}, storage{}, index{};  // the index is one of the storage
   };
   // Conditions on one tap of a place, and the first of its bits.
   struct Tap {

@@ -346,10 +346,9 @@ std::string ContractionText::window_values() const {
   for (const StageAxis& axis : batch_)
     shared += fmt::format("    const int {0} = batch.{0};\n", axis.name);
   // The conditions are those that `inside` holds.
-  const std::string value =
-      left_ ? fmt::format("to_float(load_unless(here_ ? 0u : 1u, this->{}, {}))", from.source,
-                          narrowed(index_text(from)))
-            : fmt::format("here_ ? real({}({})) : real(0)", from.name, list);
+  const std::string value = left_ ? fmt::format("to_float(load_unless(here_ ? 0u : 1u, {}, {}))",
+                                                storage_of(from), narrowed(storage_index(from)))
+                                  : fmt::format("here_ ? real({}({})) : real(0)", from.name, list);
   return fmt::format(
              "{} void window_values(const Batch& batch, const Slice& slice, int channel, int row, "
              "int column, float (&out)[4]) const {{\n    const bool inside_ = {};\n",

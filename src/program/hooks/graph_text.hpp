@@ -85,6 +85,8 @@ std::string local_text(const Task& task);
 
 // `struct Graph` of what follows a product; stages name the finished sum `acc`. Its first full
 // output is the product's. `spans` says which operands are triangles: GraphProduct::spans.
-std::string product_text(const Task& task, const GraphSite& site, int spans);
+// `left_pitch`: elements between rows of the left operand, of which `k` are its own.
+std::string product_text(const Task& task, const GraphSite& site, int spans,
+                         const std::string& left_pitch = "k");
 
 }  // namespace cupilot

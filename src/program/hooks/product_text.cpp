@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "program/hooks/graph_text.hpp"
+#include "program/hooks/pitched.hpp"
 #include "program/hooks/stage_text.hpp"
 #include "task/identifiers.hpp"
 
@@ -12,7 +13,8 @@ namespace {
 // Text of `struct Graph` of what follows a product.
 class ProductText : public StageText {
  public:
-  ProductText(const Task& task, const GraphSite& site) : StageText(task, site) {}
+  ProductText(const Task& task, const GraphSite& site, std::string left_pitch)
+      : StageText(task, site), left_pitch_(std::move(left_pitch)) {}
 
   std::string text(int spans) const {
     return opening() + spans_text(spans) + structs() + functions() + load_at() + results() +
@@ -20,6 +22,15 @@ class ProductText : public StageText {
   }
 
  private:
+  // Says that vectors of views are aligned where those of dense tensors are.
+  std::string aligned() const {
+    std::string out = "true";
+    for (const Tensor& tensor : task_.tensors) {
+      if (is_view(tensor)) out += fmt::format(" && this->{}.aligned(elements)", tensor.name);
+    }
+    return out;
+  }
+
   std::string spans_text(int spans) const {
     return fmt::format(
         "{}  static constexpr int SPANS = {};  // Span::kinds\n",
@@ -65,12 +76,16 @@ class ProductText : public StageText {
     out += fmt::format(
         "  }};\n  static constexpr bool READS = {};  // tensors beside the product\n"
         "  __device__ __forceinline__ T_{}* output() const {{ return this->{}; }}\n"
+        "  __device__ __forceinline__ bool aligned(int elements) const {{ return {}; }}\n"
+        "  __device__ __forceinline__ int left_pitch(int k) const {{ return {}; }}\n"
         "  // Outputs of N neighbours from their sums.\n  template <int N>\n  __device__ "
         "__forceinline__ Results<N> results(long long row, long long first, int column,\n"
         "                                                const float (&sum)[N]) const {{\n"
         "    const Row at = {{row}};\n    const Values<N> values = load<N>(first);\n"
         "    Results<N> result;\n",
-        reads, first_output, first_output);
+        reads, first_output,
+        first_output + (is_view(*find_tensor(task_, first_output)) ? ".base" : ""), aligned(),
+        left_pitch_);
     out += columns(order, "load_columns");
     out +=
         "#pragma unroll\n    for (int each_ = 0; each_ < N; ++each_) {\n    const float acc = "
@@ -105,13 +120,16 @@ class ProductText : public StageText {
     }
     return out + "  }\n";
   }
+
+  std::string left_pitch_;  // of the product's left operand, in terms of `k`
 };
 
 }  // namespace
 
-std::string product_text(const Task& task, const GraphSite& site, int spans) {
+std::string product_text(const Task& task, const GraphSite& site, int spans,
+                         const std::string& left_pitch) {
   // The template's own names of types hide those of tensors.
-  return renamed(ProductText(task, site).text(spans),
+  return renamed(ProductText(task, site, left_pitch).text(spans),
                  [&](const std::string& word) -> std::optional<std::string> {
                    const bool type = word.starts_with("T_") && find_tensor(task, word.substr(2));
                    return type ? std::optional("type_" + word.substr(2)) : std::nullopt;

@@ -285,7 +285,7 @@ std::string SlideText::values() const {
                     tensor->type <= DType::e5m2 && size_of(tensor->type) <= 4;
   const std::string length = extent_call(read_->extents[patch_side(0)->dimension].text);
   std::string out = fmt::format("{} bool is_wide() const {{ return {}; }}\n", slide_hook,
-                                wide ? length + " % 4 == 0" : "false");
+                                wide ? length + " % 4 == 0" + aligned_view(*tensor, 4) : "false");
   out += fmt::format(
       "  template <bool WIDE>\n{} void values(int outer, int plane, int row, int column, float "
       "(&out)[4]) const {{\n    const bool inside_ = {};\n    const int length_ = {};\n",
@@ -294,12 +294,12 @@ std::string SlideText::values() const {
     out += fmt::format(
         "    if constexpr (WIDE) {{\n      const int at_column = column;\n"
         "      const bool here_ = inside_ && column >= 0 && column < length_;\n"
-        "      const auto four = load_vector<T_{0}, 4>(this->{0} + (here_ ? {1} : 0));\n"
+        "      const auto four = load_vector<T_{0}, 4>({3} + (here_ ? {1} : 0));\n"
         "#pragma unroll\n      for (int each_ = 0; each_ < 4; ++each_) out[each_] = here_ ? "
         "to_float(four.at[each_]) : {2};\n      return;\n    }}\n",
-        read_->source, index_text(from), other_);
+        read_->source, storage_index(from), other_, storage_of(from));
   const std::string element =
-      wide ? fmt::format("to_float(this->{}[here_ ? {} : 0])", read_->source, index_text(from))
+      wide ? fmt::format("to_float({}[here_ ? {} : 0])", storage_of(from), storage_index(from))
            : fmt::format("real({}({}))", read_->name, list);
   return out + (wide ? "" : reads_by_coordinates(site_.folds[0], read_->name)) +
          fmt::format(

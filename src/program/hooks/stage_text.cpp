@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "program/hooks/graph_text.hpp"
+#include "program/hooks/pitched.hpp"
 #include "task/identifiers.hpp"
 #include "task/rules/apply.hpp"
 
@@ -33,7 +34,7 @@ std::string narrowed(const std::string& text) {
 Expr largest_of(const Task& task) {
   std::string largest;
   for (const Tensor& tensor : task.tensors) {
-    const std::string elements = product_of(tensor.shape).text;
+    const std::string elements = elements_to_count(tensor).text;
     largest = largest.empty() ? elements : fmt::format("max({}, {})", largest, elements);
   }
   return largest;
@@ -75,7 +76,9 @@ std::string StageText::parameters() const {
   for (const Tensor& tensor : task_.tensors) {
     list += fmt::format("{}{}T_{}* graph_{}", list.empty() ? "" : ", ",
                         is_written(tensor) ? "" : "const ", tensor.name, tensor.name);
-    names += (names.empty() ? "graph_" : ", graph_") + tensor.name;
+    if (is_view(tensor)) list += ", long long " + view_offset(tensor.name);
+    names += (names.empty() ? "" : ", ") +
+             (is_view(tensor) ? view_member(task_, tensor) : "graph_" + tensor.name);
   }
   for (const Axis& axis : task_.axes) {
     list += fmt::format(", long long graph_{}", axis.name);
@@ -91,8 +94,9 @@ std::string StageText::parameters() const {
 std::string StageText::members() const {
   std::string out;
   for (const Tensor& tensor : task_.tensors)
-    out += fmt::format("  {}T_{}* {};\n", is_written(tensor) ? "" : "const ", tensor.name,
-                       tensor.name);
+    out += is_view(tensor) ? fmt::format("  {} {};\n", view_type(tensor), tensor.name)
+                           : fmt::format("  {}T_{}* {};\n", is_written(tensor) ? "" : "const ",
+                                         tensor.name, tensor.name);
   for (const Axis& axis : task_.axes) out += fmt::format("  long long {};\n", axis.name);
   if (!site_.joins.empty()) out += "  float* joined_parts;\n  unsigned* joined_arrivals;\n";
   const auto function = [&](const char* name, const Expr& value) {
@@ -225,9 +229,31 @@ std::string StageText::index_text(const SiteRead& read) const {
   return index;
 }
 
+bool StageText::is_strided(const SiteRead& read) const {
+  const Tensor* tensor = read.stage < 0 ? find_tensor(task_, read.source) : nullptr;
+  return tensor != nullptr && is_view(*tensor) && tensor->shape == read.extents &&
+         read.at.size() == read.extents.size();
+}
+
+std::string StageText::storage_of(const SiteRead& read) const {
+  return fmt::format("this->{}{}", read.source, is_strided(read) ? ".base" : "");
+}
+
+std::string StageText::storage_index(const SiteRead& read) const {
+  if (!is_strided(read)) return index_text(read);
+  const char* counted = narrow_ && counts_wide(task_) ? "static_cast<long long>(" : "(";
+  const Tensor& tensor = *find_tensor(task_, read.source);
+  std::string index;
+  for (std::size_t d = 0; d < read.at.size(); ++d) {
+    index += fmt::format("{}{}{})", index.empty() ? "" : " + ", counted, read.at[d]);
+    if (tensor.strides[d].text != "1") index += " * " + extent_call(tensor.strides[d].text);
+  }
+  return "(" + index + ")";
+}
+
 std::string StageText::by_coordinates(const SiteRead& read) const {
   if (read.stage < 0)
-    return converted(read.source, fmt::format("this->{}[{}]", read.source, index_text(read)));
+    return converted(read.source, fmt::format("{}[{}]", storage_of(read), storage_index(read)));
   if (read.stage == site_.scan) return fmt::format("scanned[{}]", read.at.back());
   std::vector<std::string> given, extents, wanted;
   for (std::size_t d = 0; d < read.at.size(); ++d) {

@@ -60,6 +60,11 @@ class StageText {
   std::string converted(const std::string& tensor, const std::string& element) const;
   // Extents by functions: coordinates in scope may have the names of axes.
   std::string index_text(const SiteRead& read) const;
+  // True for a view's element whose place among the storage's follows from its coordinates.
+  bool is_strided(const SiteRead& read) const;
+  // A read's element: its tensor's storage, and its index there.
+  std::string storage_of(const SiteRead& read) const;
+  std::string storage_index(const SiteRead& read) const;
   // A tensor's element or a stage's value at the coordinates of a read.
   std::string by_coordinates(const SiteRead& read) const;
   std::string value(const SiteRead& read) const;

@@ -252,9 +252,8 @@ std::string TileText::added_term() const {
       from.at.push_back(fmt::format("i{}", d));
       list += fmt::format("{}int i{}", d == 0 ? "" : ", ", d);
     }
-    out += fmt::format(
-        "      const auto {} = [&]({}) {{ return to_float(this->{}[{} ? {} : 0]); }};\n", read.name,
-        list, read.source, condition, index_text(from));
+    out += fmt::format("      const auto {} = [&]({}) {{ return to_float({}[{} ? {} : 0]); }};\n",
+                       read.name, list, storage_of(from), condition, storage_index(from));
   }
   out += fmt::format("      const float part = {};\n",
                      trimmed(term.substr(question + 3, colon - question - 3)));

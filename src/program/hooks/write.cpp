@@ -13,6 +13,7 @@
 #include "program/hooks/graph_text.hpp"
 #include "program/hooks/held.hpp"
 #include "program/hooks/passes.hpp"
+#include "program/hooks/pitched.hpp"
 #include "program/hooks/product.hpp"
 #include "program/hooks/renaming.hpp"
 #include "program/hooks/slide_text.hpp"
@@ -44,7 +45,7 @@ bool is_float_task(const Task& task) {
   return task.precision != Precision::fp64 && task.precision != Precision::integer &&
          task.scalars.empty() && std::all_of(task.tensors.begin(), task.tensors.end(), fits) &&
          std::all_of(task.tensors.begin(), task.tensors.end(), [](const Tensor& tensor) {
-           return tensor.strides.empty() && tensor.alignment == Tensor().alignment;
+           return is_view(tensor) || tensor.alignment == Tensor().alignment;
          });
 }
 
@@ -125,7 +126,7 @@ NamedExprs sizes_of(const Task& task, const GraphSite& site) {
   const GraphSlots slots = graph_slots(task, site);
   return {{"graph_rows", site.rows},
           {"graph_cols", site.cols},
-          {"graph_run", run_of(site)},
+          {"graph_run", run_with_views(task, run_of(site))},
           {"graph_bytes", bytes},
           {"graph_widest", widest},
           {"graph_inputs", inputs},
@@ -147,7 +148,11 @@ constexpr const char* joined_arrivals = "joined_arrivals";
 
 std::vector<PlanArgument> graph_arguments(const Task& task, bool joins) {
   std::vector<PlanArgument> out;
-  for (const Tensor& tensor : task.tensors) out.push_back({.name = tensor.name});
+  for (const Tensor& tensor : task.tensors) {
+    out.push_back({.name = tensor.name});
+    if (is_view(tensor))
+      out.push_back({.kind = PlanArgument::Kind::i64, .value = view_offset(tensor.name)});
+  }
   for (const Axis& axis : task.axes)
     out.push_back({.kind = PlanArgument::Kind::i64, .value = axis.name});
   if (joins) {
@@ -215,6 +220,7 @@ bool is_discrete(std::string_view text) {
 // 16 bits or fewer and the class rounds operands to as many, one whose functions are the special
 // function unit's.
 std::string row_headers(const Task& task) {
+  const char* views = has_views(task) ? "#include \"cupilot/pitched.cuh\"\n" : "";
   constexpr double of_fp16 = 0x1p-11;
   const bool narrow = std::all_of(task.tensors.begin(), task.tensors.end(), [](const Tensor& one) {
     return one.role == Role::in || unit_roundoff(one.type) >= of_fp16;
@@ -224,7 +230,7 @@ std::string row_headers(const Task& task) {
     return is_discrete(stage.term) || is_discrete(stage.finish);
   });
   const bool fast = narrow && smooth && input_roundoff(task.precision) >= of_fp16;
-  return std::string("#include \"cupilot/vector.cuh\"\n") +
+  return std::string("#include \"cupilot/vector.cuh\"\n") + views +
          (fast ? "#include \"cupilot/fast.cuh\"\nusing real = Fast;\n"
                : "#include \"cupilot/functions.cuh\"\nusing real = float;\n");
 }
@@ -257,8 +263,9 @@ Tunable given_graph(const Tunable& tunable, const Task& task, const GraphSite& s
   const bool of_terms = tunable.anchor == "contraction" || tunable.anchor == "window";
   const char* terms = of_terms ? "#include \"cupilot/terms.cuh\"\n" : "";
   out.text = row_headers(task) + terms + text + tunable.text;
-  NamedExprs sizes = sizes_of(task, site);
-  sizes.insert(sizes.end(), more.begin(), more.end());
+  NamedExprs sizes = offsets_of_views(task);
+  for (const NamedExprs& all : {sizes_of(task, site), more})
+    sizes.insert(sizes.end(), all.begin(), all.end());
   out.let.insert(out.let.begin(), sizes.begin(), sizes.end());
   out.plan.let.insert(out.plan.let.begin(), sizes.begin(), sizes.end());
   out.plan.launches = launches_of(task, site, tunable.plan.launches);
@@ -377,7 +384,11 @@ std::optional<Tunable> over_rows(const Tunable& tunable, const Task& task) {
                return r.kind == SiteRead::Kind::element;
              });
     });
-    if (same) {
+    if (same && has_views(task)) {
+      const RowsOfViews views = rows_of_views(task);
+      site->rows = views.rows;
+      site->cols = views.cols;
+    } else if (same) {
       site->flat = true;
       site->cols = product_of({site->rows, site->cols});
       site->rows = 1;
@@ -455,7 +466,10 @@ std::optional<Tunable> after_product(const Tunable& tunable, const Task& task) {
                                        [](const PlanTensorMap& map) { return map.of == "D"; });
   if (outputs.full.empty() || !outputs.per_row.empty() || (maps_output && outputs.full.size() > 1))
     return std::nullopt;
+  const auto pitch = pitch_of_left(task, *product);
+  const bool pitched = pitch && *pitch != product->k;
   Tunable kept = tunable;
+  if (!pitch || (pitched && !walk_by_pitch(kept))) return std::nullopt;
   if (kept.model) set_walked(kept.model->let, product->spans);
   if (product->spans != 0) add_techniques_of_triangles(kept);
   std::vector<bool> stores;
@@ -470,14 +484,20 @@ std::optional<Tunable> after_product(const Tunable& tunable, const Task& task) {
     auto& args = out.plan.launches[i].args;
     if (stores[i]) args.insert(args.end(), all.begin(), all.end());
   }
-  const NamedExprs sizes = {{"graph_m", product->m},
-                            {"graph_n", product->n},
-                            {"graph_k", product->k},
-                            {"graph_batch", product->batch}};
+  NamedExprs sizes = offsets_of_views(task);
+  for (const auto& [name, extent] : {std::pair{"graph_m", product->m},
+                                     {"graph_n", product->n},
+                                     {"graph_k", product->k},
+                                     {"graph_batch", product->batch}})
+    sizes.emplace_back(name, extent);
+  if (pitched) sizes.emplace_back(left_pitch_name, *pitch);
   out.plan.let.insert(out.plan.let.begin(), sizes.begin(), sizes.end());
   auto headers =
       std::make_shared<DeviceHeaders>(tunable.headers ? *tunable.headers : DeviceHeaders());
-  (*headers)["graph.cuh"] = row_headers(task) + product_text(product->rest, *site, product->spans);
+  (*headers)["graph.cuh"] =
+      row_headers(task) + product_text(product->rest, *site, product->spans,
+                                       pitched ? left_pitch_text(task, *pitch) : "k");
+  if (maps_views(out.plan, task, product->a)) return std::nullopt;
   out.headers = std::move(headers);
   return out;
 }
@@ -540,7 +560,8 @@ std::optional<Tunable> between_products(const Tunable& tunable, const Task& task
 }  // namespace
 
 std::optional<Tunable> with_hooks(const Tunable& tunable, const Task& task) {
-  if (!is_float_task(task) || (tunable.anchor != "map" && updates_elements(task)))
+  if (!is_float_task(task) || !takes_views(task, tunable.anchor) ||
+      (tunable.anchor != "map" && updates_elements(task)))
     return std::nullopt;
   auto out = tunable.anchor == "matmul"        ? after_product(tunable, task)
              : tunable.anchor == "weighted"    ? between_products(tunable, task)

@@ -16,7 +16,10 @@ struct Epilogue {
   bool aligned;                        // every row starts at a multiple of STORE_VECTOR elements
 
   __device__ __forceinline__ Epilogue(const Graph& all, int rows, int columns)
-      : graph(all), m(rows), n(columns), aligned(rows_aligned(all.output(), n, STORE_VECTOR)) {}
+      : graph(all),
+        m(rows),
+        n(columns),
+        aligned(rows_aligned(all.output(), n, STORE_VECTOR) && all.aligned(STORE_VECTOR)) {}
 
   // Returns the epilogue of the matrix `batch` matrices further on.
   __device__ __forceinline__ Epilogue of_batch(int batch) const {

@@ -23,6 +23,9 @@ struct Graph {
   static constexpr bool READS = HAS_C + HAS_BIAS != 0;  // tensors beside the product
   static constexpr int SPANS = 0;                       // operands are no triangles: Span::kinds
   __device__ __forceinline__ T_D* output() const { return d; }
+  __device__ __forceinline__ bool aligned(int) const { return true; }  // vectors of views
+  // Elements from row to row of a left operand as stored, whose rows have k.
+  __device__ __forceinline__ int left_pitch(int k) const { return k; }
 
   // The output at element `at`, which lies in row `row` of all matrices.
   __device__ __forceinline__ float finish(long long, long long at, int column, float sum) const {

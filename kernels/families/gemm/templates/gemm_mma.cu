@@ -513,8 +513,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   const int k_begin = SPLIT > 1 ? static_cast<int>(blockIdx.y) * chunk : 0;
   const int k_end = SPLIT > 1 ? min(k, k_begin + chunk) : k;
 
-  Source source{OperandA(A + static_cast<long long>(batch) * m * k, TRANS_A == 0 ? k : m,
-                         tile.m * BLOCK_M, m, k_begin),
+  const Graph graph{GRAPH_ARGUMENTS};
+  Source source{OperandA(A + static_cast<long long>(batch) * m * k,
+                         TRANS_A == 0 ? graph.left_pitch(k) : m, tile.m * BLOCK_M, m, k_begin),
                 OperandB(B + static_cast<long long>(batch) * k * n, TRANS_B == 0 ? n : k,
                          tile.n * BLOCK_N, n, k_begin),
                 k_end - k_begin};
@@ -541,7 +542,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     }
   }
 
-  const Epilogue epilogue = Epilogue(Graph{GRAPH_ARGUMENTS}, m, n).of_batch(batch);
+  const Epilogue epilogue = Epilogue(graph, m, n).of_batch(batch);
   const int row = tile.m * BLOCK_M + math.row;
   const int column = tile.n * BLOCK_N + math.column;
   if constexpr (STAGED != 0) {

@@ -452,8 +452,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     k_end = min(k_end, k_begin + slabs * BLOCK_K);
   }
 
-  Source source{OperandA(A + static_cast<long long>(batch) * m * k, TRANS_A == 0 ? k : m,
-                         tile.m * BLOCK_M, m, k_begin),
+  const Graph graph{GRAPH_ARGUMENTS};
+  Source source{OperandA(A + static_cast<long long>(batch) * m * k,
+                         TRANS_A == 0 ? graph.left_pitch(k) : m, tile.m * BLOCK_M, m, k_begin),
                 OperandB(B + static_cast<long long>(batch) * k * n, TRANS_B == 0 ? n : k,
                          tile.n * BLOCK_N, n, k_begin),
                 k_end - k_begin};
@@ -473,7 +474,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     }
   }
 
-  const Epilogue epilogue = Epilogue(Graph{GRAPH_ARGUMENTS}, m, n).of_batch(batch);
+  const Epilogue epilogue = Epilogue(graph, m, n).of_batch(batch);
 #pragma unroll
   for (int i = 0; i < THREAD_M; ++i) {
     const int row = tile.m * BLOCK_M + lane.row + RowPieces::at(i / RowPieces::WIDTH, lane.m) +

@@ -219,7 +219,8 @@ struct Inputs {
   const float* a;
   const float* b;
   int m, n, k;
-  bool aligned;  // lines along K start at multiples of 16 bytes
+  int pitch_a;   // elements from line to line of A along K
+  bool aligned;  // these lines start at multiples of 16 bytes
 };
 
 // One stage, by all threads of the producer: slab number `slab` of the operands of a tile.
@@ -237,8 +238,8 @@ __device__ __forceinline__ void fill(const Memory& memory, int stage, const Inpu
     if (!OperandB::TURNED) load_tile(to_b, in.map_b, full, column, k, work.batch);
   }
   if constexpr (OperandA::TURNED) {
-    const float* first = in.a + (static_cast<long long>(work.batch) * in.m + row) * in.k + k;
-    OperandA::turn(memory.a(stage), first, in.k, in.m - row, in.k - k, in.aligned);
+    const float* first = in.a + (static_cast<long long>(work.batch) * in.m + row) * in.pitch_a + k;
+    OperandA::turn(memory.a(stage), first, in.pitch_a, in.m - row, in.k - k, in.aligned);
   }
   if constexpr (OperandB::TURNED) {
     const float* first = in.b + (static_cast<long long>(work.batch) * in.n + column) * in.k + k;
@@ -389,15 +390,19 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
                       {Graph::SPANS, BLOCK_M, BLOCK_N, BLOCK_K}};
   prepare_barriers(memory);
 
+  const Graph graph{GRAPH_ARGUMENTS};
   const int warpgroup = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / GROUP, 0);
   if (warpgroup == CONSUMERS) {
     take_registers<PRODUCER_REGISTERS, false>();
-    produce(memory, {map_a, map_b, A, B, m, n, k, rows_aligned(A, k, 4) && rows_aligned(B, k, 4)},
+    const int pitch_a = graph.left_pitch(k);
+    produce(memory,
+            {map_a, map_b, A, B, m, n, k, pitch_a,
+             rows_aligned(A, pitch_a, 4) && rows_aligned(B, k, 4)},
             list);
   } else {
     take_registers<CONSUMER_REGISTERS, true>();
     Consumer consumer(memory);
-    const Epilogue first_matrix(Graph{GRAPH_ARGUMENTS}, m, n);
+    const Epilogue first_matrix(graph, m, n);
 #pragma unroll 1
     for (int item = static_cast<int>(blockIdx.x); item < list.count();
          item += static_cast<int>(gridDim.x)) {

@@ -122,6 +122,7 @@ struct Lane {
   const T_A* a;  // the matrices
   const T_B* b;
   int m, n, k;      // sizes
+  int pitch_a;      // elements from row to row of A
   int end;          // of this block's share of K
   int row, column;  // its first of each
   int run;          // its first element of K within a step
@@ -152,7 +153,7 @@ struct Lane {
   // RUN neighbours along K of one row of A.
   __device__ __forceinline__ void load_row(unsigned (&to)[4], int at, int from) const {
     if constexpr (TRANS_A == 0) {
-      load_words<4>(to, a + static_cast<long long>(at) * k + from, at < m && from < end);
+      load_words<4>(to, a + static_cast<long long>(at) * pitch_a + from, at < m && from < end);
     } else {
       Vector<T_A, RUN> run_of_row{};
 #pragma unroll
@@ -229,11 +230,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   const int first = SPLIT > 1 ? static_cast<int>(blockIdx.y) * chunk : 0;
   const int last = SPLIT > 1 ? min(first + chunk, k) : k;
 
+  const Graph graph{GRAPH_ARGUMENTS};
   const Lane own{A + static_cast<long long>(matrix) * m * k,
                  B + static_cast<long long>(matrix) * n * k,
                  m,
                  n,
                  k,
+                 graph.left_pitch(k),
                  last,
                  top + (TENSOR ? lane / 4 : 0),
                  left + lane / 4 * PER,
@@ -252,7 +255,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
                                             static_cast<int>(blockIdx.y), split))
       return;
   }
-  const Epilogue epilogue = Epilogue(Graph{GRAPH_ARGUMENTS}, m, n).of_batch(matrix);
+  const Epilogue epilogue = Epilogue(graph, m, n).of_batch(matrix);
 #pragma unroll
   for (int i = 0; i < EACH; ++i) {
     const Pair pair(i);
