@@ -125,9 +125,7 @@ std::optional<FoldedPart> folded(const ComposedTask& program, const Part& part) 
   return out;
 }
 
-}  // namespace
-
-ComposedTask compose_bodies(const Task& given, const Families& families) {
+ComposedTask with_offered_bodies(const Task& given, const Families& families) {
   std::set<int> composites;
   const bool staged = given.reference.text.empty() && !given.reference.stages.empty();
   for (int i = 0; staged && i < static_cast<int>(given.operations.size()); ++i) {
@@ -152,6 +150,14 @@ ComposedTask compose_bodies(const Task& given, const Families& families) {
   return out;
 }
 
+}  // namespace
+
+ComposedTask compose_bodies(const Task& given, const Families& families) {
+  ComposedTask out = with_offered_bodies(given, families);
+  out.views = find_views(out.task, families);
+  return out;
+}
+
 std::vector<std::string> names_of(const ComposedTask& program, const Part& part) {
   const auto fold = folded(program, part);
   std::vector<std::string> names;
@@ -164,8 +170,8 @@ std::vector<std::string> names_of(const ComposedTask& program, const Part& part)
 Result<PartTask> served_part(const ComposedTask& program, const Part& part,
                              const Families& families, const EdgeFills& fills) {
   const auto fold = folded(program, part);
-  return fold ? served_part(fold->task, fold->part, families, fills)
-              : served_part(program.task, part, families, fills);
+  return fold ? served_part(fold->task, fold->part, families, fills, program.views)
+              : served_part(program.task, part, families, fills, program.views);
 }
 
 }  // namespace cupilot

@@ -20,6 +20,7 @@ struct ComposedTask {
   std::vector<int> origin{};         // of each operation of `task`: that of `given`
   std::set<int> replaced{};          // operations of `given` whose bodies stand in `task`
   std::vector<std::string> whole{};  // a sentence for each whose body would not fit
+  Views views{};                     // of `task`
   bool has_body() const { return !replaced.empty(); }
 };
 

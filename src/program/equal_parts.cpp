@@ -28,7 +28,7 @@ void rename_by_order(Task& task) {
 }  // namespace
 
 std::string kind_of(const PartTask& part, const Task* edges) {
-  if (!part.repeat.empty() || !part.task.repeats.empty()) return "";
+  if (!part.repeat.empty() || !part.task.repeats.empty() || part.only_views) return "";
   Task task = part.task;
   task.name.clear();
   for (Tensor& tensor : task.tensors) {
@@ -49,8 +49,12 @@ std::string kind_of(const PartTask& part, const Task* edges) {
 PartTask told_as(const PartTask& own, const PartTask& other) {
   PartTask told = other;
   told.name = own.name;
+  told.places.clear();
   for (std::size_t i = 0; i < own.task.tensors.size(); ++i) {
-    told.tensors[other.task.tensors[i].name] = own.tensors.at(own.task.tensors[i].name);
+    const std::string &name = other.task.tensors[i].name, &of_own = own.task.tensors[i].name;
+    told.tensors[name] = own.tensors.at(of_own);
+    if (const auto place = own.places.find(of_own); place != own.places.end())
+      told.places[name] = place->second;
   }
   return told;
 }

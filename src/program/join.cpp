@@ -1,7 +1,6 @@
 #include "program/join.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -9,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "kernel/library_step.hpp"
+#include "program/hooks/pitched.hpp"
 #include "program/join_text.hpp"
 #include "program/step_values.hpp"
 #include "task/identifiers.hpp"
@@ -17,46 +17,6 @@
 
 namespace cupilot {
 namespace {
-
-// Copies elements between a step's value and its place in a tensor of all steps. A fixed grid:
-// sizes of the task are no steps of it.
-constexpr std::int64_t copy_blocks = 16, copy_threads = 256;
-
-std::string copy_entry(int bytes) { return fmt::format("program_copy_{}", bytes); }
-
-std::string copy_text(int bytes) {
-  const char* type = bytes == 8   ? "unsigned long long"
-                     : bytes == 4 ? "unsigned"
-                     : bytes == 2 ? "unsigned short"
-                                  : "unsigned char";
-  return fmt::format(R"(
-// Copies a step's value from or to its place among all steps.
-extern "C" __global__ void {0}(const {1}* from, long long at, {1}* to, long long place,
-                               long long count) {{
-  for (long long i = blockIdx.x * {2}ll + threadIdx.x; i < count; i += {3})
-    to[place + i] = from[at + i];
-}}
-)",
-                     copy_entry(bytes), type, copy_threads, copy_blocks * copy_threads);
-}
-
-std::string scalar_bits(const Scalar& scalar) {
-  switch (scalar.type) {
-    case DType::f32:
-      return std::to_string(std::bit_cast<std::int32_t>(static_cast<float>(scalar.value)));
-    case DType::f64:
-      return std::to_string(std::bit_cast<std::int64_t>(scalar.value));
-    default:
-      return std::to_string(static_cast<std::int64_t>(scalar.value));
-  }
-}
-
-// A negative number as the expression language writes it: the least one has no positive.
-Expr expr_of_bits(const std::string& bits) {
-  if (!bits.starts_with('-')) return bits;
-  if (bits == std::to_string(INT64_MIN)) return Expr("0 - 9223372036854775807 - 1");
-  return Expr("0 - " + bits.substr(1));
-}
 
 class Joiner {
  public:
@@ -120,6 +80,13 @@ class Joiner {
     return nullptr;
   }
 
+  // The tensor or edge that has the memory of a part's tensor.
+  std::string root_of(std::size_t part, const std::string& own) const {
+    const PartTask& form = parts_[part].form;
+    const auto place = form.places.find(own);
+    return place == form.places.end() ? form.tensors.at(own) : place->second.root;
+  }
+
   std::string edge_buffer(const std::string& edge) const {
     if (find_edge(program_, edge) == nullptr) return edge;
     const std::string name = "edge_" + edge;
@@ -131,7 +98,8 @@ class Joiner {
   bool is_prepared(std::size_t part) const {
     const PartKernel& kernel = parts_[part];
     const auto& buffers = kernel.source.plan.buffers;
-    if (body_of(part) != nullptr) return false;
+    if (body_of(part) != nullptr || !kernel.form.places.empty() || kernel.form.only_views)
+      return false;
     if (std::any_of(buffers.begin(), buffers.end(), [](const PlanBuffer& buffer) {
           return buffer.content == BufferContent::zeroed;
         }))
@@ -152,7 +120,7 @@ class Joiner {
     if (const Body* body = body_of(part)) note_step_values(part, *body);
     for (const Tensor& tensor : kernel.form.task.tensors) {
       if (body_of(part) != nullptr) break;
-      const std::string& name = kernel.form.tensors.at(tensor.name);
+      const std::string name = root_of(part, tensor.name);
       const Edge* edge = find_edge(program_, name);
       if (edge == nullptr || tables_.contains(name)) continue;
       const auto known =
@@ -163,7 +131,7 @@ class Joiner {
         continue;
       }
       const std::string size = fmt::format("edge_{}_bytes", name);
-      sizes_.emplace_back(size, product_of(with(edge->shape, size_of(tensor.type))));
+      sizes_.emplace_back(size, product_of(with(edge->shape, size_of(edge_type(program_, name)))));
       if (prepared_[part]) {
         tables_.insert(name);
         kept_.push_back({"edge_" + name, size, BufferContent::table});
@@ -284,15 +252,15 @@ class Joiner {
     const bool optional = argument.name.ends_with('?');
     const std::string name =
         optional ? argument.name.substr(0, argument.name.size() - 1) : argument.name;
-    if (const auto tensor = kernel.form.tensors.find(name); tensor != kernel.form.tensors.end()) {
-      argument.name = memory_of(part, tensor->second, step);
+    if (kernel.form.tensors.contains(name)) {
+      argument.name = memory_of(part, root_of(part, name), step);
       return argument;
     }
     for (const Scalar& scalar : kernel.form.task.scalars) {
       if (scalar.name != name) continue;
       const bool wide = size_of(scalar.type) == 8;
       return PlanArgument{.kind = wide ? PlanArgument::Kind::i64 : PlanArgument::Kind::i32,
-                          .value = expr_of_bits(scalar_bits(scalar))};
+                          .value = bits_of(scalar)};
     }
     argument.name = storage_name(part, name);
     if (is_cleared(part, name)) argument.name = at_step(argument.name, step);
@@ -365,6 +333,25 @@ class Joiner {
     return part_namespace(texts_[part]) + "::" + filled;
   }
 
+  // Gives the part's kernel the places of its views in their buffers.
+  Result<void> set_offsets(std::size_t part) {
+    const PartTask& form = parts_[part].form;
+    if (form.only_views) return {};
+    for (const auto& view : form.places) {
+      const ViewPlace& place = view.second;
+      const std::string name = part_prefix(part) + view_offset(view.first);
+      const auto offset = std::find_if(out_.plan.let.begin(), out_.plan.let.end(),
+                                       [&](const auto& one) { return one.first == name; });
+      if (offset != out_.plan.let.end())
+        offset->second = place.offset;
+      else if (place.offset != Expr(0))
+        return lacks(part, fmt::format("its kernel takes no offset of '{}', which begins {} "
+                                       "elements into {}",
+                                       view.first, place.offset.text, place.root));
+    }
+    return {};
+  }
+
   Result<void> add_plan(std::size_t part) {
     const PartKernel& kernel = parts_[part];
     const LaunchPlan& plan = kernel.source.plan;
@@ -377,6 +364,7 @@ class Joiner {
       out_.constants.emplace(prefix + name, value);
     for (const Expr& one : here(part, plan.require)) all.require.push_back(one);
     for (const auto& [name, expr] : plan.let) all.let.emplace_back(prefix + name, here(part, expr));
+    if (auto set = set_offsets(part); !set) return set.error();
     for (const PlanBuffer& buffer : plan.buffers) {
       const bool scratch = buffer.content == BufferContent::scratch;
       if (scratch && !prepared_[part]) continue;
@@ -393,7 +381,7 @@ class Joiner {
       if (body != nullptr && tensor != kernel.form.tensors.end() &&
           body->values.at(tensor->second, 0) != tensor->second)
         return lacks(part, fmt::format("map '{}' is of what each step has elsewhere", map.name));
-      map.of = tensor != kernel.form.tensors.end() ? edge_buffer(tensor->second) : own;
+      map.of = tensor != kernel.form.tensors.end() ? edge_buffer(root_of(part, map.of)) : own;
       if (map.of.empty()) return lacks(part, fmt::format("map '{}' is of nothing", map.name));
       map.name = prefix + map.name;
       map.dims = here(part, map.dims);
@@ -401,7 +389,8 @@ class Joiner {
       map.box = here(part, map.box);
       all.maps.push_back(std::move(map));
     }
-    if (plan.launches.empty()) return lacks(part, "its plan has no launch");
+    if (plan.launches.empty() && !kernel.form.only_views)
+      return lacks(part, "its plan has no launch");
     if (!plan.textures.empty()) return lacks(part, "its plan has textures, which no program joins");
     return {};
   }
@@ -491,14 +480,19 @@ class Joiner {
       text += fmt::format("//  repeat {}: parts {} to {}, {} times\n", body.repeat, body.first + 1,
                           body.last + 1, body.values.count());
     for (std::size_t i = 0; i < parts_.size(); ++i) {
-      text += fmt::format(
-          "//  {}: {}{}{}\n", i + 1, parts_[i].form.name,
-          prepared_[i] ? ", once before, of constants alone" : "",
-          texts_[i] == i ? "" : fmt::format(", by the kernels of part {}", texts_[i] + 1));
+      text += fmt::format("//  {}: {}{}{}\n", i + 1, parts_[i].form.name,
+                          prepared_[i] ? ", once before, of constants alone"
+                          : parts_[i].form.only_views
+                              ? ", no kernel: other parts write its inputs in place"
+                              : "",
+                          texts_[i] == i || parts_[i].form.only_views
+                              ? ""
+                              : fmt::format(", by the kernels of part {}", texts_[i] + 1));
       for (const StepLibrary& library : step_libraries())
         if (has_step_of(parts_[i].source.plan, library.name))
           text += fmt::format("//     by {}; its kernel stands in elsewhere\n", library.name);
     }
+    for (const std::string& line : view_lines(parts_)) text += "//  " + line + "\n";
     for (const PlanBuffer& buffer : buffers_.buffers) {
       std::string held;
       for (const auto& [name, in] : buffers_.buffer_of) {
@@ -516,7 +510,7 @@ class Joiner {
     std::string out = heading() + "\n" + hoist_headers(texts);
     const std::set<std::string> arrays = clashing_arrays(texts);
     for (std::size_t i = 0; i < parts_.size(); ++i) {
-      if (texts_[i] != i) continue;
+      if (texts_[i] != i || parts_[i].form.only_views) continue;
       out += fmt::format("\n// Part {}: {}\nnamespace part_{} {{\n", i + 1, parts_[i].form.name,
                          i + 1);
       for (const std::string& array : arrays)
@@ -570,6 +564,24 @@ SharedBuffers share_buffers(std::vector<Lifetime> lifetimes) {
     }
     out.buffer_of[one.name] = out.buffers[place].name;
   }
+  return out;
+}
+
+std::vector<std::string> view_lines(const std::vector<PartKernel>& parts) {
+  std::map<std::string, std::string> lines;  // by view
+  for (const PartKernel& part : parts) {
+    for (const auto& [own, place] : part.form.places) {
+      const std::string& name = part.form.tensors.at(own);
+      const std::string& kind = part.form.task.operations.front().kind;
+      const bool copies = find_tensor(part.form.task, own)->role == Role::out &&
+                          (kind == "cat" || kind == "identity");  // some of its inputs
+      if (name == place.root || copies) continue;
+      lines[name] =
+          fmt::format("{} lies in {}, from element {} on", name, place.root, place.offset.text);
+    }
+  }
+  std::vector<std::string> out;
+  for (auto& [name, line] : lines) out.push_back(std::move(line));
   return out;
 }
 

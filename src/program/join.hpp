@@ -40,6 +40,9 @@ struct SharedBuffers {
 // large as the largest value that it holds.
 SharedBuffers share_buffers(std::vector<Lifetime> lifetimes);
 
+// A sentence for each edge that is a view: which buffer holds it, and where.
+std::vector<std::string> view_lines(const std::vector<PartKernel>& parts);
+
 // Parts in the order of their launches; `program`: the task of all. An edge of it is a buffer of
 // the plan, what is a tensor of it stays one, so that the exposed task (exposed_task) gets each
 // edge as an output. A part that reads constant tensors alone becomes setup launches, its edges and

@@ -1,6 +1,7 @@
 #include "program/join_text.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
 #include <map>
 #include <string_view>
@@ -44,7 +45,43 @@ std::vector<SharedHeader> shareable_headers() {
   return all;
 }
 
+std::string scalar_bits(const Scalar& scalar) {
+  switch (scalar.type) {
+    case DType::f32:
+      return std::to_string(std::bit_cast<std::int32_t>(static_cast<float>(scalar.value)));
+    case DType::f64:
+      return std::to_string(std::bit_cast<std::int64_t>(scalar.value));
+    default:
+      return std::to_string(static_cast<std::int64_t>(scalar.value));
+  }
+}
+
 }  // namespace
+
+std::string copy_entry(int bytes) { return fmt::format("program_copy_{}", bytes); }
+
+std::string copy_text(int bytes) {
+  const char* type = bytes == 8   ? "unsigned long long"
+                     : bytes == 4 ? "unsigned"
+                     : bytes == 2 ? "unsigned short"
+                                  : "unsigned char";
+  return fmt::format(R"(
+// Copies a step's value from or to its place among all steps.
+extern "C" __global__ void {0}(const {1}* from, long long at, {1}* to, long long place,
+                               long long count) {{
+  for (long long i = blockIdx.x * {2}ll + threadIdx.x; i < count; i += {3})
+    to[place + i] = from[at + i];
+}}
+)",
+                     copy_entry(bytes), type, copy_threads, copy_blocks * copy_threads);
+}
+
+Expr bits_of(const Scalar& scalar) {
+  const std::string bits = scalar_bits(scalar);
+  if (!bits.starts_with('-')) return bits;
+  if (bits == std::to_string(INT64_MIN)) return Expr("0 - 9223372036854775807 - 1");
+  return Expr("0 - " + bits.substr(1));
+}
 
 std::string hoist_headers(std::vector<std::string>& texts) {
   const std::vector<SharedHeader> headers = shareable_headers();

@@ -11,6 +11,7 @@
 #include <cupilot/task.hpp>
 
 #include "program/partition.hpp"
+#include "program/views.hpp"
 
 namespace cupilot {
 
@@ -23,8 +24,10 @@ struct PartTask {
   // Its tensors -> tensors and edges of the program, or as an operation of a body names them
   // ("x[t]", a carried name).
   std::map<std::string, std::string> tensors{};
-  std::map<std::string, Expr> axes{};  // its axes -> over the program's sizes
-  std::string repeat{};                // whose body it belongs to; "": none
+  std::map<std::string, ViewPlace> places{};  // of its tensors that are views, by their own names
+  std::map<std::string, Expr> axes{};         // its axes -> over the program's sizes
+  std::string repeat{};                       // whose body it belongs to; "": none
+  bool only_views = false;  // a `cat` whose inputs others write in place: it has no kernel
 };
 
 // Storage of an edge: what a part hands to another is rounded to it once. What a layout operator
@@ -41,7 +44,9 @@ std::set<std::string> edge_names(const Task& task);
 
 // The operations as a task: what they read is an input, what others or the caller read is an
 // output. Error usage: the part is no valid task.
-Result<PartTask> graph_part(const Task& program, const Part& part, const EdgeFills& fills = {});
+// `views`: tensors that lie so have strides; a `cat` alone copies those inputs that are no views.
+Result<PartTask> graph_part(const Task& program, const Part& part, const EdgeFills& fills = {},
+                            const Views& views = {});
 
 // The program itself as a part.
 PartTask whole_task(const Task& program);
@@ -61,6 +66,6 @@ std::string read_before_update(const Task& program, const Part& part);
 // only operator (family.md, `operators`), else its graph. Error usage: none serves it. A task that
 // templates serve is its own only part.
 Result<PartTask> served_part(const Task& program, const Part& part, const Families& families,
-                             const EdgeFills& fills = {});
+                             const EdgeFills& fills = {}, const Views& views = {});
 
 }  // namespace cupilot

@@ -75,7 +75,7 @@ std::string shown(const Strategy& strategy) {
 bool all_have_kernels(const std::vector<std::size_t>& partition,
                       const std::vector<PartStanding>& parts) {
   return std::all_of(partition.begin(), partition.end(),
-                     [&](std::size_t part) { return parts[part].best_us() > 0; });
+                     [&](std::size_t part) { return parts[part].is_ready(); });
 }
 
 std::string part_line(const ProgramRecord& record, const std::vector<PartStanding>& all,
@@ -85,6 +85,9 @@ std::string part_line(const ProgramRecord& record, const std::vector<PartStandin
   if (record.parts[part].like)
     return fmt::format("part {}: computes what part {} does, whose search serves both", name,
                        names_of(record.parts[*record.parts[part].like]));
+  if (one.views)
+    return fmt::format("part {}: no kernel, other parts write its inputs where its result has them",
+                       name);
   if (one.slots == 0)
     return fmt::format("part {}: not searched, at least {:.4g} us", name, one.floor_us);
   const std::string step = step_text(one);
@@ -132,12 +135,12 @@ std::string step_text(const PartStanding& part) {
 
 double PartStanding::expected_us() const {
   if (refused) return std::numeric_limits<double>::infinity();
-  if (prepared) return 0;
+  if (prepared || views) return 0;
   return static_cast<double>(times) * (best_us() > 0 ? best_us() : floor_us);
 }
 
 double PartStanding::likely_us() const {
-  if (prepared || best_us() > 0) return expected_us();
+  if (prepared || is_ready()) return expected_us();
   return std::max(expected_us(), static_cast<double>(times) * forecast_us);
 }
 
@@ -147,6 +150,7 @@ std::vector<PartStanding> standings(const ProgramRecord& record) {
     all[i].floor_us = record.parts[i].floor_us;
     all[i].forecast_us = record.parts[i].forecast_us;
     all[i].prepared = record.parts[i].prepared;
+    all[i].views = record.parts[i].views;
     all[i].times = record.parts[i].times;
     all[i].library = record.parts[i].library;
   }
@@ -177,6 +181,7 @@ std::string to_json(const ProgramRecord& record) {
   for (const ProgramPartRecord& part : record.parts) {
     part_list.push_back({{"on", part.on}, {"task_id", part.task_id}, {"floor_us", part.floor_us}});
     if (part.prepared) part_list.back()["prepared"] = true;
+    if (part.views) part_list.back()["views"] = true;
     if (part.times != 1) part_list.back()["times"] = part.times;
     if (part.forecast_us > 0) part_list.back()["forecast_us"] = part.forecast_us;
     if (part.like) part_list.back()["like"] = *part.like;
@@ -192,6 +197,9 @@ std::string to_json(const ProgramRecord& record) {
                {"slots", std::move(slot_list)}};
   if (record.lookahead != 0) json["lookahead"] = record.lookahead;
   if (!record.pool.empty()) json["pool"] = record.pool;
+  for (const ProgramViewRecord& view : record.views)
+    json["views"].push_back(
+        {{"tensor", view.tensor}, {"buffer", view.buffer}, {"from", view.from}});
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -217,9 +225,14 @@ Result<ProgramRecord> program_record_from(std::string_view text, const std::stri
            part.value("times", std::int64_t{1}), part.value("forecast_us", 0.0)});
       if (part.contains("like")) record.parts.back().like = part.at("like").get<std::size_t>();
       record.parts.back().library = part.value("library", ProgramPartRecord().library);
+      record.parts.back().views = part.value("views", false);
     }
     json.at("partitions").get_to(record.partitions);
     for (const Json& slot : json.at("slots")) record.slots.push_back(slot_of(slot));
+    for (const Json& view : json.value("views", Json::array()))
+      record.views.push_back({view.at("tensor").get<std::string>(),
+                              view.at("buffer").get<std::string>(),
+                              view.at("from").get<std::string>()});
   } catch (const Json::exception& fault) {
     return malformed(fault.what());
   }
@@ -251,6 +264,9 @@ std::vector<std::string> program_lines(const ProgramRecord& record) {
       record.parts.size(), record.slots.size(), record.slot_evaluations)};
   for (std::size_t part = 0; part < record.parts.size(); ++part)
     lines.push_back(part_line(record, all, part));
+  for (const ProgramViewRecord& view : record.views)
+    lines.push_back(fmt::format("view {}: lies in {}, from element {} on", view.tensor, view.buffer,
+                                view.from));
   for (std::size_t i = 0; i < std::min(order.size(), partitions_told); ++i) {
     const double sum = expected_us(order[i], all);
     const bool known = all_have_kernels(order[i], all);

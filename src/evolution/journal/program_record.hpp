@@ -26,6 +26,12 @@ struct ProgramPartRecord {
   // The earlier part that computes the same and whose search serves this one too.
   std::optional<std::size_t> like{};
   std::string library = "cublaslt";  // whose step and baseline it may be
+  bool views = false;                // its result is views that other parts write: it has no kernel
+};
+
+// An edge that is a view: it lies in the buffer of another tensor, from that element on.
+struct ProgramViewRecord {
+  std::string tensor{}, buffer{}, from{};
 };
 
 // A slot: one part's search went on until it had this many evaluations.
@@ -49,6 +55,7 @@ struct ProgramRecord {
   std::vector<ProgramPartRecord> parts{};
   std::vector<std::vector<std::size_t>> partitions{};  // parts in the order of their launches
   std::vector<ProgramSlotRecord> slots{};
+  std::vector<ProgramViewRecord> views{};
 };
 
 // A part as its slots left it.
@@ -65,8 +72,10 @@ struct PartStanding {
   double last_gain = 0;       // by which the last slot made it faster: 0.1 is 10 %
   std::size_t best_slot = 0;  // the slot of its best kernel
   bool refused = false;       // slots enough, neither a kernel nor a step
-  bool prepared = false;
+  bool prepared = false, views = false;
   std::int64_t times = 1;  // that a program runs it
+  // True where a program may hold it: it has a kernel or a step, or needs none.
+  bool is_ready() const { return views || best_us() > 0; }
   // True where the library is faster than its kernel, or there is none.
   bool by_library() const { return step_us > 0 && (time_us <= 0 || step_us < time_us); }
   // Returns the time of its kernel or of the library's step; 0: neither yet.

@@ -27,7 +27,7 @@ std::size_t unsearched_of(const ProgramRecord& record, const std::vector<std::si
                           const std::vector<PartStanding>& parts) {
   std::set<std::size_t> searches;
   for (const std::size_t part : partition) {
-    if (parts[part].best_us() <= 0) searches.insert(searched_as(record, part));
+    if (!parts[part].is_ready()) searches.insert(searched_as(record, part));
   }
   return searches.size();
 }
@@ -86,6 +86,7 @@ std::optional<std::size_t> next_part(const ProgramRecord& record) {
     times[searched_as(record, part)] += parts[part].expected_us();
   for (const std::size_t part : *fastest) {
     const PartStanding& one = parts[part];
+    if (one.views) continue;
     if (one.best_us() <= 0) {
       if (!unsearched || one.floor_us > parts[*unsearched].floor_us)
         unsearched = searched_as(record, part);
@@ -126,7 +127,7 @@ std::vector<std::vector<std::size_t>> ready_partitions(const ProgramRecord& reco
   std::vector<std::vector<std::size_t>> ready;
   for (const auto& partition : record.partitions) {
     if (std::all_of(partition.begin(), partition.end(),
-                    [&](std::size_t part) { return parts[part].best_us() > 0; }))
+                    [&](std::size_t part) { return parts[part].is_ready(); }))
       ready.push_back(partition);
   }
   std::stable_sort(ready.begin(), ready.end(), [&](const auto& a, const auto& b) {

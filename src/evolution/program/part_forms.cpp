@@ -50,7 +50,7 @@ std::optional<KernelSource> PartForms::step_of(const PartTask& form) const {
 
 double PartForms::floor_of(const Part& part) {
   const PartTask* form = form_of(part);
-  if (form == nullptr) return 0;
+  if (form == nullptr || form->only_views) return 0;
   const DeviceSpec& device = backend_.device();
   const auto floor =
       floor_us(form->task, form->task.time_shapes.front(), device, form->task.precision);
@@ -61,7 +61,7 @@ double PartForms::forecast_of(const Part& part) {
   const auto known = forecasts_.find(part);
   if (known != forecasts_.end()) return known->second;
   const PartTask* form = form_of(part);
-  if (form == nullptr) return 0;
+  if (form == nullptr || form->only_views) return 0;
   const std::string kind = kind_of(*form, &program_.task);
   const auto alike = forecasts_of_kinds_.find(kind);
   const double us = !kind.empty() && alike != forecasts_of_kinds_.end()

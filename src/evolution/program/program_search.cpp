@@ -18,6 +18,7 @@
 #include "evolution/program/choose.hpp"
 #include "evolution/program/content.hpp"
 #include "evolution/program/part_forms.hpp"
+#include "evolution/program/part_observer.hpp"
 #include "evolution/program/program_time.hpp"
 #include "evolution/program/writer.hpp"
 #include "evolution/run/kernel_run.hpp"
@@ -61,25 +62,6 @@ double library_us(const std::vector<Baseline>& baselines) {
   return 0;
 }
 
-// Tells of a part's search under the part's name; its notices stay in its own journal.
-class PartObserver final : public SearchObserver {
- public:
-  PartObserver(SearchObserver* outer, std::string name) : outer_(outer), name_(std::move(name)) {}
-  void on_refusal(const Refusal& refusal) override {
-    if (outer_ != nullptr) outer_->on_refusal(refusal);
-  }
-  void on_activity(const Activity& activity) override {
-    if (outer_ == nullptr) return;
-    Activity told = activity;
-    told.doing = "part " + name_ + ": " + told.doing;
-    outer_->on_activity(told);
-  }
-
- private:
-  SearchObserver* outer_;
-  std::string name_;
-};
-
 // The parts of a task's partitions, their searches, and what came of them.
 class ProgramSearch {
  public:
@@ -112,6 +94,8 @@ class ProgramSearch {
     const auto all = partitions_in_time();
     if (cancelled()) return interrupted();
     record_.listed = all.listed;
+    for (const auto& [name, place] : program_.views.places)
+      record_.views.push_back({name, place.root, place.offset.text});
     if (all.all.empty()) return unserved();
     std::map<Part, std::size_t> numbers;
     for (const Partition& partition : all.all) {
@@ -183,7 +167,7 @@ class ProgramSearch {
         return std::any_of(partition.begin(), partition.end(), holds);
       };
       if (any([&](std::size_t part) { return parts[part].by_library(); }) &&
-          !any([&](std::size_t part) { return parts[part].time_us <= 0; }))
+          !any([&](std::size_t part) { return !parts[part].views && parts[part].time_us <= 0; }))
         all.push_back(program_of(partition, parts, false));
       if (all.size() >= programs_tried) break;
     }
@@ -207,7 +191,7 @@ class ProgramSearch {
     for (const auto& partition : record_.partitions) {
       std::vector<std::size_t> here;
       std::copy_if(partition.begin(), partition.end(), std::back_inserter(here),
-                   [&](std::size_t part) { return parts[part].best_us() <= 0; });
+                   [&](std::size_t part) { return !parts[part].is_ready(); });
       if (missing.empty() || here.size() < missing.size()) missing = std::move(here);
     }
     std::string names;
@@ -228,8 +212,9 @@ class ProgramSearch {
     for (const std::size_t part : partition) {
       const PartStanding& one = parts[part];
       const bool step = steps && one.by_library();
-      const std::vector<Use> uses =
-          step ? std::vector<Use>{{one.library}} : record_.slots[one.best_slot].strategy.uses;
+      std::vector<Use> uses;
+      if (!one.views)
+        uses = step ? std::vector<Use>{{one.library}} : record_.slots[one.best_slot].strategy.uses;
       program.parts.push_back({record_.parts[part].on, {uses, "", {}, ""}});
       sum += step || !one.by_library() ? one.expected_us()
                                        : static_cast<double>(one.times) * one.time_us;
@@ -323,6 +308,7 @@ class ProgramSearch {
     }
     record.forecast_us =
         record.like ? record_.parts[*record.like].forecast_us : forms_.forecast_of(part);
+    record.views = form.only_views;
     if (const auto step = forms_.step_of(form)) record.library = step->template_name;
     record_.parts.push_back(std::move(record));
     forms_in_order_.push_back(&form);

@@ -25,15 +25,32 @@ namespace {
 
 using Storages = std::vector<std::vector<std::byte>>;  // one a tensor
 
+// Names the program's tensor or edge that has a tensor's memory.
+std::string memory_of(const PartTask& form, const std::string& own) {
+  const auto place = form.places.find(own);
+  return place == form.places.end() ? step_name(form.tensors.at(own)).base : place->second.root;
+}
+
+// Finds an element of a tensor in its storage.
+std::size_t place_of(const TensorShape& shape, std::size_t element) {
+  std::int64_t left = static_cast<std::int64_t>(element), at = 0;
+  for (std::size_t d = shape.extents.size(); d-- > 0;) {
+    at += left % shape.extents[d] * shape.strides[d];
+    left /= shape.extents[d];
+  }
+  return static_cast<std::size_t>(at);
+}
+
 // The first part, in the order of launches, with an output that is wrong or was not written; else
 // the one whose launch a fault names; else null.
 const PartKernel* guilty(const std::vector<PartKernel>& parts, const TrialReport& report) {
   if (report.cases.empty()) return nullptr;
   const CaseReport& last = report.cases.back();
   for (const PartKernel& part : parts) {
+    if (part.form.only_views) continue;
     for (const Tensor& tensor : part.form.task.tensors) {
       if (tensor.role != Role::out && tensor.role != Role::in_out) continue;
-      const std::string name = step_name(part.form.tensors.at(tensor.name)).base;
+      const std::string name = memory_of(part.form, tensor.name);
       for (const OutputReport& output : last.outputs) {
         if (output.tensor == name && (output.failed > 0 || output.never_written > 0)) return &part;
       }
@@ -168,6 +185,8 @@ class PartJudge {
                                             const Workload& workload) const {
     std::string value = part.form.tensors.at(tensor.name);
     std::optional<Expr> place;
+    const auto view = part.form.places.find(tensor.name);
+    if (view != part.form.places.end()) value = view->second.root;
     if (steps_ != nullptr) {
       const auto lies = steps_->kept(value, step_);
       value = lies.whole;
@@ -176,13 +195,15 @@ class PartJudge {
     const auto found = std::find_if(exposed_.tensors.begin(), exposed_.tensors.end(),
                                     [&](const Tensor& one) { return one.name == value; });
     const auto& whole = left_[static_cast<std::size_t>(found - exposed_.tensors.begin())];
-    if (!place) return whole;
+    const bool is_part = view != part.form.places.end();
+    if (!place && !is_part) return whole;
     const auto shape = shape_of(part.form.task, tensor, workload);
     if (!shape) return shape.error();
-    const auto at = evaluate_or_error(*place, task_scope(exposed_, what_.workload));
+    const auto at = evaluate_or_error(is_part ? view->second.offset : *place,
+                                      task_scope(exposed_, what_.workload));
     if (!at) return at.error();
-    const std::int64_t bytes = shape->elements * size_of(tensor.type);
-    const auto begin = whole.begin() + *at * bytes;
+    const std::int64_t bytes = shape->span * size_of(tensor.type);
+    const auto begin = whole.begin() + *at * (is_part ? size_of(tensor.type) : bytes);
     return std::vector<std::byte>(begin, begin + bytes);
   }
 
@@ -203,8 +224,11 @@ class PartJudge {
                                           const Gaps* gaps = nullptr) const {
     const Task& task = part.form.task;
     const Tensor* tensor = find_tensor(task, want.tensor);
-    if (tensor == nullptr || !tensor->strides.empty() || tensor->check.kind == CheckKind::index_of)
+    if (tensor == nullptr || tensor->check.kind == CheckKind::index_of ||
+        (!tensor->strides.empty() && !part.form.places.contains(tensor->name)))
       return std::optional<Rejected>();
+    const auto shape = shape_of(task, *tensor, workload);
+    if (!shape) return shape.error();
     const auto at = static_cast<std::size_t>(tensor - task.tensors.data());
     const auto bound = bound_params(task, at, workload, Content());
     if (!bound) return bound.error();
@@ -215,21 +239,23 @@ class PartJudge {
                               ? nullptr
                               : reinterpret_cast<const unsigned char*>(honest[at].data());
     std::size_t failed = 0, first = 0;
+    const auto bits_at = [&](const unsigned char* from, std::size_t element) {
+      return load_bits(from, static_cast<long long>(place_of(*shape, element)),
+                       static_cast<int>(tensor->type));
+    };
     for (std::size_t i = 0; i < want.values.size(); ++i) {
-      const auto bits = load_bits(bytes, static_cast<long long>(i), static_cast<int>(tensor->type));
+      const auto bits = bits_at(bytes, i);
       if (judge_element(*bound, bits, want.values[i], want.sums[i]).ok) continue;
       if (gaps != nullptr &&
           judge_element(gaps->bound, bits, gaps->values.values[i], gaps->values.sums[i]).ok)
         continue;
       if (excuses != nullptr &&
-          fails_likewise(*bound, bits, load_bits(excuses, static_cast<long long>(i), bound->type),
-                         want.values[i], want.sums[i]))
+          fails_likewise(*bound, bits, bits_at(excuses, i), want.values[i], want.sums[i]))
         continue;
       if (failed++ == 0) first = i;
     }
     if (failed == 0) return std::optional<Rejected>();
-    const auto bits =
-        load_bits(bytes, static_cast<long long>(first), static_cast<int>(tensor->type));
+    const auto bits = bits_at(bytes, first);
     return std::optional(reject(
         "verify.bound",
         fmt::format("part {}: {} of {} elements of {} are wrong on the inputs that it got, "
@@ -266,6 +292,7 @@ Result<TrialReport> observed(Backend& backend, ObservingDevice& device, const Ta
       continue;
     for (const PartKernel& part : parts) {
       if (!ended) break;
+      if (part.form.only_views) continue;
       auto judged = PartJudge(backend, device, exposed, what, left).judge(part);
       if (!judged) return judged.error();
       if (*judged) {
@@ -317,7 +344,7 @@ std::set<std::string> handed_over(const std::vector<PartKernel>& parts) {
   std::set<std::string> names;
   for (const PartKernel& part : parts) {
     // A body carries the values that it handed on.
-    for (const auto& [own, name] : part.form.tensors) names.insert(step_name(name).base);
+    for (const auto& [own, name] : part.form.tensors) names.insert(memory_of(part.form, own));
   }
   return names;
 }
@@ -331,6 +358,21 @@ static Result<std::optional<Rejected>> prove_steps(Backend& backend,
     if (!has_library_step(part.source.plan)) continue;
     auto refused =
         prove_exposed(backend, TaskRef(part.form.task), {part}, part.source, level, seed);
+    if (!refused || *refused) return refused;
+  }
+  return std::optional<Rejected>();
+}
+
+Result<std::optional<Rejected>> prove_views(Backend& backend, const std::vector<PartKernel>& parts,
+                                            ProofLevel level, std::uint64_t seed) {
+  for (const PartKernel& part : parts) {
+    const Task& task = part.form.task;
+    const bool writes = std::any_of(task.tensors.begin(), task.tensors.end(), [](const auto& one) {
+      return one.role == Role::out && !one.strides.empty();
+    });
+    if (part.form.only_views || !writes) continue;
+    const PartKernel alone{whole_task(task), part.source};
+    auto refused = prove_exposed(backend, TaskRef(task), {alone}, part.source, level, seed);
     if (!refused || *refused) return refused;
   }
   return std::optional<Rejected>();
@@ -352,6 +394,10 @@ Result<std::optional<Rejected>> ProgramWriter::prove_parts(const Pipe& pipe,
     if (!refused || *refused) return refused;
   }
   if (parts->size() < 2) return std::optional<Rejected>();
+  if (inner == ProofLevel::elite) {
+    auto refused = prove_views(backend, *parts, inner, seed);
+    if (!refused || *refused) return refused;
+  }
   auto exposed = exposed_task(task_, handed_over(*parts));
   if (!exposed) return exposed.error();
   const auto source = join_parts(*exposed, *parts);

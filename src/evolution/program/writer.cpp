@@ -79,7 +79,9 @@ Result<ProgramWriter::KnownPart*> ProgramWriter::known_part(const Part& part) {
   if (known != known_.end()) return &known->second;
   auto form = served_part(program_, part, families_);
   std::unique_ptr<KernelWriter> writer;
-  if (form) {
+  if (form && form->only_views) {
+    // It has no kernel.
+  } else if (form) {
     writer = template_writer(templates_of(families_, form->task));
   } else if (auto step = step_alone(task_, part, families_)) {
     form = std::move(*step);
@@ -106,6 +108,11 @@ Attempt<std::vector<PartKernel>> ProgramWriter::write_parts(const Strategy& stra
   for (const Part& part : *partition) {
     auto known = known_part(part);
     if (!known) return known.error();
+    if ((*known)->form.only_views) {
+      written.emplace_back(*known, &strategies.at(part));
+      kernels.push_back({(*known)->form, {}});
+      continue;
+    }
     WriterBrief brief;
     brief.task = (*known)->task;
     brief.strategy = &strategies.at(part);

@@ -61,4 +61,9 @@ Result<std::optional<Rejected>> prove_exposed(Backend& backend, const TaskRef& e
                                               const KernelSource& source, ProofLevel level,
                                               std::uint64_t seed);
 
+// Proves parts that write views as tasks of their own, where what lies between the elements of a
+// view is watched: in a program a later part may write over what one leaves there.
+Result<std::optional<Rejected>> prove_views(Backend& backend, const std::vector<PartKernel>& parts,
+                                            ProofLevel level, std::uint64_t seed);
+
 }  // namespace cupilot

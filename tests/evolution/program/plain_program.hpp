@@ -13,9 +13,16 @@ namespace cupilot::testing {
 // Each part at the plainest setting of its space.
 inline ProgramStrategy plain_program(const Task& task, const Partition& partition) {
   ProgramStrategy program;
+  const Views views = find_views(task, builtin_families());
   for (const Part& part : partition) {
-    const auto form = served_part(task, part, builtin_families());
+    const auto form = served_part(task, part, builtin_families(), {}, views);
     REQUIRE_OK(form);
+    if (form->only_views) {
+      PartStrategy none;
+      for (const int i : part) none.on.push_back(task.operations[static_cast<std::size_t>(i)].name);
+      program.parts.push_back(std::move(none));
+      continue;
+    }
     const auto space =
         make_space(form->task, device().device(), templates_of(builtin_families(), form->task));
     REQUIRE_OK(space);
