@@ -1,0 +1,49 @@
+// ggml src/ggml-cuda/norm.cu, norm_f32: the variance as a difference of means is below zero where
+// the mean is large beside the deviation, and its root is NaN.
+//   ggml_norm COLUMNS MEAN    by the file's own launcher norm_f32_cuda (32 threads a row below 1024
+//   columns, 1024 from there); rows of deviation 1, beside double precision on the host
+#include <cmath>
+#include "guard.h"
+#include "orig/ggml-full/src/ggml-cuda/norm.cu"
+
+// What the file's other operators call; nothing here reaches it.
+extern "C" {
+void ggml_abort(const char*, int, const char*, ...) { exit(3); }
+bool ggml_is_contiguous(const ggml_tensor*) { return true; }
+int64_t ggml_nelements(const ggml_tensor*) { return 0; }
+int64_t ggml_nrows(const ggml_tensor*) { return 0; }
+size_t ggml_type_size(ggml_type) { return 4; }
+}
+void ggml_cuda_error(const char*, const char*, const char*, int, const char*) { exit(3); }
+int ggml_cuda_get_device() { return 0; }
+void ggml_cuda_set_device(int) {}
+
+int main(int argc, char** argv) {
+  const int C = argc > 1 ? atoi(argv[1]) : 768, N = 64;
+  const double mean = argc > 2 ? atof(argv[2]) : 1e6;
+  std::vector<float> x(N * C), y(N * C, -1.f);
+  std::vector<double> r(N * C);
+  for (auto& v : x) {  // the sum of 12 has deviation 1
+    double s = 0;
+    for (int i = 0; i < 12; ++i) s += faults::draw() / 65536.0;
+    v = float(mean + s - 6);
+  }
+  for (int row = 0; row < N; ++row) {
+    double m = 0, s = 0;
+    for (int c = 0; c < C; ++c) m += x[row * C + c] / double(C);
+    for (int c = 0; c < C; ++c) s += (x[row * C + c] - m) * (x[row * C + c] - m) / C;
+    for (int c = 0; c < C; ++c) r[row * C + c] = (x[row * C + c] - m) / std::sqrt(s + 1e-5);
+  }
+  float* d_x = faults::device(x, "x");
+  float* d_y = faults::device(y, "dst");
+  faults::open_holes();
+  norm_f32_cuda(d_x, d_y, C, N, 1, 1, C, N * C, N * C, 1e-5f, nullptr);
+  const int code = faults::done();
+  cudaMemcpy(y.data(), d_y, y.size() * sizeof(float), cudaMemcpyDeviceToHost);
+  size_t nan = 0;
+  for (const float v : y) nan += std::isnan(v);
+  // 0.5: half a deviation, far above what a mean rounded to fp32 costs (0.0625 at 1e6)
+  faults::say("norm_f32", faults::compare(y, r, 0.5), y.size());
+  printf("RESULT   %zu are NaN, at a mean of %g\n", nan, mean);
+  return code;
+}
