@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Compiles kernels of public projects to PTX, for `decoded`.
 
-  modules.py SOURCES OUT [PROJECT…]   writes OUT/PROJECT/NAME.ptx and OUT/modules.txt: a line a module with its seconds or what nvcc lacked
+  modules.py SOURCES OUT [PROJECT…] [--jobs N] [--seconds S]   writes OUT/PROJECT/NAME.ptx and OUT/modules.txt: a line a module with its seconds or what nvcc lacked
 
 SOURCES/PROJECT holds each project's text at the commit that README.md names, glm and CUTLASS beside them. A module gets 240 s.
 Text that wants torch is given the few lines of it that it names (SHIMS); TransformerEngine's strings for its run-time compiler are empty."""
+import argparse
+import concurrent.futures
 import glob
 import os
 import re
@@ -85,42 +87,61 @@ def shims(sources, folder):
             write("%s/%s.h" % (folder, name), "static constexpr char %s[] = \"\";\n" % name)
 
 
-def compile_one(command):
+def compile_one(command, limit):
     """Seconds, or what nvcc said first, or that it took too long."""
     start = time.time()
     job = subprocess.Popen(["nice", "-n", "15"] + command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
     try:
-        out, said = job.communicate(timeout=LIMIT)
+        out, said = job.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
         os.killpg(job.pid, signal.SIGKILL)
         job.communicate()
-        return False, "more than %d s" % LIMIT
+        return False, "more than %d s" % limit
     if job.returncode == 0:
         return True, "%.0f s" % (time.time() - start)
     errors = [line for line in (said + out).splitlines() if "error" in line] or ["nvcc ended with %d" % job.returncode]
     return False, errors[0][:200]
 
 
+def compiled(job, out, deadline):
+    """Compiles one module, unless that was done or the time is over; adds its line to modules.txt."""
+    project, arch, options, includes, root, path = job
+    short = os.path.relpath(path, root)
+    target = "%s/%s/%s.ptx" % (out, project, re.sub(r"\W+", "_", short[:-3]).strip("_"))
+    left = deadline - time.time()
+    if os.path.exists(target) or left < 1:
+        return
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    own = [] if path.endswith("/util/" + os.path.basename(path)) else ["-I", os.path.dirname(path)]  # util has a string.h
+    command = ["nvcc", "-ptx", "-arch=sm_" + arch, "-O3", "-w"] + options.split() + includes + own + [path, "-o", target]
+    made, word = compile_one(command, min(LIMIT, left))
+    if not made and os.path.exists(target):
+        os.remove(target)
+    with open(out + "/modules.txt", "a") as log:
+        log.write("%s %s %s: %s\n" % ("made" if made else "none", project, short, word))
+
+
 def main():
-    sources, out, wanted = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3:]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sources")
+    parser.add_argument("out")
+    parser.add_argument("projects", nargs="*")
+    parser.add_argument("--jobs", type=int, default=1, help="modules at once")
+    parser.add_argument("--seconds", type=float, default=1e9, help="for all; those under way then are given up")
+    flags = parser.parse_args()
+    deadline = time.time() + flags.seconds
+    sources, out = os.path.abspath(flags.sources), os.path.abspath(flags.out)
     shims(sources, out + "/shims")
+    rows = []
     for project, arch, options, folders, files in JOBS:
-        if wanted and project not in wanted:
+        if flags.projects and project not in flags.projects:
             continue
         root = os.path.join(sources, "cutlass" if project == "cute" else project)
         includes = [word for f in folders + [out + "/shims"] for word in ("-I", os.path.join(sources, f))]
-        for path in (p for f in files for p in sorted(glob.glob(os.path.join(root, f)))):
-            short = os.path.relpath(path, root)
-            target = "%s/%s/%s.ptx" % (out, project, re.sub(r"\W+", "_", short[:-3]).strip("_"))
-            if os.path.exists(target):
-                continue
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            own = [] if path.endswith("/util/" + os.path.basename(path)) else ["-I", os.path.dirname(path)]  # util has a string.h
-            made, word = compile_one(["nvcc", "-ptx", "-arch=sm_" + arch, "-O3", "-w"] + options.split() + includes + own + [path, "-o", target])
-            if not made and os.path.exists(target):
-                os.remove(target)
-            with open(out + "/modules.txt", "a") as log:
-                log.write("%s %s %s: %s\n" % ("made" if made else "none", project, short, word))
+        rows += [(project, arch, options, includes, root, path) for f in files for path in sorted(glob.glob(os.path.join(root, f)))]
+    with concurrent.futures.ThreadPoolExecutor(flags.jobs) as pool:
+        list(pool.map(lambda row: compiled(row, out, deadline), rows))
 
 
-main()
+if __name__ == "__main__":
+    main()
