@@ -301,6 +301,11 @@ bool shared_place(Warp& w, const Step& s, u32 lane, u64 address, std::uint8_t sp
       return no("run.race",
                 fmt::format("uses shared memory of block {} of the cluster, which has ended",
                             out.block->rank));
+    if (cluster.barrier.phase == 0 && w.block->launch->options->check_races)
+      return no("run.race",
+                fmt::format("uses shared memory of block {} of the cluster, which may not have "
+                            "begun: no barrier of the cluster stands before",
+                            out.block->rank));
     note_far(w, *out.block);
   }
   return true;

@@ -90,6 +90,14 @@ K bulk(u32* o) {
   o[r * 32 + t] = in[t];
   cluster_sync();
 }
+// Each block hands its numbers to the next, whose memory holds nothing before.
+K pushes(u32* o) {
+  __shared__ u32 in[32]; int t = threadIdx.x; u32 r = cluster_rank(), n = cluster_size();
+  FIRST_SYNC;
+  asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(mapa(in + t, (r + 1) % n)), "r"(r * 100 + t) : "memory");
+  cluster_sync();
+  o[r * 32 + t] = in[t];
+}
 K half_barrier(u32* o) { if (cluster_rank() == 0) cluster_sync(); o[threadIdx.x] = 1; cluster_wait(); }
 K registers(u32* o) {
   int t = threadIdx.x;
@@ -174,6 +182,18 @@ TEST_CASE("blocks of a cluster reach each other's shared memory", "[cluster]") {
   }
 }
 
+TEST_CASE("a relaxed arrival tells that blocks have begun", "[cluster]") {
+  for (const Mode& mode : modes) {
+    Device d;
+    prepare(d, mode, 4);
+    const auto io = d.output("o", 4 * 4 * 32);
+    REQUIRE(faults_of(d.run(module_of_cuda(with("#define RELAXED")), "pushes", {4}, {32}, 0,
+                            P{io})) == "");
+    const auto o = d.values<std::uint32_t>(io);
+    for (std::uint32_t i = 0; i < 128; ++i) CHECK(o[i] == (i / 32 + 3) % 4 * 100 + i % 32);
+  }
+}
+
 TEST_CASE("multicast tiles, stores and reductions tell the barriers of other blocks", "[cluster]") {
   for (const Mode& mode : modes) {
     Device d;
@@ -233,11 +253,12 @@ TEST_CASE("what a cluster needs shows when it is removed", "[cluster]") {
     const char* says;
   };
   const Mutant mutants[] = {
-      {"exchange", "#define FIRST_SYNC __syncthreads()", "run.", ""},
+      {"exchange", "#define FIRST_SYNC __syncthreads()", "run.race", "may not have begun"},
+      {"pushes", "#define FIRST_SYNC __syncthreads()", "run.race", "may not have begun"},
       {"exchange", "#define RELAXED", "run.", ""},
       {"multicast", "#define RELAXED\n#define INIT_FENCE", "run.race", "after its initialisation"},
       {"exchange", "#define LAST_SYNC __syncthreads()", "run.", ""},
-      {"multicast", "#define FIRST_SYNC __syncthreads()", "run.", "mbarrier"},
+      {"multicast", "#define FIRST_SYNC __syncthreads()", "run.", "bar"},
       {"multicast", "#define LAST_SYNC", "run.race", "of the cluster"},
       {"multicast", "#define EMPTY_WAIT", "run.", ""},
       {"multicast", "#define RELEASE", "run.hang", "arrivals"},

@@ -157,6 +157,11 @@ bool add_landing(Warp& w, const Step& s, u32 lane, Transfer& t, SharedPlace at,
   if (at.block->finished)
     return no(w, s, lane, "run.race",
               fmt::format("copies to block {} of the cluster, which has ended", at.block->rank));
+  if (at.block != w.block && w.block->cluster->barrier.phase == 0)
+    return no(w, s, lane, "run.race",
+              fmt::format("copies to block {} of the cluster, which may not have begun: no barrier "
+                          "of the cluster stands before",
+                          at.block->rank));
   Mbarrier* b = mbarrier_at(w, s, lane, barrier);
   if (b == nullptr) return false;
   Cluster& cluster = *w.block->cluster;
