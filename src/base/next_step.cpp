@@ -22,8 +22,8 @@ constexpr NextStep next_steps[] = {
     {"gate.duplicate", "nothing: an earlier candidate is the same kernel, and its result counts"},
     {"gate.source_size", "split or shorten the source"},
     {"gate.include",
-     "include the allowed headers only (docs/formats/kernel-file.md); headers of one's own lie "
-     "beside the file or in a folder of -I"},
+     "include the allowed headers only (docs/formats/kernel-file.md), <cuda/std/type_traits> for "
+     "<type_traits>, say; headers of one's own lie beside the file or in a folder of -I"},
     {"gate.extra_entry",
      "name every __global__ function in the plan, make it __device__, or leave others out by "
      "--entry"},
@@ -41,6 +41,15 @@ constexpr NextStep next_steps[] = {
     {"compile.error",
      "give the text of the header in the file itself, or include one that NVRTC has",
      "could not open source file"},
+    {"compile.error",
+     "correct the name, or include what declares it, of which nvcc includes some by itself: "
+     "<math.h> for INFINITY, NAN and M_PI, <float.h> for FLT_MAX, <limits.h> for INT_MAX, "
+     "<stdint.h> for uint32_t, <cuda_fp16.h> for half, <cuda_bf16.h> for __nv_bfloat16",
+     "is undefined"},
+    {"compile.error",
+     "write it out, or take cuda::std of <cuda/std/type_traits>, <cuda/std/limits> and others "
+     "(docs/formats/kernel-file.md): NVRTC has no C++ library of the host",
+     "namespace \"std\" has no member"},
     {"compile.error",
      "correct the line; only the file itself is compiled, without headers of the host"},
     {"compile.serialised", "wait for wgmma before its registers are read, as the log says"},

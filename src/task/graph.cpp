@@ -312,7 +312,7 @@ class Composer {
     std::string out;
     for (const std::int64_t extent : extents)
       out += (out.empty() ? "" : " x ") + std::to_string(extent);
-    return out;
+    return out.empty() ? "of no dimension" : out;
   }
 
   // A shape as a task file holds it.

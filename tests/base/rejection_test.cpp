@@ -25,3 +25,22 @@ TEST_CASE("reject fills the stage from the table", "[rejection]") {
   CHECK(rejected.message == "off by 3");
   CHECK(rejected.where == "D[7]");
 }
+
+TEST_CASE("the next step fits what the compiler says", "[rejection]") {
+  struct Row {
+    const char* code;
+    const char* message;
+    const char* next;
+  };
+  for (const Row& row : {
+           Row{"compile.error", "k.cu:3: error: identifier \"INFINITY\" is undefined", "<math.h>"},
+           Row{"compile.error", "k.cu:3: error: identifier \"uint8_t\" is undefined", "<stdint.h>"},
+           Row{"compile.error", "k.cu:3: error: namespace \"std\" has no member \"is_same_v\"",
+               "<cuda/std/type_traits>"},
+           Row{"compile.error", "k.cu:3: error: expected a \";\"", "correct the line"},
+           Row{"gate.include", "#include limits is not on the list", "<cuda/std/type_traits>"},
+       }) {
+    INFO(row.message);
+    CHECK_THAT(next_step(reject(row.code, row.message)), Catch::Contains(row.next));
+  }
+}

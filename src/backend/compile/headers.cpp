@@ -117,7 +117,13 @@ constexpr const char* toolkit[] = {
     "cuda/barrier",
     "cuda/pipeline",
     "cuda/ptx",
+    "cuda/std/array",
+    "cuda/std/bit",
+    "cuda/std/cmath",
     "cuda/std/cstdint",
+    "cuda/std/limits",
+    "cuda/std/type_traits",
+    "cuda/std/utility",
 };
 
 }  // namespace

@@ -185,10 +185,14 @@ TEST_CASE("The headers of the allow-list compile and are recorded", "[slow]") {
       "#include \"cuda_pipeline.h\"\n#include <cooperative_groups.h>\n#include "
       "<cooperative_groups/reduce.h>\n#include "
       "<cuda/barrier>\n"
+      "#include <cuda/std/array>\n#include <cuda/std/bit>\n#include <cuda/std/cmath>\n"
+      "#include <cuda/std/limits>\n#include <cuda/std/type_traits>\n#include <cuda/std/utility>\n"
       "#include <cstdint>\n#include <stdint.h>\n#include <cfloat>\n#include <climits>\n#include "
       "<cmath>\n" K
       "{ auto block = cooperative_groups::this_thread_block(); block.sync(); uint64_t i = "
       "threadIdx.x;"
+      " if constexpr (cuda::std::is_same_v<float, decltype(-x[0])>)"
+      " y[i] = fmaxf(cuda::std::numeric_limits<float>::lowest(), x[i]);"
       " y[i] = fmaxf(-FLT_MAX, x[i]) + __half2float(__float2half(0.0f)) + (n == INT_MAX); }";
   const auto kernel = compile_and_check(pool(), source_of(text), "sm_90a", {.ptx_only = true});
   if (kernel.is_rejected()) FAIL(kernel.rejected().code << ": " << kernel.rejected().message);
