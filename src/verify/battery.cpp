@@ -240,6 +240,7 @@ class Battery {
         add({.workload = narrow_lines(elements, lines, 2),
              .content = {.seed = seed_, .kind = Kind::range_rows}});
       add(wish(Boundary::whole_tiles, Kind::range_rows));
+      lone_elements();
     }
     if (selects())
       add({.workload = narrow_lines(1), .content = {.seed = seed_, .kind = Kind::special}});
@@ -310,6 +311,33 @@ class Battery {
         size = axis.kind == AxisKind::reduced ? elements : std::exchange(lines, more);
     }
     return shape;
+  }
+
+  // Where all lines are joined, one of them is large in every content: one element alone, as far as
+  // drawn ones lie to each side, tells a search that begins with a number.
+  void lone_elements() {
+    const auto input =
+        std::find_if(task_.tensors.begin(), task_.tensors.end(), [](const Tensor& one) {
+          return one.role != Role::out && is_float_type(static_cast<int>(one.type));
+        });
+    const bool joined = std::none_of(task_.axes.begin(), task_.axes.end(), [&](const Axis& axis) {
+      return axis.kind == AxisKind::free && !is_absent(task_, axis.name);
+    });
+    if (input == task_.tensors.end() || !joined) return;
+    const auto place = static_cast<std::size_t>(input - task_.tensors.begin());
+    Case least{.workload = narrow_lines(1), .content = {.seed = seed_, .kind = Kind::scales}};
+    Case most = least;
+    double low = 0, high = 0;
+    for (std::uint64_t draw = 0; draw < lone_draws; ++draw) {
+      const Content drawn{.seed = seed_ + draw, .kind = Kind::scales};
+      const auto params = fill_params(task_, place, least.workload, drawn);
+      if (!params) return;
+      const double value = decode(fill_bits(*params, 0), params->type);
+      if (value < low) low = value, least.content = drawn;
+      if (value > high) high = value, most.content = drawn;
+    }
+    add(least);
+    add(most);
   }
 
   // True where the reference looks for the largest or the least along an axis.
@@ -528,6 +556,7 @@ class Battery {
   static constexpr std::int64_t alike = 37, a_dozen = 13;
   static constexpr std::uint64_t varied_draws = 20;
   static constexpr std::int64_t most_varied = 60;
+  static constexpr std::uint64_t lone_draws = 64;
   // The share of the remaining budget that a single case at full size may take.
   static constexpr double full_share = 0.5;
   // Elements of a line and lines, of which each seven show a peak at another end: of three elements
