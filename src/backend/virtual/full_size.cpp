@@ -200,7 +200,7 @@ class SampledRun {
       if (beyond > 0 && !unended) break;
       if (unended) {
         const double share = coverage_.take(memory_);
-        tell_endless(launch, *one, share);
+        if (auto told = tell_endless(launch, *one, share); !told) return told.error();
         unjudged_ = cut_ = true;
         if (report_.faults.empty() && goes_beyond(launch, share)) {
           if (++beyond < most_beyond) continue;
@@ -367,13 +367,14 @@ class SampledRun {
                     static_cast<double>(flops ? *flops : 0));
   }
 
-  // True if a block that came to no end did a multiple of its share of the work and wrote a
-  // multiple of its share of the outputs. Where all that were run do so, they overwrite one
-  // another.
+  // True if a block that came to no end wrote a multiple of its share of the outputs, and did a
+  // multiple of its share of the work or wrote so much that few blocks of a grid can. Where all
+  // that were run do so, they overwrite one another.
   bool goes_beyond(const ResolvedLaunch& launch, double share) const {
-    constexpr double twice = 2;
-    return share * static_cast<double>(block_count(launch)) > twice &&
-           block_work(launch) <= static_cast<double>(block_budget);
+    constexpr double twice = 2, much = 4;
+    const double shares = share * static_cast<double>(block_count(launch));
+    return shares > twice &&
+           (block_work(launch) <= static_cast<double>(block_budget) || shares > much);
   }
   void tell_beyond(const ResolvedLaunch& launch, const ptx::Report& ran, double share) {
     report_.faults.push_back(
@@ -385,9 +386,25 @@ class SampledRun {
          ran.faults[0].where});
   }
 
+  // True if a block that came to no end wrote its share of the outputs, all that were compared
+  // right: it has nothing left to do.
+  Result<bool> is_done(const ResolvedLaunch& launch, double share) const {
+    constexpr double nearly_all = 0.95;
+    if (run_.plan.launches.size() > 1 ||
+        share * static_cast<double>(block_count(launch)) < nearly_all)
+      return false;
+    std::vector<OutputReport> outputs;
+    const Result<bool> compared =
+        compare_part(run_.context, run_.task, memory_, what_.workload, what_.content,
+                     Rng::of(what_.content.seed, "full size", 2), drawn_blocks, places_, outputs);
+    if (!compared || !*compared) return compared;
+    return std::all_of(outputs.begin(), outputs.end(),
+                       [](const OutputReport& one) { return one.failed == 0; });
+  }
+
   // A block that came to no end, stores over and over what it stored before, and did a multiple of
-  // its share of the whole work, goes round for ever.
-  void tell_endless(const ResolvedLaunch& launch, const ptx::Report& ran, double share) {
+  // its share of the whole work or has nothing left to do, goes round for ever.
+  Result<void> tell_endless(const ResolvedLaunch& launch, const ptx::Report& ran, double share) {
     constexpr double again = 4;
     const double grid = static_cast<double>(block_count(launch));
     const double stored =
@@ -395,9 +412,12 @@ class SampledRun {
                  32 * least_element() * ran.counts[Counter::global_store_requests].value) /
         grid;
     const double kept = share * static_cast<double>(coverage_.bytes());
-    if (!coverage_.any() || stored <= again * kept ||
-        block_work(launch) > static_cast<double>(block_budget))
-      return;
+    if (!coverage_.any() || stored <= again * kept) return {};
+    if (block_work(launch) > static_cast<double>(block_budget)) {
+      const Result<bool> done = is_done(launch, share);
+      if (!done) return done.error();
+      if (!*done) return {};
+    }
     report_.faults.push_back(
         {"run.hang",
          fmt::format(
@@ -405,6 +425,7 @@ class SampledRun {
              "stored before: a loop's counter that wraps, say",
              launch.entry, block_budget),
          ran.faults[0].where});
+    return {};
   }
 
   const PlanRun& run_;
