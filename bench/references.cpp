@@ -186,6 +186,9 @@ Result<OrderedJson> measure(std::vector<Timed>& subjects, const char* path) {
   auto trusted = compile_trusted(**pool, spec.arch);
   if (!trusted) return trusted.error();
   if (auto healthy = (*device)->trust(std::move(*trusted)); !healthy) return healthy.error();
+  auto judging = compile_judging(**pool, spec.arch);
+  if (!judging) return judging.error();
+  if (auto judged = (*device)->judge_by(std::move(*judging)); !judged) return judged.error();
   const auto begin = std::chrono::steady_clock::now();
   compile_all(subjects, **pool, spec.arch);
   OrderedJson out = {{"command", "scripts/device/references"},
