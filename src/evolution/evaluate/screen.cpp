@@ -102,11 +102,6 @@ Result<TrialReport> run_side_by_side(Backend& screen, const TaskRef& task,
   return all;
 }
 
-// The real device may still run what the virtual one cannot, and shapes that a plan leaves out.
-bool beyond_the_screen(const Rejected& rejected) {
-  return rejected.code == "run.unsupported" || rejected.code == "verify.no_shape";
-}
-
 std::string unproved_by(const Backend& screen, const std::string& reason) {
   return fmt::format(
       "races, bounds and uninitialised reads in each access: {} could not run it ({})",
@@ -114,6 +109,10 @@ std::string unproved_by(const Backend& screen, const std::string& reason) {
 }
 
 }  // namespace
+
+bool beyond_the_screen(const Rejected& rejected) {
+  return rejected.code == "run.unsupported" || rejected.code == "verify.no_shape";
+}
 
 Result<void> reach_further(Backend& backend, const TaskRef& task, const CompiledKernel& kernel,
                            ProofLevel level, const std::vector<Case>& met, TrialReport& report) {

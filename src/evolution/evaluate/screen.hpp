@@ -14,6 +14,10 @@ struct Screened {
   std::string proved, unproved;  // a sentence each; "" when there is nothing to say
 };
 
+// True if the real device may still run what the virtual one refuses so: it cannot run it, or not
+// at the shapes that it can take.
+bool beyond_the_screen(const Rejected& rejected);
+
 // Adds runs that the battery's cases, `met`, call for by what they executed; a device that does not
 // tell has none.
 Result<void> reach_further(Backend& backend, const TaskRef& task, const CompiledKernel& kernel,

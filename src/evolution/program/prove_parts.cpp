@@ -13,6 +13,7 @@
 #include <cupilot/rng.hpp>
 
 #include "backend/observed.hpp"
+#include "evolution/evaluate/screen.hpp"
 #include "evolution/program/writer.hpp"
 #include "kernel/library_step.hpp"
 #include "program/step_values.hpp"
@@ -383,8 +384,14 @@ Result<std::optional<Rejected>> ProgramWriter::prove_parts(const Pipe& pipe,
                                                            ProofLevel level, std::uint64_t seed) {
   if (level == ProofLevel::elite) return std::optional<Rejected>();
   const ProofLevel inner = level == ProofLevel::finalist ? ProofLevel::elite : level;
-  // The virtual device sees each part's inputs; where there is none, the device itself.
-  Backend& backend = pipe.screen != nullptr ? *pipe.screen : *pipe.backend;
+  // The virtual device sees each part's inputs; where there is none, or it cannot run the kernel,
+  // the device itself.
+  const auto prove = [&](const auto& by) -> Result<std::optional<Rejected>> {
+    if (pipe.screen == nullptr) return by(*pipe.backend);
+    auto refused = by(*pipe.screen);
+    return refused && *refused && beyond_the_screen(**refused) ? by(*pipe.backend)
+                                                               : std::move(refused);
+  };
   const auto parts = write_parts(strategy, &pipe.backend->device());
   if (parts.is_error()) return parts.error();
   if (parts.is_rejected()) return std::optional(parts.rejected());
@@ -395,14 +402,15 @@ Result<std::optional<Rejected>> ProgramWriter::prove_parts(const Pipe& pipe,
   }
   if (parts->size() < 2) return std::optional<Rejected>();
   if (inner == ProofLevel::elite) {
-    auto refused = prove_views(backend, *parts, inner, seed);
+    auto refused = prove([&](Backend& by) { return prove_views(by, *parts, inner, seed); });
     if (!refused || *refused) return refused;
   }
   auto exposed = exposed_task(task_, handed_over(*parts));
   if (!exposed) return exposed.error();
   const auto source = join_parts(*exposed, *parts);
   if (!source) return source.error();
-  return prove_exposed(backend, TaskRef(std::move(*exposed)), *parts, *source, inner, seed);
+  const TaskRef whole(std::move(*exposed));
+  return prove([&](Backend& by) { return prove_exposed(by, whole, *parts, *source, inner, seed); });
 }
 
 }  // namespace cupilot
