@@ -168,6 +168,17 @@ void say_unwritten(const Task& task, const Workload& workload, double share, Cas
   }
 }
 
+std::uint64_t unwritten_bytes(const ptx::DeviceMemory& device) {
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < device.size(); ++i) bytes += device.unwritten_bytes(i);
+  return bytes;
+}
+std::uint64_t bytes_of_launch(const ptx::DeviceMemory& device) {
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < device.size(); ++i) bytes += device.bytes_of_launch(i);
+  return bytes;
+}
+
 // Blocks of the launches of a case, one after another.
 class SampledRun {
  public:
@@ -190,10 +201,15 @@ class SampledRun {
     for (const std::uint64_t block : blocks) {
       const bool ordinary = what_.content.kind == ContentKind::ordinary;
       if (shares.blocks > 1 && spent > (ordinary ? ordinary_budget : other_budget)) break;
+      const bool watched = !first && !overwrites_;
+      const std::uint64_t unwritten = watched ? unwritten_bytes(memory_.device()) : 0;
       Attempt<ptx::Report> one = run_block(launch, block);
       if (one.is_error()) return one.error();
       if (one.is_rejected()) return false;
       spent += one->warp_instructions;
+      if (watched)
+        overwrites_ =
+            bytes_of_launch(memory_.device()) > unwritten - unwritten_bytes(memory_.device());
       // A later launch may go elsewhere upon what other blocks of an earlier one would have
       // written.
       const bool unended = ptx::is_unended(*one) && !(first && one->stuck);
@@ -278,6 +294,9 @@ class SampledRun {
     }
     return false;
   }
+  // True if a block wrote over what an earlier launch had written: where it does so for blocks that
+  // did not run, later launches find what was there before.
+  bool overwrites() const { return overwrites_; }
   // True if outputs are the work of the last launch alone.
   bool last_alone() const { return wrote_ == (last_.most > 0 ? 1 : 0); }
 
@@ -441,6 +460,7 @@ class SampledRun {
   double behind_ = 0;   // of that, what blocks that ran did not write
   int wrote_ = 0;       // launches that wrote outputs
   bool unjudged_ = false;
+  bool overwrites_ = false;
   bool cut_ = false;  // a block came to no end, or read what blocks that did not run would write
 };
 
@@ -465,6 +485,7 @@ Result<bool> run_sampled(const PlanRun& run, const Case& what, CaseReport& repor
     if (!one) return one.error();
     if (!report.faults.empty()) return true;
     told = told && *one;
+    if (sampled.overwrites() && launch != launches.back()) return false;
   }
   if (!told) return false;
   const bool all = launches.size() == run.plan.launches.size();

@@ -215,6 +215,21 @@ std::uint64_t DeviceMemory::unwritten_bytes(std::size_t index) const {
   return b.bytes - written;
 }
 
+std::uint64_t DeviceMemory::bytes_of_launch(std::size_t index) const {
+  const Buffer& b = buffers_[index];
+  if (!b.state) return 0;
+  const std::uint64_t begin = b.names_blocks ? 0 : b.named_first;
+  const std::uint64_t end = b.names_blocks ? words_of(b) : b.named_end;
+  std::uint64_t bytes = 0;
+  for_touched_words(b, begin, end, [&](std::uint64_t first, std::uint64_t last) {
+    for (std::uint64_t w = first; w < last; ++w) {
+      if ((b.state[w] & ~all_written) != 0)
+        bytes += static_cast<std::uint64_t>(std::popcount(b.state[w] & all_written));
+    }
+  });
+  return bytes;
+}
+
 std::vector<std::uint64_t> DeviceMemory::written_at(std::size_t index,
                                                     std::span<const std::uint64_t> ranks) const {
   const Buffer& b = buffers_[index];

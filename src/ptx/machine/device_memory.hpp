@@ -169,6 +169,9 @@ class DeviceMemory {
   }
   bool is_written(std::size_t index, std::uint64_t byte) const;
   std::uint64_t unwritten_bytes(std::size_t index) const;
+  // Written bytes of the words that a block of the launch in progress, or of the last one, wrote
+  // to.
+  std::uint64_t bytes_of_launch(std::size_t index) const;
   // Offsets of the written bytes of these ranks among all written ones; ranks ascend and are fewer
   // than there are.
   std::vector<std::uint64_t> written_at(std::size_t index,

@@ -198,6 +198,44 @@ std::string verdict_of_two(const char* grid, const char* second) {
   return verdict_of_sampled(flipped_task(500000000, 1, false), source);
 }
 
+// Three: `first` writes a buffer, `half` changes it, `second` takes it from there.
+std::string verdict_of_three(const char* grid, const char* half) {
+  KernelSource source = row_sum_source(
+      std::string(
+          "extern \"C\" __global__ void first(const float* x, float* mid, int rows, int cols) "
+          "{ const int i = blockIdx.x * 128 + threadIdx.x; if (i < rows) mid[i] = 6.0f - "
+          "2.0f * x[i]; }\n"
+          "extern \"C\" __global__ void second(const float* mid, float* y, int rows, int "
+          "cols) { const int i = blockIdx.x * 128 + threadIdx.x; if (i < rows) y[i] = "
+          "mid[i]; }\n"
+          "extern \"C\" __global__ void half(float* mid, float* same, int rows, int cols) ") +
+      half);
+  const PlanLaunch launch = source.plan.launches[0];
+  source.plan.buffers = {{"mid", "rows * 4"}};
+  source.plan.launches = {launch, launch, launch};
+  const char* const entries[] = {"first", "half", "second"};
+  for (std::size_t l = 0; l < 3; ++l) {
+    PlanLaunch& one = source.plan.launches[l];
+    one.entry = one.name = entries[l];
+    one.grid = {Expr(l == 1 ? grid : "cdiv(rows, 128)")};
+    if (l < 2) one.args[1].name = "mid";
+    if (l > 0) one.args[0].name = "mid";
+  }
+  return verdict_of_sampled(flipped_task(500000000, 1, false), source);
+}
+
+// Blocks of the last launch find values that blocks of the second one, which did not run, would
+// have halved.
+TEST_CASE("what a launch changes in place is not compared behind it", "[threads]") {
+  CHECK(verdict_of_three("cdiv(rows, 32)",
+                         "{ const int i = blockIdx.x * 32 + threadIdx.x; if (threadIdx.x < 32 && i "
+                         "< rows) mid[i] *= 0.5f; }") == "not told");
+  CHECK(verdict_of_three("cdiv(rows, 128)",
+                         "{ const int i = blockIdx.x * 128 + threadIdx.x; if (i < rows) "
+                         "(blockIdx.x > 3000000 ? mid + (1ll << 34) : mid)[i] *= 0.5f; }") ==
+        "run.out_of_bounds");
+}
+
 TEST_CASE("blocks of the later launches of a plan are run as well", "[threads]") {
   CHECK(verdict_of_two("min(cdiv(rows,128),60000)",
                        "{ for (int i = blockIdx.x * 128 + threadIdx.x; i < rows; i += gridDim.x * "
