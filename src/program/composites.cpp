@@ -125,7 +125,9 @@ std::optional<FoldedPart> folded(const ComposedTask& program, const Part& part) 
   return out;
 }
 
-ComposedTask with_offered_bodies(const Task& given, const Families& families) {
+}  // namespace
+
+ComposedTask compose_bodies(const Task& given, const Families& families) {
   std::set<int> composites;
   const bool staged = given.reference.text.empty() && !given.reference.stages.empty();
   for (int i = 0; staged && i < static_cast<int>(given.operations.size()); ++i) {
@@ -150,10 +152,8 @@ ComposedTask with_offered_bodies(const Task& given, const Families& families) {
   return out;
 }
 
-}  // namespace
-
-ComposedTask compose_bodies(const Task& given, const Families& families) {
-  ComposedTask out = with_offered_bodies(given, families);
+ComposedTask compose_with_views(const Task& given, const Families& families) {
+  ComposedTask out = compose_bodies(given, families);
   out.views = find_views(out.task, families);
   return out;
 }

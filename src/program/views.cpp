@@ -185,7 +185,10 @@ class ViewFinder {
   // True if the part has all of its templates with these views. Operands of a product are read from
   // the buffer's beginning.
   bool keeps_templates(const Part& part, const Views& views) const {
-    const auto dense = served_part(program_, part, families_);
+    const auto known = dense_.find(part);
+    const auto& dense = known != dense_.end()
+                            ? known->second
+                            : dense_.emplace(part, dense_templates(part)).first->second;
     if (!dense) return true;
     const auto viewed = served_part(program_, part, families_, {}, views);
     if (!viewed) return false;
@@ -196,7 +199,13 @@ class ViewFinder {
         if (place != viewed->places.end() && place->second.offset.text != "0") return false;
       }
     }
-    return templates_for(dense->task) == templates_for(viewed->task);
+    return *dense == templates_for(viewed->task);
+  }
+
+  // nullopt: no template serves the part.
+  std::optional<std::set<std::string>> dense_templates(const Part& part) const {
+    const auto form = served_part(program_, part, families_);
+    return form ? std::optional(templates_for(form->task)) : std::nullopt;
   }
 
   bool is_free(const std::string& edge, const ViewPlace& place) const {
@@ -220,10 +229,37 @@ class ViewFinder {
     });
   }
 
+  // Places a result whose inputs stand side by side in a buffer already, as where each `cat` joins
+  // what the one before it did and more.
+  bool place_result(const Home& home, const Operation& cat) {
+    const auto first = views_.places.find(cat.inputs.front());
+    const Edge* edge = find_edge(program_, home.name);
+    if (edge == nullptr || !edge->repeat.empty() || home.root != home.name ||
+        first == views_.places.end())
+      return false;
+    const auto pitch = pitch_of(
+        {.shape = shape_of_value(program_, cat.inputs.front()), .strides = first->second.strides});
+    if (!pitch || pitch->outer != home.dim) return false;
+    Home there = home;
+    there.root = first->second.root;
+    there.offset = first->second.offset;
+    if (home.dim > 0) there.pitch = pitch->pitch;
+    for (std::size_t i = 0; i < cat.inputs.size(); ++i) {
+      const auto place = views_.places.find(cat.inputs[i]);
+      if (place == views_.places.end() || place->second != place_in(program_, there, cat, i))
+        return false;
+    }
+    ViewPlace place{there.root, there.offset, pitched_strides(home.shape, home.dim, there.pitch)};
+    if (!is_free(home.name, place)) return false;
+    views_.places[home.name] = std::move(place);
+    views_.cats[home.name] = {};
+    return true;
+  }
+
   void place_inputs(std::size_t number) {
     const Operation& cat = operation(number);
     const auto home = home_of(program_, views_, cat);
-    if (!home) return;
+    if (!home || place_result(*home, cat)) return;
     const Views before = views_;
     std::vector<bool> moved;
     for (std::size_t i = 0; i < cat.inputs.size(); ++i) {
@@ -255,6 +291,7 @@ class ViewFinder {
   const Families& families_;
   std::vector<bool> prepared_;
   Views views_;
+  mutable std::map<Part, std::optional<std::set<std::string>>> dense_;  // asked for before
 };
 
 }  // namespace

@@ -389,6 +389,63 @@ TEST_CASE("a part of constants alone becomes setup launches with tables of its o
   CHECK_THAT(joined->text, Catch::Contains("once before, of constants alone"));
 }
 
+// y is x beside a relu of z, both of which other kernels may write.
+TEST_CASE("views lie in the buffer of their cat, which lives as long as they do", "[views]") {
+  Task task;
+  task.name = "beside";
+  task.axes = {{"rows"}, {"k"}};
+  task.tensors = {tensor("x", Role::in, {"rows", "k"}), tensor("z", Role::in, {"rows", "k"}),
+                  tensor("y", Role::out, {"rows", "k + k"})};
+  task.operations = {{"left", "relu", {"x"}, {"a"}, {}},
+                     {"right", "gelu", {"z"}, {"b"}, {}},
+                     {"join", "cat", {"a", "b"}, {"c"}, {{"dim", std::int64_t{1}}}},
+                     {"last", "softmax", {"c"}, {"y"}, {}}};
+  task.time_shapes = {{{{"rows", 96}, {"k", 64}}}};
+  REQUIRE(complete(task));
+  Views views;
+  views.places = {{"a", {"c", 0, {"k + k", 1}}}, {"b", {"c", "k", {"k + k", 1}}}};
+  views.cats = {{"c", {}}};
+  std::vector<PartKernel> parts;
+  for (int i = 0; i < 4; ++i) {
+    const auto form = graph_part(task, {i}, {}, views);
+    if (!form) FAIL(form.error().message);
+    parts.push_back({*form, {}});
+    if (form->only_views) continue;
+    LaunchPlan plan;
+    PlanLaunch launch{.entry = "f"};
+    for (const Tensor& one : form->task.tensors) launch.args.push_back({.name = one.name});
+    for (const auto& [own, place] : form->places) {
+      plan.let.emplace_back("view_offset_" + own, 0);
+      launch.args.push_back({.kind = PlanArgument::Kind::i64, .value = "view_offset_" + own});
+    }
+    plan.launches = {launch};
+    parts.back().source = kernel("extern \"C\" __global__ void f() {}", plan);
+  }
+  CHECK(parts[2].form.only_views);
+  const auto joined = join_parts(task, parts);
+  if (!joined) FAIL(joined.error().message);
+  const LaunchPlan& plan = joined->plan;
+  REQUIRE(plan.launches.size() == 3);
+  REQUIRE(plan.buffers.size() == 1);
+  CHECK(plan.buffers[0].name == "edge_c");
+  CHECK(plan.launches[0].args[1].name == "edge_c");
+  CHECK(plan.launches[1].args[1].name == "edge_c");
+  CHECK(plan.launches[1].args[2].value == Expr("p2_view_offset_b"));
+  CHECK(plan.launches[2].args[0].name == "edge_c");
+  const auto offset = std::find_if(plan.let.begin(), plan.let.end(),
+                                   [](const auto& one) { return one.first == "p2_view_offset_b"; });
+  REQUIRE(offset != plan.let.end());
+  CHECK(offset->second == Expr("k"));
+  CHECK_THAT(joined->text, Catch::Contains("//  b lies in c, from element k on\n"));
+  CHECK_THAT(joined->text, Catch::Contains("//  3: join, no kernel: "));
+
+  parts[1].source.plan.let.clear();
+  parts[1].source.plan.launches[0].args.pop_back();
+  const auto refused = join_parts(task, parts);
+  REQUIRE_FALSE(refused);
+  CHECK_THAT(refused.error().message, Catch::Contains("takes no offset of 'b'"));
+}
+
 TEST_CASE("a part that cannot be joined is named") {
   const Task task = chain_task();
   auto parts = two_parts(task);

@@ -70,7 +70,7 @@ class ProgramSearch {
         options_(options),
         host_(host_of(options)),
         families_(known_families(options)),
-        program_(compose_bodies(task, families_)),
+        program_(compose_with_views(task, families_)),
         task_(program_.task),
         forms_(program_, families_, backend, options.search.seed),
         time_(options, host_, backend.provenance() == Provenance::measured) {
@@ -180,6 +180,7 @@ class ProgramSearch {
     return !ready.empty() && time_.has_one_left(ready.front().size());
   }
 
+  const ComposedTask& program() const { return program_; }
   const ProgramRecord& record() const { return record_; }
   std::atomic<double>* search_end() { return time_.search_end(); }
 
@@ -510,7 +511,7 @@ Result<EvolveReport> run_program(
   ProgramSearch search(task, backend, options);
   if (auto cut = search.cut(); !cut) return cut.error();
   if (auto taken = search.take_up(); !taken) return taken.error();
-  ProgramWriter writer(task, known_families(options));
+  ProgramWriter writer(search.program(), known_families(options));
   EvolveOptions all = options;
   all.policy = [&](const SearchOptions&, const Space&) {
     return std::make_unique<ProgramPolicy>(search);

@@ -48,9 +48,13 @@ Result<Part> numbered(const ComposedTask& program, const std::vector<std::string
 
 }  // namespace
 
-ProgramWriter::ProgramWriter(const Task& task, Families families)
+ProgramWriter::ProgramWriter(const Task& task, const Families& families)
+    : ProgramWriter(compose_with_views(task, families.empty() ? builtin_families() : families),
+                    families) {}
+
+ProgramWriter::ProgramWriter(ComposedTask program, Families families)
     : families_(families.empty() ? builtin_families() : std::move(families)),
-      program_(compose_bodies(task, families_)),
+      program_(std::move(program)),
       task_(program_.task),
       graph_(operation_graph(task_)) {}
 

@@ -19,7 +19,8 @@ namespace cupilot {
 // Realises strategies that name parts (parts_of) of one task. Any thread.
 class ProgramWriter final : public KernelWriter, public PartProver {
  public:
-  ProgramWriter(const Task& task, Families families);
+  ProgramWriter(const Task& task, const Families& families);
+  ProgramWriter(ComposedTask program, Families families);
   std::optional<std::string> lacks(const Task& task, const Strategy& strategy) const override;
   Attempt<KernelSource> write(const WriterBrief& brief) override;
 

@@ -108,13 +108,24 @@ std::vector<std::pair<std::string, Expr>> offsets_of_views(const Task& task) {
   return out;
 }
 
-bool maps_views(const LaunchPlan& plan, const Task& task, const std::string& but) {
+bool maps_views(const LaunchPlan& plan, const Task& task, const std::vector<std::string>& but) {
   const auto is_of_view = [&](const auto& one) {
     const Tensor* tensor = find_tensor(task, one.of);
-    return tensor != nullptr && is_view(*tensor) && tensor->name != but;
+    return tensor != nullptr && is_view(*tensor);
   };
-  return std::any_of(plan.maps.begin(), plan.maps.end(), is_of_view) ||
+  const auto is_mapped = [&](const PlanTensorMap& map) {
+    return is_of_view(map) && std::find(but.begin(), but.end(), map.of) == but.end();
+  };
+  return std::any_of(plan.maps.begin(), plan.maps.end(), is_mapped) ||
          std::any_of(plan.textures.begin(), plan.textures.end(), is_of_view);
+}
+
+bool store_by_address(Tunable& tunable) {
+  const auto& parameters = tunable.parameters;
+  const bool chooses = std::any_of(parameters.begin(), parameters.end(),
+                                   [](const auto& one) { return one.constant == "STRIPS"; });
+  if (chooses) tunable.restrictions.emplace_back("STRIPS == 0");
+  return chooses;
 }
 
 std::optional<Expr> pitch_of_left(const Task& task, const GraphProduct& product) {

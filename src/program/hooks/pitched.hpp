@@ -46,8 +46,12 @@ Expr run_with_views(const Task& task, const Expr& run);
 
 // Definitions of the views' offsets, 0.
 std::vector<std::pair<std::string, Expr>> offsets_of_views(const Task& task);
-// True if a plan has textures of views, or tensor maps of any but that one.
-bool maps_views(const LaunchPlan& plan, const Task& task, const std::string& but);
+// True if a plan has textures of views, or tensor maps of any but these.
+bool maps_views(const LaunchPlan& plan, const Task& task, const std::vector<std::string>& but);
+
+// Lets a template of products store its output by address alone, which a map would not find behind
+// the buffer's beginning. False: it stores by maps always.
+bool store_by_address(Tunable& tunable);
 
 // Elements from row to row of a product's left operand; nullopt: it is a view whose rows lie
 // otherwise, or the right operand is one.

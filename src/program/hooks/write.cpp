@@ -470,6 +470,9 @@ std::optional<Tunable> after_product(const Tunable& tunable, const Task& task) {
   const bool pitched = pitch && *pitch != product->k;
   Tunable kept = tunable;
   if (!pitch || (pitched && !walk_by_pitch(kept))) return std::nullopt;
+  const std::string& first = outputs.full[0];
+  if (maps_output && is_view(*find_tensor(task, first)) && !store_by_address(kept))
+    return std::nullopt;
   if (kept.model) set_walked(kept.model->let, product->spans);
   if (product->spans != 0) add_techniques_of_triangles(kept);
   std::vector<bool> stores;
@@ -497,7 +500,7 @@ std::optional<Tunable> after_product(const Tunable& tunable, const Task& task) {
   (*headers)["graph.cuh"] =
       row_headers(task) + product_text(product->rest, *site, product->spans,
                                        pitched ? left_pitch_text(task, *pitch) : "k");
-  if (maps_views(out.plan, task, product->a)) return std::nullopt;
+  if (maps_views(out.plan, task, {product->a, first})) return std::nullopt;
   out.headers = std::move(headers);
   return out;
 }

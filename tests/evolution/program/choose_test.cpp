@@ -172,6 +172,23 @@ TEST_CASE("a part that is prepared costs its partition nothing and is searched o
   CHECK(ready_partitions(record) == std::vector<std::vector<std::size_t>>{{2}});
 }
 
+TEST_CASE("a cat of views is ready without a kernel, costs nothing and is searched never") {
+  ProgramRecord record = record_of({found(1, 10, 9), found(2, 10, 10)});
+  CHECK(next_part(record) == std::optional<std::size_t>(0));
+  record.parts[0].views = true;
+  record.parts[0].floor_us = 0;
+  record.views = {{"a", "y", "k"}};
+  CHECK(ready_partitions(record) == std::vector<std::vector<std::size_t>>{{0, 1}, {2}});
+  CHECK(next_part(record) == std::optional<std::size_t>(1));
+  const auto back = program_record_from(to_json(record), "program.json");
+  if (!back) FAIL(back.error().message);
+  CHECK(to_json(*back) == to_json(record));
+  const auto lines = program_lines(*back);
+  CHECK(lines[1] == "part a: no kernel, other parts write its inputs where its result has them");
+  CHECK(lines[4] == "view a: lies in y, from element k on");
+  CHECK(lines[5] == "partition a | b: its parts take 9 us, each launched alone");
+}
+
 TEST_CASE("parts that compute the same share one search") {
   ProgramRecord record = record_of({});
   record.parts = {{{"a"}, "ida", 4}, {{"b"}, "idb", 6}, {{"c"}, "idc", 6}, {{"d"}, "idd", 20}};

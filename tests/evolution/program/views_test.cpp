@@ -44,6 +44,16 @@ Task growing() {
               {{"rows", 24}, {"k", 32}, {"g", 16}});
 }
 
+// As frameworks' users write it: each `cat` joins all that there is.
+Task listing() {
+  Task task = growing();
+  task.operations.back().inputs = {"s", "a", "b"};
+  task.reference = {};
+  task.edges.clear();
+  REQUIRE_OK(complete(task));
+  return task;
+}
+
 // Channels of planes, read by a convolution.
 Task planes() {
   Task task =
@@ -92,6 +102,11 @@ TEST_CASE("parts write views of one buffer", "[views][search][threads]") {
        {{0}, {1, 2}, {3}, {4, 5}, {6}},
        3,
        "//  a lies in y, from element k on\n"},
+      {"lists that grow share the largest buffer",
+       listing(),
+       {{0}, {1, 2}, {3}, {4, 5}, {6}},
+       3,
+       "//  c lies in y, from element 0 on\n"},
       {"the caller's tensor alone is copied",
        example(),
        {{0, 1}, {2}, {3, 4}, {5}},

@@ -3,6 +3,7 @@
 
 #include "catch.hpp"
 #include "support/graph.hpp"
+#include "task/rules/apply.hpp"
 
 namespace cupilot {
 namespace {
@@ -19,7 +20,10 @@ TEST_CASE("strides of blocks a pitch apart are told from others", "[views]") {
       {"dense, without strides", {"n", "k"}, {}, {}},
       {"dense, with strides", {"n", "k"}, {"k", 1}, Pitch{0, "n*k", "n*k"}},
       {"rows", {"n", "k"}, {"k + g", 1}, Pitch{1, "k", "k + g"}},
-      {"planes", {"n", "c", "h", "w"}, {"all", "h*w", "w", 1}, Pitch{1, "c*h*w", "all"}},
+      {"planes",
+       {"n", "c", "h", "w"},
+       {"all", "h*w", "w", 1},
+       Pitch{1, product_of({"c", "h", "w"}), "all"}},
       {"rows of planes", {"n", "c", "w"}, {"c*all", "all", 1}, Pitch{2, "w", "all"}},
       {"two pitches", {"n", "c", "w"}, {"far", "all", 1}, {}},
       {"every second element", {"n", "k"}, {"2 * k", 2}, {}},
