@@ -154,7 +154,7 @@ ComposedTask compose_bodies(const Task& given, const Families& families) {
 
 ComposedTask compose_with_views(const Task& given, const Families& families) {
   ComposedTask out = compose_bodies(given, families);
-  out.views = find_views(out.task, families);
+  out.views = find_views(out, families);
   return out;
 }
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "program/composites.hpp"
 #include "program/hooks/pitched.hpp"
 #include "program/hooks/product.hpp"
 #include "program/part_task.hpp"
@@ -19,7 +20,7 @@ namespace cupilot {
 namespace {
 
 constexpr std::int64_t vector_bytes = 16;  // of the widest vector: views begin at multiples of it
-constexpr std::size_t longest_chain = 3;   // operations of a part whose templates are compared
+constexpr std::size_t longest_chain = 6;   // operations of a part whose templates are compared
 
 // The place of a `cat`, and with it of its inputs, by its result.
 struct Home {
@@ -83,8 +84,14 @@ ViewPlace place_in(const Task& program, const Home& home, const Operation& cat,
 
 class ViewFinder {
  public:
-  ViewFinder(const Task& program, const Families& families)
-      : program_(program), families_(families), prepared_(prepared_operations(program)) {}
+  ViewFinder(const ComposedTask& program, const Families& families)
+      : composed_(program),
+        program_(composed_.task),
+        families_(families),
+        prepared_(prepared_operations(program_)),
+        trial_(program) {
+    trial_.views = {};
+  }
 
   // From the last `cat` on, so that the place of a result is known before those of its inputs.
   Views run() {
@@ -93,7 +100,7 @@ class ViewFinder {
           !prepared_[i])
         place_inputs(i);
     }
-    return std::move(views_);
+    return views_;
   }
 
  private:
@@ -144,12 +151,14 @@ class ViewFinder {
     });
   }
 
-  // Parts that write or read an edge, as a program may cut them: one operation, and chains of it.
+  // Parts that write or read an edge, as a program may cut them: one operation, and chains of it
+  // up to a `cat`, among them composites whole.
   std::vector<Part> parts_around(const std::string& edge) const {
     std::vector<Part> all;
     const auto extended = [&](int first, const std::function<std::optional<int>(int)>& next) {
       Part part;
       for (std::optional<int> one = first; one && part.size() < longest_chain; one = next(*one)) {
+        if (operation(static_cast<std::size_t>(*one)).kind == "cat") break;
         part.push_back(*one);
         all.push_back(part);
         std::sort(all.back().begin(), all.back().end());
@@ -163,7 +172,6 @@ class ViewFinder {
       return std::nullopt;
     });
     for (const int reader : readers_of(edge)) {
-      if (operation(static_cast<std::size_t>(reader)).kind == "cat") continue;
       extended(reader, [&](int one) -> std::optional<int> {
         const auto& outputs = operation(static_cast<std::size_t>(one)).outputs;
         const auto readers = readers_of(outputs.front());
@@ -184,13 +192,13 @@ class ViewFinder {
 
   // True if the part has all of its templates with these views. Operands of a product are read from
   // the buffer's beginning.
-  bool keeps_templates(const Part& part, const Views& views) const {
+  bool keeps_templates(const Part& part) const {
     const auto known = dense_.find(part);
     const auto& dense = known != dense_.end()
                             ? known->second
                             : dense_.emplace(part, dense_templates(part)).first->second;
     if (!dense) return true;
-    const auto viewed = served_part(program_, part, families_, {}, views);
+    const auto viewed = served_part(trial_, part, families_);
     if (!viewed) return false;
     if (viewed->only_views) return true;
     if (const auto product = graph_product(viewed->task)) {
@@ -204,16 +212,16 @@ class ViewFinder {
 
   // nullopt: no template serves the part.
   std::optional<std::set<std::string>> dense_templates(const Part& part) const {
-    const auto form = served_part(program_, part, families_);
+    const auto form = served_part(composed_, part, families_);
     return form ? std::optional(templates_for(form->task)) : std::nullopt;
   }
 
-  bool is_free(const std::string& edge, const ViewPlace& place) const {
-    Views trial = views_;
-    trial.places[edge] = place;
+  bool is_free(const std::string& edge, const ViewPlace& place) {
+    trial_.views = views_;
+    trial_.views.places[edge] = place;
     const auto parts = parts_around(edge);
     return std::all_of(parts.begin(), parts.end(),
-                       [&](const Part& part) { return keeps_templates(part, trial); });
+                       [&](const Part& part) { return keeps_templates(part); });
   }
 
   // True if a reader of the result that is no product computes the `cat` itself: one kernel less
@@ -287,10 +295,12 @@ class ViewFinder {
       views_ = before;
   }
 
-  const Task& program_;
+  const ComposedTask& composed_;
+  const Task& program_;  // of composed_
   const Families& families_;
   std::vector<bool> prepared_;
   Views views_;
+  ComposedTask trial_;  // composed_ with the views that are tried
   mutable std::map<Part, std::optional<std::set<std::string>>> dense_;  // asked for before
 };
 
@@ -312,6 +322,13 @@ CopyPlace copy_place(const Task& program, const Views& views, const Operation& c
 }
 
 Views find_views(const Task& program, const Families& families) {
+  ComposedTask whole{.given = program, .task = program};
+  for (std::size_t i = 0; i < program.operations.size(); ++i)
+    whole.origin.push_back(static_cast<int>(i));
+  return find_views(whole, families);
+}
+
+Views find_views(const ComposedTask& program, const Families& families) {
   return ViewFinder(program, families).run();
 }
 

@@ -47,5 +47,8 @@ inline constexpr std::int64_t view_alignment = 16;
 // Those of loops, of what can be prepared, and inputs of a `cat` that lie between copied ones stay
 // buffers of their own.
 Views find_views(const Task& program, const Families& families);
+// Of a program with bodies in place of composites, whose own templates are kept too.
+struct ComposedTask;
+Views find_views(const ComposedTask& program, const Families& families);
 
 }  // namespace cupilot

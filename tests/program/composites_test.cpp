@@ -149,6 +149,22 @@ TEST_CASE("a part that holds all of a body is the composite again") {
   CHECK(values->task.family == "gemm");
 }
 
+// A product of the body's last step alone could write a view, the templates of attention cannot.
+TEST_CASE("a composite that writes no views keeps the templates of the whole", "[views]") {
+  auto task = graph_task(
+      {input("q", {"h", "m", "d"}), input("K", {"h", "n", "d"}), input("V", {"h", "n", "e"}),
+       input("z", {"h", "m", "e"}), output("y", {"h", "m", "e + e"})},
+      {{"a", "attention", {"q", "K", "V"}, {"left"}, {}},
+       {"act", "relu", {"z"}, {"right"}, {}},
+       {"join", "cat", {"left", "right"}, {"y"}, {{"dim", std::int64_t{2}}}}},
+      {{"h", 2}, {"m", 9}, {"n", 12}, {"d", 10}, {"e", 260}}, Precision::fp32_emulated);
+  if (!task) FAIL(task.error().message);
+  const ComposedTask program = compose_with_views(*task, builtin_families());
+  REQUIRE(program.has_body());
+  CHECK(program.views.places.contains("right"));
+  CHECK_FALSE(program.views.places.contains("left"));
+}
+
 TEST_CASE("partitions of a composite hold it whole and as its body") {
   const ComposedTask program = compose_bodies(attention_task(257), builtin_families());
   std::set<std::vector<Names>> all;

@@ -174,7 +174,7 @@ TEST_CASE("a part that is prepared costs its partition nothing and is searched o
 
 TEST_CASE("a cat of views is ready without a kernel, costs nothing and is searched never") {
   ProgramRecord record = record_of({found(1, 10, 9), found(2, 10, 10)});
-  CHECK(next_part(record) == std::optional<std::size_t>(0));
+  CHECK(ready_partitions(record) == std::vector<std::vector<std::size_t>>{{2}});
   record.parts[0].views = true;
   record.parts[0].floor_us = 0;
   record.views = {{"a", "y", "k"}};
