@@ -21,6 +21,7 @@
 #include "evolution/search/options.hpp"
 #include "task/file_content.hpp"
 #include "task/host_judge.hpp"
+#include "task/reference/stage_plan.hpp"
 
 namespace cupilot {
 namespace {
@@ -110,6 +111,8 @@ Result<void> prove_the_check(RunContext& context, const EvolveOptions& options,
   Spending spent;
   auto power = aside(host_of(options), heartbeat, "trying the task's own check", spent,
                      [&] { return check_power(context.task, *context.checker); });
+  if (std::string large = large_at_the_least(*context.task); !large.empty())
+    context.notices.push_back(std::move(large));
   if (power) return {};
   const bool dear_on_a_screen =
       power.error().code == ErrorCode::not_done && context.checker != context.backend;
