@@ -182,6 +182,27 @@ struct Runs {
   Sizes held_sizes;
 };
 
+// True if an axis makes blocks more and each of them longer, as where every element of a line goes
+// over the line. Tiles that are partly there store less, too.
+bool grows_twice(const Runs& runs, const std::vector<AxisPair>& axes, std::size_t launch) {
+  constexpr double mostly = 0.7, clearly = 0.2, hardly = 0.05;
+  const Counts& low = runs.corners[0][launch].counts;
+  const auto a_block_of = [](const Counts& counts, Counter counter) {
+    return counts[counter].value / std::max(1.0, counts[Counter::blocks].value);
+  };
+  for (std::size_t a = 0; a < axes.size(); ++a) {
+    const Counts& high = runs.corners[std::size_t{1} << a][launch].counts;
+    const double more = static_cast<double>(axes[a].high - axes[a].low) /
+                        static_cast<double>(std::max<std::int64_t>(1, axes[a].low));
+    const auto store = Counter::global_store_requests;
+    if (high[Counter::blocks].value >= (1 + mostly * more) * low[Counter::blocks].value &&
+        a_block(high) >= (1 + clearly * more) * a_block(low) &&
+        a_block_of(high, store) <= (1 + hardly * more) * a_block_of(low, store))
+      return true;
+  }
+  return false;
+}
+
 Counts fit(const Runs& runs, const std::vector<AxisPair>& axes, const Sizes& full,
            std::size_t launch, double blocks) {
   Counts counts;
@@ -192,6 +213,22 @@ Counts fit(const Runs& runs, const std::vector<AxisPair>& axes, const Sizes& ful
       values[i] = runs.corners[i][launch].counts.all[c].value;
   };
   const auto block_counter = static_cast<std::size_t>(Counter::blocks);
+  if (grows_twice(runs, axes, launch)) {
+    const double held = runs.held[launch].counts.all[block_counter].value;
+    for (std::size_t c = 0; c < counter_count; ++c) {
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const Counts& corner = runs.corners[i][launch].counts;
+        values[i] = corner.all[c].value / std::max(1.0, corner.all[block_counter].value);
+      }
+      const double value =
+          c == block_counter ? blocks : std::max(0.0, multilinear(axes, values, full) * blocks);
+      const double slack = relative(multilinear(axes, values, runs.held_sizes) * held,
+                                    runs.held[launch].counts.all[c].value);
+      counts.all[c] = {value, value * std::max(0.0, 1 - slack), value * (1 + slack),
+                       CountHow::extrapolated};
+    }
+    return counts;
+  }
   read(block_counter);
   // Corrects for tiles that do not grow evenly by the number of blocks, which is known at both
   // places. A grid that stopped growing (one of persistent blocks) tells nothing: a fit to its

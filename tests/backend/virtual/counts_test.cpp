@@ -483,5 +483,31 @@ TEST_CASE("a plan of another number of launches at smaller shapes is not extrapo
   }
 }
 
+TEST_CASE("what goes over a line for each of its elements grows with the square of the line") {
+  const auto time_of = [](std::int64_t cols) {
+    Task task;
+    task.name = task.family = "centred";
+    task.axes = {{"rows"}, {"cols", AxisKind::reduced}};
+    task.tensors = {Tensor{"x", Role::in, DType::f32, {"rows", "cols"}, {}, {}, {}},
+                    Tensor{"y", Role::out, DType::f32, {"rows", "cols"}, {}, {}, {}}};
+    task.time_shapes = {{{{"rows", 256}, {"cols", cols}}}};
+    task.work.flops = "2*rows*cols";
+    task.reference.text =
+        "__device__ real reference_y(const Inputs& in, long long i) { const long long r = i / "
+        "in.cols; real sum = real(0.0); for (long long c = 0; c < in.cols; ++c) sum += in.x(r * "
+        "in.cols + c); return in.x(i) - sum / real(in.cols); }";
+    const Subject plain[] = {{Subject::Kind::plain, "plain", nullptr}};
+    const auto reports = virtual_h200().measure(TaskRef(task), task.time_shapes.front(), plain, {});
+    REQUIRE(reports);
+    if (reports->front().measurement.is_rejected())
+      FAIL(reports->front().measurement.rejected().message);
+    REQUIRE(reports->front().measurement);
+    return reports->front().measurement->time_us;
+  };
+  const double times = time_of(1 << 20) / time_of(1 << 19);
+  CHECK(times > 3.5);
+  CHECK(times < 4.5);
+}
+
 }  // namespace
 }  // namespace cupilot
