@@ -394,7 +394,20 @@ Attempt<std::vector<ExtrapolatedLaunch>> extrapolate(
       (*fitted)[i].smallest = corner(workload, shrunk, 0);
     return fitted;
   };
-  if (!any_last_block(kernel, programs, plan)) return along(axes);
+  if (!any_last_block(kernel, programs, plan)) {
+    auto fitted = along(axes);
+    // Texts that go over several axes for each element count little of it as work of the task; a
+    // kernel without tiles tells as much at a few elements.
+    for (const std::int64_t size : {16, 8}) {
+      if (!kernel.source.constants.empty() || !fitted.is_rejected() ||
+          fitted.rejected().code != "measure.failed")
+        break;
+      axes = shrunk_axes(task, workload, size, 1, {});
+      keep_meant(*task, plan_at, workload, axes);
+      fitted = along(axes);
+    }
+    return fitted;
+  }
   const std::vector<AxisPair> free = free_axes(*task, axes);
   // Rows by several blocks each: too short ones say little of how these go round their loops.
   if (free.size() < axes.size() && in_one_dimension(plan) && !has_wgmma(programs.module()) &&

@@ -509,5 +509,30 @@ TEST_CASE("what goes over a line for each of its elements grows with the square 
   CHECK(times < 4.5);
 }
 
+TEST_CASE("what goes over two axes for each element is counted at a few elements of each") {
+  Task task;
+  task.name = task.family = "normed";
+  task.axes = {{"batch", AxisKind::reduced}, {"features"}, {"plane", AxisKind::reduced}};
+  const std::vector<Expr> shape = {"batch", "features", "plane"};
+  task.tensors = {Tensor{"x", Role::in, DType::f32, shape, {}, {}, {}},
+                  Tensor{"y", Role::out, DType::f32, shape, {}, {}, {}}};
+  task.time_shapes = {{{{"batch", 64}, {"features", 64}, {"plane", 65536}}}};
+  task.work.flops = "2*batch*features*plane";
+  task.reference.text =
+      "__device__ real reference_y(const Inputs& in, long long i) { const long long f = i / "
+      "in.plane % in.features; real sum = real(0.0); for (long long b = 0; b < in.batch; ++b) for "
+      "(long long p = 0; p < in.plane; ++p) sum += in.x((b * in.features + f) * in.plane + p); "
+      "return in.x(i) - sum / real(in.batch * in.plane); }";
+  const Subject plain[] = {{Subject::Kind::plain, "plain", nullptr}};
+  const auto reports = virtual_h200().measure(TaskRef(task), task.time_shapes.front(), plain, {});
+  REQUIRE(reports);
+  const Attempt<Measurement>& measured = reports->front().measurement;
+  if (measured.is_rejected()) FAIL(measured.rejected().message);
+  REQUIRE(measured);
+  // 2^28 elements go over 2^22 each: at two instructions of a warp and 2^40 of these a second.
+  CHECK(measured->time_us > 30e6);
+  CHECK(measured->time_us < 300e6);
+}
+
 }  // namespace
 }  // namespace cupilot
