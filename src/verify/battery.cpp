@@ -313,8 +313,8 @@ class Battery {
     return shape;
   }
 
-  // Where all lines are joined, one of them is large in every content: one element alone, as far as
-  // drawn ones lie to each side, tells a search that begins with a number.
+  // Adds one element alone, as far as drawn ones lie to each side: where all lines are joined, one
+  // of them is large in every other content, and a search that begins with a number passes.
   void lone_elements() {
     const auto input =
         std::find_if(task_.tensors.begin(), task_.tensors.end(), [](const Tensor& one) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "kernel/plan_scope.hpp"
 #include "task/axes.hpp"
 #include "task/extents.hpp"
@@ -258,6 +260,26 @@ int finalist_repeats(const Task& task, const DeviceSpec& device, const Workload&
   if (bytes) seconds += 4 * static_cast<double>(*bytes) / device.dram_sustained;
   if (flops && rate > 0) seconds += static_cast<double>(*flops) / rate;
   return static_cast<int>(std::clamp(1 / std::max(seconds, 1e-9), fewest, most));
+}
+
+std::string large_at_the_least(const Task& task) {
+  constexpr double large = 0x1p23;  // a tile of rows makes some hundred times as much of it
+  Workload small = task.time_shapes.empty() ? Workload{} : task.time_shapes.front();
+  for (const Axis& axis : task.axes) {
+    if (axis.kind != AxisKind::fixed) small.sizes[axis.name] = 1;
+  }
+  std::vector<Workload> shapes = task.check_shapes;
+  shapes.push_back(small);
+  double least = 0;
+  for (const Workload& shape : shapes) {
+    const double terms = reference_terms(task, shape);
+    if (terms > 0 && (least == 0 || terms < least)) least = terms;
+  }
+  if (least < large) return "";
+  return fmt::format(
+      "the smallest case of a proof combines {:.2g} terms, since numbers and fixed axes keep their "
+      "size; the search is faster where large extents are axes of kind free or reduced",
+      least);
 }
 
 }  // namespace cupilot

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "kernel/plan_requirements.hpp"
@@ -58,5 +59,8 @@ enum class Boundary {
 
 // One shape a Boundary, in order; where an axis is fixed or absent some are equal.
 std::vector<Workload> boundary_shapes(const Task& task, const PlanSteps& steps);
+
+// Says that numbers and fixed axes make the smallest case of a proof large; "": they do not.
+std::string large_at_the_least(const Task& task);
 
 }  // namespace cupilot

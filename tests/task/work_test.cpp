@@ -4,7 +4,6 @@
 #include "catch.hpp"
 #include "task/operators.hpp"
 #include "task/prepared.hpp"
-#include "task/reference/stage_plan.hpp"
 #include "task/rules/apply.hpp"
 
 namespace cupilot {
@@ -219,22 +218,6 @@ TEST_CASE("what constants alone give is prepared, and is no work of the timed re
   CHECK(prepared_operations(task) == row.prepared);
   CHECK(*textbook_flops(task, task.time_shapes[0]) == row.flops);
   CHECK(*compulsory_bytes(task, task.time_shapes[0]) == 4 * row.elements);
-}
-
-TEST_CASE("extents that no proof shrinks are told where they are large") {
-  for (const bool numbers : {false, true}) {
-    const Expr k = numbers ? Expr(4096) : Expr("k"), n = numbers ? Expr(4096) : Expr("n");
-    Task task;
-    task.name = "linear";
-    task.axes = {{"rows"}, {"k", AxisKind::reduced}, {"n"}};
-    task.tensors = {Tensor{.name = "x", .role = Role::in, .shape = {"rows", k}},
-                    Tensor{.name = "w", .role = Role::in, .shape = {n, k}},
-                    Tensor{.name = "y", .role = Role::out, .shape = {"rows", n}}};
-    task.operations = {{"product", "linear", {"x", "w"}, {"y"}, {}}};
-    task.time_shapes = {{{{"rows", 64}, {"k", 4096}, {"n", 4096}}}};
-    REQUIRE(complete(task));
-    CHECK(large_at_the_least(task).empty() == !numbers);
-  }
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 
 #include "catch.hpp"
 #include "support/graph.hpp"
-#include "task/content.hpp"
 #include "task/reference/stage_plan.hpp"
 #include "task/rules/apply.hpp"
 #include "verify/plan_steps.hpp"
@@ -282,36 +281,6 @@ TEST_CASE("where a largest is looked for, lines leave three elements over and ha
       INFO(elements);
       CHECK((lines.count(elements) == 1) == seeks);
     }
-  }
-}
-
-TEST_CASE("where all lines are joined one element alone lies far to each side") {
-  for (const bool joined : {false, true}) {
-    Task task;
-    task.name = task.family = "largest";
-    task.axes = {{"rows", joined ? AxisKind::reduced : AxisKind::free},
-                 {"cols", AxisKind::reduced}};
-    task.tensors = {Tensor{"x", Role::in, DType::f32, {"rows", "cols"}, {}, {}, {}},
-                    Tensor{"y", Role::out, DType::f32, {joined ? "1" : "rows"}, {}, {}, {}}};
-    const std::vector<std::int64_t> dims =
-        joined ? std::vector<std::int64_t>{0, 1} : std::vector<std::int64_t>{1};
-    task.operations = {{"op", "amax", {"x"}, {"y"}, {{"dim", Attribute(dims)}}}};
-    task.time_shapes = {{{{"rows", 64}, {"cols", 64}}}};
-    REQUIRE(complete(task));
-    KernelSource source;
-    source.plan.launches = {{.name = "k", .entry = "k", .grid = {"1"}, .block = {32}}};
-    double low = 0, high = 0;
-    for (const Case& run : battery(task, source, DeviceSpec{}, ProofLevel::elite, 1, false)) {
-      const auto& sizes = run.workload.sizes;
-      if (run.content.kind != ContentKind::scales || sizes.at("rows") * sizes.at("cols") != 1)
-        continue;
-      const auto params = fill_params(task, 0, run.workload, run.content);
-      REQUIRE(params);
-      const double value = decode(fill_bits(*params, 0), params->type);
-      low = std::min(low, value), high = std::max(high, value);
-    }
-    CHECK((low < -1e30) == joined);
-    CHECK((high > 1e29) == joined);
   }
 }
 

@@ -21,7 +21,7 @@
 #include "evolution/search/options.hpp"
 #include "task/file_content.hpp"
 #include "task/host_judge.hpp"
-#include "task/reference/stage_plan.hpp"
+#include "verify/shapes.hpp"
 
 namespace cupilot {
 namespace {

@@ -324,24 +324,4 @@ Error too_dear(const Task& task, const Workload& workload) {
                 "and fixed axes keep their size"};
 }
 
-std::string large_at_the_least(const Task& task) {
-  constexpr double large = 0x1p23;  // a tile of rows makes some hundred times as much of it
-  Workload small = task.time_shapes.empty() ? Workload{} : task.time_shapes.front();
-  for (const Axis& axis : task.axes) {
-    if (axis.kind != AxisKind::fixed) small.sizes[axis.name] = 1;
-  }
-  std::vector<Workload> shapes = task.check_shapes;
-  shapes.push_back(small);
-  double least = 0;
-  for (const Workload& shape : shapes) {
-    const double terms = reference_terms(task, shape);
-    if (terms > 0 && (least == 0 || terms < least)) least = terms;
-  }
-  if (least < large) return "";
-  return fmt::format(
-      "the smallest case of a proof combines {:.2g} terms, since numbers and fixed axes keep their "
-      "size; the search is faster where large extents are axes of kind free or reduced",
-      least);
-}
-
 }  // namespace cupilot

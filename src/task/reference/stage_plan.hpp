@@ -43,7 +43,5 @@ double reference_terms(const Task& task, const Workload& workload);
 constexpr double most_interpreted_terms = 0x1p31;
 // Says that a reference at a shape is more than the interpreter is asked for.
 Error too_dear(const Task& task, const Workload& workload);
-// Says that numbers and fixed axes make the smallest case of a proof large; "": they do not.
-std::string large_at_the_least(const Task& task);
 
 }  // namespace cupilot

@@ -1,0 +1,60 @@
+// Extents of a task that are joined in one output, or that no proof shrinks.
+#include <algorithm>
+#include <cupilot/parts/verification.hpp>
+
+#include "catch.hpp"
+#include "task/content.hpp"
+#include "task/rules/apply.hpp"
+#include "verify/shapes.hpp"
+
+namespace cupilot {
+namespace {
+
+TEST_CASE("where all lines are joined one element alone lies far to each side") {
+  for (const bool joined : {false, true}) {
+    Task task;
+    task.name = task.family = "largest";
+    task.axes = {{"rows", joined ? AxisKind::reduced : AxisKind::free},
+                 {"cols", AxisKind::reduced}};
+    task.tensors = {Tensor{"x", Role::in, DType::f32, {"rows", "cols"}, {}, {}, {}},
+                    Tensor{"y", Role::out, DType::f32, {joined ? "1" : "rows"}, {}, {}, {}}};
+    const std::vector<std::int64_t> dims =
+        joined ? std::vector<std::int64_t>{0, 1} : std::vector<std::int64_t>{1};
+    task.operations = {{"op", "amax", {"x"}, {"y"}, {{"dim", Attribute(dims)}}}};
+    task.time_shapes = {{{{"rows", 64}, {"cols", 64}}}};
+    REQUIRE(complete(task));
+    KernelSource source;
+    source.plan.launches = {{.name = "k", .entry = "k", .grid = {"1"}, .block = {32}}};
+    double low = 0, high = 0;
+    for (const Case& run : battery(task, source, DeviceSpec{}, ProofLevel::elite, 1, false)) {
+      const auto& sizes = run.workload.sizes;
+      if (run.content.kind != ContentKind::scales || sizes.at("rows") * sizes.at("cols") != 1)
+        continue;
+      const auto params = fill_params(task, 0, run.workload, run.content);
+      REQUIRE(params);
+      const double value = decode(fill_bits(*params, 0), params->type);
+      low = std::min(low, value), high = std::max(high, value);
+    }
+    CHECK((low < -1e30) == joined);
+    CHECK((high > 1e29) == joined);
+  }
+}
+
+TEST_CASE("extents that no proof shrinks are told where they are large") {
+  for (const bool numbers : {false, true}) {
+    const Expr k = numbers ? Expr(4096) : Expr("k"), n = numbers ? Expr(4096) : Expr("n");
+    Task task;
+    task.name = "linear";
+    task.axes = {{"rows"}, {"k", AxisKind::reduced}, {"n"}};
+    task.tensors = {Tensor{.name = "x", .role = Role::in, .shape = {"rows", k}},
+                    Tensor{.name = "w", .role = Role::in, .shape = {n, k}},
+                    Tensor{.name = "y", .role = Role::out, .shape = {"rows", n}}};
+    task.operations = {{"product", "linear", {"x", "w"}, {"y"}, {}}};
+    task.time_shapes = {{{{"rows", 64}, {"k", 4096}, {"n", 4096}}}};
+    REQUIRE(complete(task));
+    CHECK(large_at_the_least(task).empty() == !numbers);
+  }
+}
+
+}  // namespace
+}  // namespace cupilot
