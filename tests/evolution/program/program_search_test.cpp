@@ -173,6 +173,42 @@ TEST_CASE("what constants alone give is computed once, before the clock", "[sear
     CHECK(launch.when == When::run);
 }
 
+TEST_CASE("a cat that other parts write in place takes no launch and no search",
+          "[views][search][threads]") {
+  using support::input;
+  const auto task = support::graph_task(
+      {input("x", {"rows", "cols"}), input("w", {"g", "cols"}), input("v", {"g", "cols + g"}),
+       support::output("y", {"rows", "cols + g + g"})},
+      {{"stem", "relu", {"x"}, {"s"}, {}},
+       {"grow1", "linear", {"s", "w"}, {"a"}, {}},
+       {"join1", "cat", {"s", "a"}, {"c"}, {{"dim", Attribute(std::int64_t{1})}}},
+       {"grow2", "linear", {"c", "v"}, {"b"}, {}},
+       {"join2", "cat", {"c", "b"}, {"y"}, {{"dim", Attribute(std::int64_t{1})}}}},
+      {{"rows", 48}, {"cols", 64}, {"g", 32}});
+  REQUIRE_OK(task);
+  const TempDir dir;
+  const auto report = evolve(*task, device(), options_in(dir / "run"));
+  REQUIRE_OK(report);
+  REQUIRE(report->best);
+  const Candidate& best = report->best->candidate;
+  const auto parts = parts_of(best.strategy).parts;
+  REQUIRE(parts.size() == 5);
+  CHECK(parts[2].on == std::vector<std::string>{"join1"});
+  CHECK(parts[2].strategy.uses.empty());
+  CHECK(parts[4].strategy.uses.empty());
+  CHECK(best.source.plan.launches.size() == 3);
+  for (const PlanBuffer& buffer : best.source.plan.buffers)
+    CHECK_FALSE(buffer.name.starts_with("edge_"));
+  const auto& notices = report->notices;
+  for (const char* line :
+       {"part join2: no kernel, other parts write its inputs where its result has them",
+        "view c: lies in y, from element 0 on", "view b: lies in y, from element cols + g on"})
+    CHECK(std::find(notices.begin(), notices.end(), line) != notices.end());
+  CHECK_FALSE(real_host().exists(dir / "run/parts/join2"));
+  // The launcher passes y, and how far behind it b begins.
+  CHECK_THAT(text_of(dir / "run/best/main.cpp"), Catch::Contains("std::int64_t{96}, 8}"));
+}
+
 TEST_CASE("parts of a run in seconds are confirmed with their program", "[search][threads]") {
   const Task task = turned_weight(Role::constant);
   const TempDir dir;
