@@ -148,7 +148,11 @@ Refusal explained(const FirstRefusal& refusal, std::string_view text, const OwnT
   told.why = refusal.why;
   told.next = next_step(refusal.why);
   const std::vector<std::string_view> kernel = lines_of(text);
-  if (const OwnTemplate* mine = own_template(refusal.template_name, own)) {
+  const OwnTemplate* mine = own_template(refusal.template_name, own);
+  if (mine == nullptr && refusal.why.code == "verify.no_shape")
+    told.next =
+        "nothing: numbers of a template that do not fit the task's shapes; others are tried";
+  if (mine != nullptr) {
     const std::vector<std::string_view> file = lines_of(mine->text);
     const int in_place = move_to_file(told.why.where, kernel, file, mine->path);
     told.line = move_to_file(told.why.message, kernel, file, mine->path);

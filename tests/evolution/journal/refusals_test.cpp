@@ -81,6 +81,20 @@ TEST_CASE("a refusal names the line of the user's own file") {
   }
 }
 
+TEST_CASE("a setting that fits no shape asks nothing of who did not write its template") {
+  const TempDir dir;
+  const std::string path = dir / "scale.cu";
+  std::ofstream(path) << tunable;
+  const OwnTemplates own = own_templates({path}, {path}, builtin_families());
+  const auto next_of = [&](const char* name) {
+    return explained({3, "scale 32", name, "", reject("verify.no_shape", "holds for none")},
+                     kernel_text(), own)
+        .next;
+  };
+  CHECK(next_of("scale_rows").find("loosen the plan's require") == 0);
+  CHECK(next_of("another").find("nothing") == 0);
+}
+
 TEST_CASE("of each code the earliest candidate is kept, in whatever order they end") {
   FirstRefusals all;
   const auto met = [&](std::uint64_t id, const char* code) {
