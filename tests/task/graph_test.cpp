@@ -52,6 +52,13 @@ TEST_CASE("a graph that cannot be is refused with operation and reason", "[graph
   CHECK_FALSE(task.error().hint.empty());
 }
 
+TEST_CASE("an output without dimensions is named so", "[graph]") {
+  const auto task = graph_task({input("x", {"rows", "cols"}), output("l", {})},
+                               {{"one", "mean", {"x"}, {"l"}}}, {{"rows", 3}, {"cols", 5}});
+  REQUIRE_FALSE(task);
+  CHECK_THAT(task.error().message, Catch::Contains("the tensor is of no dimension"));
+}
+
 TEST_CASE("a mistyped attribute is told the one that was probably meant", "[graph]") {
   const auto hint = [](const char* kind, const char* attribute) {
     const Operation one{"one", kind, {"x"}, {"y"}, {{attribute, std::int64_t{1}}}};
