@@ -509,7 +509,8 @@ TEST_CASE("what goes over a line for each of its elements grows with the square 
   CHECK(times < 4.5);
 }
 
-TEST_CASE("what goes over two axes for each element is counted at a few elements of each") {
+TEST_CASE("what goes over two axes for each element is counted at a few elements of each",
+          "[threads]") {
   Task task;
   task.name = task.family = "normed";
   task.axes = {{"batch", AxisKind::reduced}, {"features"}, {"plane", AxisKind::reduced}};
