@@ -10,6 +10,7 @@
 #include "program/composites.hpp"
 #include "program/hooks/pitched.hpp"
 #include "program/hooks/product.hpp"
+#include "program/library_part.hpp"
 #include "program/part_task.hpp"
 #include "task/operators.hpp"
 #include "task/prepared.hpp"
@@ -19,8 +20,7 @@
 namespace cupilot {
 namespace {
 
-constexpr std::int64_t vector_bytes = 16;  // of the widest vector: views begin at multiples of it
-constexpr std::size_t longest_chain = 6;   // operations of a part whose templates are compared
+constexpr std::size_t longest_chain = 6;  // operations of a part whose templates are compared
 
 // The place of a `cat`, and with it of its inputs, by its result.
 struct Home {
@@ -109,7 +109,7 @@ class ViewFinder {
   bool is_aligned(const Home& home, const ViewPlace& place) const {
     const auto fits = [&](const Expr& elements, const Workload& shape) {
       const auto number = evaluate_or_error(elements, task_scope(program_, shape));
-      return number && *number * size_of(home.type) % vector_bytes == 0;
+      return number && *number * size_of(home.type) % view_alignment == 0;
     };
     return std::all_of(
         program_.time_shapes.begin(), program_.time_shapes.end(), [&](const Workload& shape) {
@@ -197,7 +197,8 @@ class ViewFinder {
     const auto& dense = known != dense_.end()
                             ? known->second
                             : dense_.emplace(part, dense_templates(part)).first->second;
-    if (!dense) return true;
+    // A step of a library takes no strides.
+    if (!dense) return !step_alone(program_, part, families_);
     const auto viewed = served_part(trial_, part, families_);
     if (!viewed) return false;
     if (viewed->only_views) return true;

@@ -47,7 +47,7 @@ inline constexpr std::int64_t view_alignment = 16;
 // Those of loops, of what can be prepared, and inputs of a `cat` that lie between copied ones stay
 // buffers of their own.
 Views find_views(const Task& program, const Families& families);
-// As above for bodies in place of composites, which keep their own templates too.
+// Does the same for bodies in place of composites, which keep their own templates too.
 struct ComposedTask;
 Views find_views(const ComposedTask& program, const Families& families);
 

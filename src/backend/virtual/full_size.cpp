@@ -168,15 +168,18 @@ void say_unwritten(const Task& task, const Workload& workload, double share, Cas
   }
 }
 
-std::uint64_t unwritten_bytes(const ptx::DeviceMemory& device) {
-  std::uint64_t bytes = 0;
-  for (std::size_t i = 0; i < device.size(); ++i) bytes += device.unwritten_bytes(i);
-  return bytes;
+using WrittenWords = ptx::DeviceMemory::WrittenWords;
+
+std::vector<WrittenWords> written_words(const ptx::DeviceMemory& device) {
+  std::vector<WrittenWords> words;
+  for (std::size_t i = 0; i < device.size(); ++i) words.push_back(device.written_words(i));
+  return words;
 }
-std::uint64_t bytes_of_launch(const ptx::DeviceMemory& device) {
-  std::uint64_t bytes = 0;
-  for (std::size_t i = 0; i < device.size(); ++i) bytes += device.bytes_of_launch(i);
-  return bytes;
+bool wrote_over(const ptx::DeviceMemory& device, const std::vector<WrittenWords>& before) {
+  for (std::size_t i = 0; i < device.size(); ++i) {
+    if (device.wrote_over(i, before[i])) return true;
+  }
+  return false;
 }
 
 // Blocks of the launches of a case, one after another.
@@ -202,14 +205,12 @@ class SampledRun {
       const bool ordinary = what_.content.kind == ContentKind::ordinary;
       if (shares.blocks > 1 && spent > (ordinary ? ordinary_budget : other_budget)) break;
       const bool watched = !first && !overwrites_;
-      const std::uint64_t unwritten = watched ? unwritten_bytes(memory_.device()) : 0;
+      const auto before = watched ? written_words(memory_.device()) : std::vector<WrittenWords>();
       Attempt<ptx::Report> one = run_block(launch, block);
       if (one.is_error()) return one.error();
       if (one.is_rejected()) return false;
       spent += one->warp_instructions;
-      if (watched)
-        overwrites_ =
-            bytes_of_launch(memory_.device()) > unwritten - unwritten_bytes(memory_.device());
+      if (watched) overwrites_ = wrote_over(memory_.device(), before);
       // A later launch may go elsewhere upon what other blocks of an earlier one would have
       // written.
       const bool unended = ptx::is_unended(*one) && !(first && one->stuck);
@@ -294,8 +295,8 @@ class SampledRun {
     }
     return false;
   }
-  // True if a block wrote over what an earlier launch had written: where it does so for blocks that
-  // did not run, later launches find what was there before.
+  // True if a block wrote over what had been written: later launches find what was there before
+  // where blocks that did not run would have done so.
   bool overwrites() const { return overwrites_; }
   // True if outputs are the work of the last launch alone.
   bool last_alone() const { return wrote_ == (last_.most > 0 ? 1 : 0); }
@@ -479,13 +480,13 @@ Result<bool> run_sampled(const PlanRun& run, const Case& what, CaseReport& repor
   Result<ReadShare> inputs = ReadShare::of(run.task, what.workload, **memory);
   if (!inputs) return inputs.error();
   SampledRun sampled(run, what, **memory, *coverage, *inputs, report);
-  bool told = true;
+  bool told = true, changed = false;
   for (const ResolvedLaunch* launch : launches) {
     const Result<bool> one = sampled.launch(*launch, launch == launches.front());
     if (!one) return one.error();
     if (!report.faults.empty()) return true;
     told = told && *one;
-    if (sampled.overwrites() && launch != launches.back()) return false;
+    changed = changed || (launch != launches.back() && sampled.overwrites());
   }
   if (!told) return false;
   const bool all = launches.size() == run.plan.launches.size();
@@ -509,6 +510,8 @@ Result<bool> run_sampled(const PlanRun& run, const Case& what, CaseReport& repor
       return true;
     }
   }
+  // Behind a launch that changes things in place values are not compared, faults are told.
+  if (changed) return false;
   if (launches.size() > 1 && !sampled.last_alone()) return true;
   return compare_part(run.context, run.task, **memory, what.workload, what.content,
                       Rng::of(what.content.seed, "full size", 1), 2 * (drawn_blocks + most_named),

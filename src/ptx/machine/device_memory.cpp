@@ -215,19 +215,36 @@ std::uint64_t DeviceMemory::unwritten_bytes(std::size_t index) const {
   return b.bytes - written;
 }
 
-std::uint64_t DeviceMemory::bytes_of_launch(std::size_t index) const {
+DeviceMemory::WrittenWords DeviceMemory::written_words(std::size_t index) const {
   const Buffer& b = buffers_[index];
-  if (!b.state) return 0;
+  WrittenWords words;
+  if (!b.state) return words;
+  for_touched_words(b, 0, words_of(b), [&](std::uint64_t first, std::uint64_t end) {
+    words.first.push_back(first);
+    std::vector<std::uint8_t>& bytes = words.bytes.emplace_back(end - first);
+    for (std::uint64_t w = first; w < end; ++w)
+      bytes[w - first] = static_cast<std::uint8_t>(b.state[w] >> 28);
+  });
+  return words;
+}
+
+bool DeviceMemory::wrote_over(std::size_t index, const WrittenWords& before) const {
+  const Buffer& b = buffers_[index];
+  if (!b.state) return false;
   const std::uint64_t begin = b.names_blocks ? 0 : b.named_first;
   const std::uint64_t end = b.names_blocks ? words_of(b) : b.named_end;
-  std::uint64_t bytes = 0;
+  bool over = false;
+  std::size_t at = 0;  // the stretch of `before` that ends behind the word, where one does
   for_touched_words(b, begin, end, [&](std::uint64_t first, std::uint64_t last) {
-    for (std::uint64_t w = first; w < last; ++w) {
-      if ((b.state[w] & ~all_written) != 0)
-        bytes += static_cast<std::uint64_t>(std::popcount(b.state[w] & all_written));
+    for (std::uint64_t w = first; w < last && !over; ++w) {
+      if ((b.state[w] & ~all_written) == 0) continue;
+      while (at < before.first.size() && before.first[at] + before.bytes[at].size() <= w) ++at;
+      if (at == before.first.size()) return;
+      over = w >= before.first[at] && before.bytes[at][w - before.first[at]] != 0 &&
+             before.bytes[at][w - before.first[at]] == b.state[w] >> 28;
     }
   });
-  return bytes;
+  return over;
 }
 
 std::vector<std::uint64_t> DeviceMemory::written_at(std::size_t index,

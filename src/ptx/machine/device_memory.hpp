@@ -169,9 +169,15 @@ class DeviceMemory {
   }
   bool is_written(std::size_t index, std::uint64_t byte) const;
   std::uint64_t unwritten_bytes(std::size_t index) const;
-  // Written bytes of the words that a block of the launch in progress, or of the last one, wrote
-  // to.
-  std::uint64_t bytes_of_launch(std::size_t index) const;
+  // Which bytes of each touched word were written, by stretches of words.
+  struct WrittenWords {
+    std::vector<std::uint64_t> first;
+    std::vector<std::vector<std::uint8_t>> bytes;  // a mask a word
+  };
+  WrittenWords written_words(std::size_t index) const;
+  // True if the launch in progress, or the last one, wrote to a word of which all that is written
+  // was written before.
+  bool wrote_over(std::size_t index, const WrittenWords& before) const;
   // Offsets of the written bytes of these ranks among all written ones; ranks ascend and are fewer
   // than there are.
   std::vector<std::uint64_t> written_at(std::size_t index,

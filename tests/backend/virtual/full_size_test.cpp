@@ -199,17 +199,15 @@ std::string verdict_of_two(const char* grid, const char* second) {
 }
 
 // Three: `first` writes a buffer, `half` changes it, `second` takes it from there.
-std::string verdict_of_three(const char* grid, const char* half) {
+std::string verdict_of_three(const char* half, const char* second = "y[i] = mid[i];",
+                             const char* first = "mid[i] = 6.0f - 2.0f * x[i];",
+                             const char* grid = "cdiv(rows, 32)") {
+  const std::string each = "const int i = blockIdx.x * 128 + threadIdx.x; if (i < rows) ";
+  const std::string entry = "extern \"C\" __global__ void ";
   KernelSource source = row_sum_source(
-      std::string(
-          "extern \"C\" __global__ void first(const float* x, float* mid, int rows, int cols) "
-          "{ const int i = blockIdx.x * 128 + threadIdx.x; if (i < rows) mid[i] = 6.0f - "
-          "2.0f * x[i]; }\n"
-          "extern \"C\" __global__ void second(const float* mid, float* y, int rows, int "
-          "cols) { const int i = blockIdx.x * 128 + threadIdx.x; if (i < rows) y[i] = "
-          "mid[i]; }\n"
-          "extern \"C\" __global__ void half(float* mid, float* same, int rows, int cols) ") +
-      half);
+      entry + "first(const float* x, float* mid, int rows, int cols) { " + each + first + " }\n" +
+      entry + "second(const float* mid, float* y, int rows, int cols) { " + each + second + " }\n" +
+      entry + "half(float* mid, const float* same, int rows, int cols) " + half);
   const PlanLaunch launch = source.plan.launches[0];
   source.plan.buffers = {{"mid", "rows * 4"}};
   source.plan.launches = {launch, launch, launch};
@@ -218,7 +216,8 @@ std::string verdict_of_three(const char* grid, const char* half) {
     PlanLaunch& one = source.plan.launches[l];
     one.entry = one.name = entries[l];
     one.grid = {Expr(l == 1 ? grid : "cdiv(rows, 128)")};
-    if (l < 2) one.args[1].name = "mid";
+    if (l == 1) one.args[1].name = one.args[0].name;
+    if (l == 0) one.args[1].name = "mid";
     if (l > 0) one.args[0].name = "mid";
   }
   return verdict_of_sampled(flipped_task(500000000, 1, false), source);
@@ -227,13 +226,22 @@ std::string verdict_of_three(const char* grid, const char* half) {
 // Blocks of the last launch find values that blocks of the second one, which did not run, would
 // have halved.
 TEST_CASE("what a launch changes in place is not compared behind it", "[threads]") {
-  CHECK(verdict_of_three("cdiv(rows, 32)",
-                         "{ const int i = blockIdx.x * 32 + threadIdx.x; if (threadIdx.x < 32 && i "
-                         "< rows) mid[i] *= 0.5f; }") == "not told");
-  CHECK(verdict_of_three("cdiv(rows, 128)",
-                         "{ const int i = blockIdx.x * 128 + threadIdx.x; if (i < rows) "
-                         "(blockIdx.x > 3000000 ? mid + (1ll << 34) : mid)[i] *= 0.5f; }") ==
+  const char* const halved =
+      "{ const int i = blockIdx.x * 32 + threadIdx.x; if (threadIdx.x < 32 && i < rows) mid[i] *= "
+      "0.5f; }";
+  CHECK(verdict_of_three(halved) == "not told");
+  CHECK(verdict_of_three(halved, "(blockIdx.x > 3000000 ? y + (1ll << 34) : y)[i] = mid[i];") ==
         "run.out_of_bounds");
+  CHECK(verdict_of_three("{ const int i = blockIdx.x * 32 + threadIdx.x; if (threadIdx.x < 32 && i "
+                         "< rows) (blockIdx.x > 12000000 ? mid + (1ll << 34) : mid)[i] *= 0.5f; "
+                         "}") == "run.out_of_bounds");
+  // Each launch writes its own half of each word.
+  const char* const low =
+      "((unsigned short*)mid)[2 * i] = (unsigned short)__float_as_uint(3.0f - x[i]);";
+  CHECK(verdict_of_three("{ const int i = blockIdx.x * 128 + threadIdx.x; if (i < rows) ((unsigned "
+                         "short*)mid)[2 * i + 1] = (unsigned short)(__float_as_uint(3.0f - "
+                         "same[i]) >> 16); }",
+                         "y[i] = mid[i];", low, "cdiv(rows, 128)") == "");
 }
 
 TEST_CASE("blocks of the later launches of a plan are run as well", "[threads]") {
