@@ -10,16 +10,11 @@
 namespace cupilot {
 namespace {
 
+using support::cat;
 using support::graph_task;
 using support::input;
+using support::op;
 using support::output;
-
-Operation op(const char* name, const char* kind, std::vector<std::string> in, const char* out) {
-  return {name, kind, std::move(in), {out}, {}};
-}
-Operation cat(const char* name, std::vector<std::string> in, const char* out, std::int64_t dim) {
-  return {name, "cat", std::move(in), {out}, {{"dim", dim}}};
-}
 
 const Sizes sizes = {{"rows", 64}, {"k", 32}, {"g", 16}};
 

@@ -15,6 +15,15 @@ inline Tensor output(const std::string& name, std::vector<Expr> shape, DType typ
   return {.name = name, .role = Role::out, .type = type, .shape = std::move(shape)};
 }
 
+inline Operation op(const char* name, const char* kind, std::vector<std::string> in,
+                    const char* out) {
+  return {name, kind, std::move(in), {out}, {}};
+}
+inline Operation cat(const char* name, std::vector<std::string> in, const char* out,
+                     std::int64_t dim) {
+  return {name, "cat", std::move(in), {out}, {{"dim", dim}}};
+}
+
 // A completed task over axes that are named as in `sizes`; cols is reduced.
 inline Result<Task> graph_task(std::vector<Tensor> tensors, std::vector<Operation> operations,
                                Sizes sizes, Precision precision = Precision::fp32_strict) {

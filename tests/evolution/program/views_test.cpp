@@ -9,16 +9,11 @@
 namespace cupilot::testing {
 namespace {
 
+using support::cat;
 using support::graph_task;
 using support::input;
+using support::op;
 using support::output;
-
-Operation op(const char* name, const char* kind, std::vector<std::string> in, const char* out) {
-  return {name, kind, std::move(in), {out}, {}};
-}
-Operation cat(const char* name, std::vector<std::string> in, const char* out, std::int64_t dim) {
-  return {name, "cat", std::move(in), {out}, {{"dim", dim}}};
-}
 
 Task made(std::vector<Tensor> tensors, std::vector<Operation> operations, Sizes sizes) {
   auto task = graph_task(std::move(tensors), std::move(operations), std::move(sizes));
