@@ -3,6 +3,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include <cublasLt.h>
 #include <dlfcn.h>
@@ -279,22 +280,23 @@ LibraryMatmul::LibraryMatmul(CudaSession& session, TimedRunner& visitor, Library
 LibraryMatmul::~LibraryMatmul() = default;
 
 ReadyStep LibraryMatmul::ready(const LibraryOrder& order, const std::vector<Region>& poison,
-                               bool cold) {
+                               bool cold, Choice choice) {
   State& state = *state_;
   const auto product = open_product(state, order);
   const std::string key = key_of(order, cold, state.session);
   ReadyStep made;
-  auto known = state.best.find(key);
-  if (known == state.best.end()) {
-    const auto once = [&](const cublasLtMatmulAlgo_t& algorithm) {
-      run(state, *product, order, algorithm);
-    };
-    const auto best = fastest(state.visitor, offered(state, *product), once, poison, cold);
-    if (!best) throw OrderRefused{0, "cuBLASLt has no algorithm for this product"};
-    known = state.best.emplace(key, *best).first;
+  const auto known = state.best.find(key);
+  auto algorithm = known == state.best.end() ? std::nullopt : std::optional(known->second);
+  if (!algorithm) {
+    const auto once = [&](const cublasLtMatmulAlgo_t& one) { run(state, *product, order, one); };
+    const auto all = offered(state, *product);
+    algorithm = choice == Choice::first ? first_taken(all, once)
+                                        : fastest(state.visitor, all, once, poison, cold);
+    if (!algorithm) throw OrderRefused{0, "cuBLASLt has no algorithm for this product"};
+    if (choice == Choice::fastest) state.best.emplace(key, *algorithm);
     made.tried = true;
   }
-  made.run = [&state, product, order, algorithm = known->second] {
+  made.run = [&state, product, order, algorithm = *algorithm] {
     run(state, *product, order, algorithm);
   };
   return made;

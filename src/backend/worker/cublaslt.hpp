@@ -14,10 +14,11 @@ class LibraryMatmul {
   // `places`: where the library is looked for.
   LibraryMatmul(CudaSession& session, TimedRunner& visitor, LibraryPlaces places);
   ~LibraryMatmul();
-  // Describes the product and chooses its algorithm, which is timed at most once a shape, with
-  // `poison` poisoned in between. Throws CudaFailure, or OrderRefused where the library is missing
-  // or has no such product.
-  ReadyStep ready(const LibraryOrder& order, const std::vector<Region>& poison, bool cold);
+  // Describes the product and chooses its algorithm: the one that was timed for this shape, else by
+  // `choice`, with `poison` poisoned in between. Throws CudaFailure, or OrderRefused where the
+  // library is missing or has no such product.
+  ReadyStep ready(const LibraryOrder& order, const std::vector<Region>& poison, bool cold,
+                  Choice choice);
 
  private:
   struct State;

@@ -1,6 +1,7 @@
 #include "backend/worker/cudnn.hpp"
 
 #include <map>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -70,24 +71,26 @@ LibraryConvolution::LibraryConvolution(CudaSession& session, TimedRunner& visito
 LibraryConvolution::~LibraryConvolution() = default;
 
 ReadyStep LibraryConvolution::ready(const ConvolutionOrder& order,
-                                    const std::vector<Region>& poison, bool cold) {
+                                    const std::vector<Region>& poison, bool cold, Choice choice) {
   State& state = *state_;
   state.open();
   const auto convolution = std::make_shared<const CudnnConvolution>(state.calls, order);
   const std::string key = convolution_key(order, cold);
   ReadyStep made;
-  auto known = state.best.find(key);
-  if (known == state.best.end()) {
-    const auto once = [&](const CudnnConvolution::Algorithm& algorithm) {
-      state.run(*convolution, order, algorithm);
+  const auto known = state.best.find(key);
+  auto algorithm = known == state.best.end() ? std::nullopt : std::optional(known->second);
+  if (!algorithm) {
+    const auto once = [&](const CudnnConvolution::Algorithm& one) {
+      state.run(*convolution, order, one);
     };
-    const auto offered = convolution->algorithms(state.handle, convolution_bytes);
-    const auto best = fastest(state.visitor, offered, once, poison, cold);
-    if (!best) throw OrderRefused{0, "cuDNN has no algorithm for this convolution"};
-    known = state.best.emplace(key, *best).first;
+    const auto all = convolution->algorithms(state.handle, convolution_bytes);
+    algorithm = choice == Choice::first ? first_taken(all, once)
+                                        : fastest(state.visitor, all, once, poison, cold);
+    if (!algorithm) throw OrderRefused{0, "cuDNN has no algorithm for this convolution"};
+    if (choice == Choice::fastest) state.best.emplace(key, *algorithm);
     made.tried = true;
   }
-  made.run = [&state, convolution, order, algorithm = known->second] {
+  made.run = [&state, convolution, order, algorithm = *algorithm] {
     state.run(*convolution, order, algorithm);
   };
   return made;

@@ -14,10 +14,11 @@ class LibraryConvolution {
   // `file`: as cudnn_file() gives it.
   LibraryConvolution(CudaSession& session, TimedRunner& visitor, std::string file);
   ~LibraryConvolution();
-  // Describes the convolution and chooses its algorithm, which is timed at most once a shape, with
-  // `poison` poisoned in between. Throws CudaFailure, or OrderRefused where the library is missing
-  // or has no such convolution.
-  ReadyStep ready(const ConvolutionOrder& order, const std::vector<Region>& poison, bool cold);
+  // Describes the convolution and chooses its algorithm: the one that was timed for this shape,
+  // else by `choice`, with `poison` poisoned in between. Throws CudaFailure, or OrderRefused where
+  // the library is missing or has no such convolution.
+  ReadyStep ready(const ConvolutionOrder& order, const std::vector<Region>& poison, bool cold,
+                  Choice choice);
 
  private:
   struct State;

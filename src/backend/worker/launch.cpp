@@ -181,7 +181,8 @@ std::unique_ptr<PreparedLaunch> prepare(CudaSession& session, const RunOrder& or
 
 std::vector<std::unique_ptr<PreparedLaunch>> prepare_launches(CudaSession& session,
                                                               LibrarySteps& library,
-                                                              const RunOrder& order) {
+                                                              const RunOrder& order,
+                                                              Choice choice) {
   Bound bound;
   for (const WireMap& map : order.maps) bound.maps.push_back(encode(session, map));
   for (const WireTexture& texture : order.textures)
@@ -194,7 +195,8 @@ std::vector<std::unique_ptr<PreparedLaunch>> prepare_launches(CudaSession& sessi
     }
     launches.push_back(std::make_unique<PreparedLaunch>());
     launches.back()->name = launch.name;
-    launches.back()->call = library.ready(order.steps.at(static_cast<std::size_t>(launch.step)));
+    launches.back()->call =
+        library.ready(order.steps.at(static_cast<std::size_t>(launch.step)), choice);
   }
   return launches;
 }

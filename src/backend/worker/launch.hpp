@@ -26,10 +26,10 @@ struct PreparedLaunch {
   std::function<void()> call;  // a step of the library; empty: the function is launched
 };
 
-// Throws OrderRefused or CudaFailure.
+// `choice`: of the algorithms of a library's steps. Throws OrderRefused or CudaFailure.
 std::vector<std::unique_ptr<PreparedLaunch>> prepare_launches(CudaSession& session,
                                                               LibrarySteps& library,
-                                                              const RunOrder& order);
+                                                              const RunOrder& order, Choice choice);
 void launch_one(PreparedLaunch& prepared);
 void clear(CudaSession& session, const std::vector<Region>& regions);
 

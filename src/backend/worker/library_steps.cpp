@@ -2,14 +2,15 @@
 
 namespace cupilot {
 
-ReadyStep LibrarySteps::ready(const StepOrder& order, const std::vector<Region>& poison,
-                              bool cold) {
-  return order.library == StepOrder::cudnn ? convolutions_.ready(order.convolution, poison, cold)
-                                           : products_.ready(order.product, poison, cold);
+ReadyStep LibrarySteps::ready(const StepOrder& order, const std::vector<Region>& poison, bool cold,
+                              Choice choice) {
+  return order.library == StepOrder::cudnn
+             ? convolutions_.ready(order.convolution, poison, cold, choice)
+             : products_.ready(order.product, poison, cold, choice);
 }
 
-std::function<void()> LibrarySteps::ready(const StepOrder& order) {
-  ReadyStep made = ready(order, {}, true);
+std::function<void()> LibrarySteps::ready(const StepOrder& order, Choice choice) {
+  ReadyStep made = ready(order, {}, true, choice);
   const bool cudnn = order.library == StepOrder::cudnn;
   if (made.tried)
     initialise(session_, cudnn ? order.convolution.y : order.product.d, FillState::poison);
@@ -17,7 +18,7 @@ std::function<void()> LibrarySteps::ready(const StepOrder& order) {
 }
 
 RunAnswer LibrarySteps::visit(const LibraryVisit& visit) {
-  const ReadyStep made = ready(visit.order, visit.poison, visit.order.timing.cold);
+  const ReadyStep made = ready(visit.order, visit.poison, visit.order.timing.cold, Choice::fastest);
   return visitor_.visit(made.run, visit.poison, visit.order.timing);
 }
 

@@ -23,12 +23,13 @@ class LibrarySteps {
   // Times one step. The first visit of a shape tries the library's algorithms and keeps the
   // fastest. Throws CudaFailure, or OrderRefused where the library is missing or has no such step.
   RunAnswer visit(const LibraryVisit& visit);
-  // Makes a step ready to be launched, again and again. The choice is made on the launch's own
-  // regions, and poisons its output.
-  std::function<void()> ready(const StepOrder& order);
+  // Makes a step ready to be launched, again and again. A choice that is left is made on the
+  // launch's own regions, and poisons its output.
+  std::function<void()> ready(const StepOrder& order, Choice choice);
 
  private:
-  ReadyStep ready(const StepOrder& order, const std::vector<Region>& poison, bool cold);
+  ReadyStep ready(const StepOrder& order, const std::vector<Region>& poison, bool cold,
+                  Choice choice);
   CudaSession& session_;
   TimedRunner& visitor_;
   LibraryMatmul products_;

@@ -6,8 +6,10 @@ namespace cupilot {
 
 std::string carry_out(CudaSession& session, TimedRunner& visitor, LibrarySteps& library,
                       const RunOrder& order) {
-  const auto launches = prepare_launches(session, library, order);
-  if (order.timing.mode != VisitTiming::Mode::once) {
+  const bool timed = order.timing.mode != VisitTiming::Mode::once;
+  const auto launches =
+      prepare_launches(session, library, order, timed ? Choice::fastest : Choice::first);
+  if (timed) {
     const auto enqueue = [&] {
       clear(session, order.zeroed);
       for (const auto& prepared : launches) launch_one(*prepared);
