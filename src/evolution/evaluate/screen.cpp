@@ -52,9 +52,16 @@ bool is_too_expensive(const CaseReport& done) {
                      [](const Fault& fault) { return fault.code == "run.budget"; });
 }
 
+// True for a case that tells nothing: its buffers do not fit, its reference is too dear, or its
+// budget ended.
+bool is_left_out(const Result<TrialReport>& report) {
+  if (!report) return report.error().code == ErrorCode::not_done;
+  return !report->cases.empty() && is_too_expensive(report->cases.back());
+}
+
 // Runs cases on several threads, the largest first, or in turn on one, each by the next thread that
 // is free, until `seconds` are spent; what follows the first case with a fault is dropped, as by
-// one thread. Leaves out what was too expensive.
+// one thread. Cases that tell nothing are left out; the error of one of them where no other is.
 Result<TrialReport> run_side_by_side(Backend& screen, const TaskRef& task,
                                      const CompiledKernel& kernel, const std::vector<Case>& cases,
                                      std::size_t threads, double seconds) {
@@ -75,8 +82,8 @@ Result<TrialReport> run_side_by_side(Backend& screen, const TaskRef& task,
       if (place > faulty || std::chrono::steady_clock::now() > until) continue;
       reports[place] = screen.run(task, kernel, {&cases[place], 1});
       const Result<TrialReport>& report = *reports[place];
-      if (report && !report->cases.empty() &&
-          (report->cases.back().faults.empty() || is_too_expensive(report->cases.back())))
+      if (is_left_out(report) ||
+          (report && !report->cases.empty() && report->cases.back().faults.empty()))
         continue;
       std::size_t first = faulty;
       while (place < first && !faulty.compare_exchange_weak(first, place)) {
@@ -89,16 +96,21 @@ Result<TrialReport> run_side_by_side(Backend& screen, const TaskRef& task,
     workers.push_back(std::async(std::launch::async, work));
   for (auto& worker : workers) credit(worker.get());
   TrialReport all;
+  std::optional<Error> undone;
   for (std::size_t place = 0; place < cases.size() && place <= faulty; ++place) {
     if (!reports[place]) continue;  // no time was left for it
     Result<TrialReport>& report = *reports[place];
+    if (is_left_out(report)) {
+      if (!report) undone = report.error();
+      continue;
+    }
     if (!report) return report.error();
-    if (!report->cases.empty() && is_too_expensive(report->cases.back())) continue;
     add_coverage(all.coverage, report->coverage);
     all.confinement = report->confinement;
     if (report->cases.empty()) break;
     all.cases.push_back(std::move(report->cases.front()));
   }
+  if (all.cases.empty() && undone) return *undone;
   return all;
 }
 

@@ -354,6 +354,16 @@ TEST_CASE("what the screen refuses never reaches the device", "[pipe][threads]")
       later = "run.race";
       expect_code(bench.refused(), "run.race");
     }
+    SECTION("beside one whose reference is too dear, too") {
+      screen.on_run = [&, ran = 0](const CompiledKernel&, TrialReport&) mutable {
+        screen.run_error = std::nullopt;
+        if (ran++ == 0) screen.run_error = Error{ErrorCode::not_done, "too dear", "name axes"};
+      };
+      const Accepted accepted = bench.accepted();
+      CHECK(accepted.conditions.screened_on == "virtual:h200");
+      CHECK(accepted.verification.unproved.back() ==
+            "1 of 6 cases on virtual:h200: too expensive to interpret");
+    }
     SECTION("none tells") {
       later = "run.budget";
       const Accepted accepted = bench.accepted();
