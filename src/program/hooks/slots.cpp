@@ -332,7 +332,7 @@ GraphSlots graph_slots(const Task& task, const GraphSite& site) {
   const auto& stages = task.reference.stages;
   GraphSlots all;
   if (site.stages.size() != stages.size()) return all;  // not laid out
-  std::vector<bool> needed(stages.size());
+  std::vector<bool> needed(stages.size()), in_term(stages.size());
   for (std::size_t i = 0; i < stages.size(); ++i)
     needed[i] = std::any_of(task.tensors.begin(), task.tensors.end(),
                             [&](const Tensor& tensor) { return tensor.name == stages[i].name; });
@@ -340,7 +340,7 @@ GraphSlots graph_slots(const Task& task, const GraphSite& site) {
     if (!needed[i]) continue;
     const SiteStage& stage = site.stages[i];
     const bool maps = stages[i].kind == StageKind::map;
-    NameSet still, used;
+    NameSet still, in_terms, used;
     for (const SiteRead& read : stage.reads) {
       if (read.kind == SiteRead::Kind::row || read.kind == SiteRead::Kind::whole)
         still.insert(read.name);
@@ -348,16 +348,22 @@ GraphSlots graph_slots(const Task& task, const GraphSite& site) {
     const bool of_row = stage.place == StagePlace::row && maps;
     const NameSet none;
     const std::int64_t term =
-        slots_of(stage.term, stages[i].constants, of_row ? none : still, used) + (maps ? 0 : 1);
+        slots_of(stage.term, stages[i].constants, of_row ? none : still, in_terms) + (maps ? 0 : 1);
     const std::int64_t finish = slots_of(stage.finish, stages[i].constants, none, used);
+    used.insert(in_terms.begin(), in_terms.end());
     const bool whole = stage.place == StagePlace::whole;  // of a row's value at most
-    const bool of_elements = stage.place == StagePlace::full || (!maps && !whole);
+    const bool of_operand = maps && in_term[i];
+    const bool of_elements = stage.place == StagePlace::full || (!maps && !whole) || of_operand;
     (of_elements ? all.element : all.row) += term;
+    if (of_operand) all.operand += term;
     all.row += whole ? 0 : finish;
     for (const auto* reads : {&stage.reads, &stage.called}) {
       for (const SiteRead& read : *reads) {
-        if (read.stage >= 0 && used.contains(read.name))
-          needed[static_cast<std::size_t>(read.stage)] = true;
+        if (read.stage < 0 || !used.contains(read.name)) continue;
+        const auto source = static_cast<std::size_t>(read.stage);
+        needed[source] = true;
+        if (maps ? of_operand : read.kind == SiteRead::Kind::other && in_terms.contains(read.name))
+          in_term[source] = true;
       }
     }
   }

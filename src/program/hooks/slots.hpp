@@ -22,10 +22,11 @@ std::int64_t slots_of(const std::string& text,
                       const std::vector<std::pair<std::string, std::string>>& constants,
                       const std::set<std::string>& still, std::set<std::string>& used);
 
-// Issue slots of what a graph computes: of an element's maps and terms, and of a row's maps and
-// of what its folds end with.
+// Issue slots of what a graph computes.
 struct GraphSlots {
-  std::int64_t element = 0, row = 0;
+  std::int64_t element = 0;  // of its maps and terms
+  std::int64_t row = 0;      // of its maps and of what its folds end with
+  std::int64_t operand = 0;  // of an element: maps that folds compute at the coordinates they read
 };
 
 // Stages that outputs need count, where constants have the values that they have; none of a site

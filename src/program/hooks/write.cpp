@@ -140,7 +140,8 @@ NamedExprs sizes_of(const Task& task, const GraphSite& site) {
           {"graph_near", site.scan_near ? 1 : 0},
           {"graph_elements", static_cast<std::int64_t>(outputs_of(task, site).full.size())},
           {"graph_operations", slots.element},
-          {"graph_row_operations", slots.row}};
+          {"graph_row_operations", slots.row},
+          {"graph_operand_operations", slots.operand}};
 }
 
 constexpr const char* joined_parts = "joined_parts";

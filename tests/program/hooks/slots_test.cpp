@@ -88,6 +88,24 @@ TEST_CASE("slots of a graph: its elements' and its rows'") {
   const auto rows = slots_of_graph({mean}, {"a"});
   CHECK(rows.element == 1);
   CHECK(rows.row == 9);
+  CHECK(rows.operand == 0);
+}
+
+// n and m are equal, so that the operand has as many elements as the result.
+TEST_CASE("slots of a graph: a map before a product is of the operand's elements") {
+  const auto task =
+      graph_task({input("x", {"a", "n"}), input("w", {"m", "n"}), output("y", {"a", "m"})},
+                 {{"before", "gelu", {"x"}, {"h"}},
+                  {"product", "linear", {"h", "w"}, {"z"}},
+                  {"behind", "relu", {"z"}, {"y"}}},
+                 {{"a", 3}, {"n", 40}, {"m", 40}});
+  REQUIRE(task);
+  const auto site = graph_site(*task);
+  REQUIRE(site);
+  const GraphSlots slots = graph_slots(*task, *site);
+  CHECK(slots.operand == 22);
+  CHECK(slots.element == slots.operand + 2);
+  CHECK(slots.row == 1);
 }
 
 }  // namespace

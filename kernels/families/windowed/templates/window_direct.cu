@@ -31,7 +31,7 @@
     "let": {
       "elements": "ACROSS * ALONG",
       "loads": "graph_second > 1 ? ACROSS + ALONG : elements",
-      "per_term": "elements * weight.product + loads * weight.load + weight.term",
+      "per_term": "elements * weight.product + loads * (weight.load + graph_operand_operations) + weight.term",
       "near": "elements * (graph_row_operations + weight.result + ALONG * weight.apart)"
     },
     "blocks": "groups",

@@ -63,7 +63,7 @@
     "shared_bytes": "block_bytes",
     "rounds": "256 * slabs / graph_phases",
     "math": "256 * warps * products * 2048 * weight.gaps / (rate * 100)",
-    "issue": "256 * warps * (products + reads + fetches * weight.fetch + (quads_a + quads_b) * 4 * (graph_planes - 1) * weight.split + weight.slab) / weight.issued",
+    "issue": "256 * warps * (products + reads + fetches * weight.fetch + 4 * quads_a * graph_operand_operations + (quads_a + quads_b) * 4 * (graph_planes - 1) * weight.split + weight.slab) / weight.issued",
     "shared": "256 * warps * (reads * 4 + (quads_a + quads_b) * 4 * graph_planes + fetches)",
     "fill": "256 * warps * fetches * 128 / weight.fill_bytes",
     "chain": "256 * (weight.wait + products / 2 * weight.product_wait + reads * weight.read_wait + fetches * weight.fetch_wait + (STAGES > 1 ? 0 : weight.barrier))",

@@ -85,7 +85,7 @@
     "shared_bytes": "shared_all + 2048",
     "rounds": "rounds_all",
     "math": "pieces * products * 1024 * max(BLOCK_N, 32 + BLOCK_N / 2) * round_steps / rate * weight.math_percent / 100",
-    "issue": "(256 * elements * weight.element / 128 * (graph_planes == 2 ? weight.split : 100) / 100 + 4 * GROUPS * (round_steps * PARTS * products * weight.product + round_stages * weight.stage)) / 4",
+    "issue": "(256 * elements * weight.element / 128 * (graph_planes == 2 ? weight.split : 100) / 100 + 8 * elements * graph_operand_operations + 4 * GROUPS * (round_steps * PARTS * products * weight.product + round_stages * weight.stage)) / 4",
     "shared": "256 * elements * graph_planes / 32 + pieces * products * round_steps * (16 + BLOCK_N / 4)",
     "fill": "(256 * elements * graph_widest + round_steps * step_bytes) / weight.fill_bytes",
     "chain": "256 * weight.wait + weight.stage_wait * round_stages",

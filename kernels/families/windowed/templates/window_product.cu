@@ -50,7 +50,7 @@
     "shared_bytes": "(BLOCK_M + BLOCK_N + 4) * BLOCK_K * 4 + BLOCK_K * 48",
     "rounds": "256 * slabs / graph_phases",
     "math": "256 * threads / 32 * products * BLOCK_K / 4",
-    "issue": "256 * threads / 32 * (products * BLOCK_K + (THREAD_M + THREAD_N) * BLOCK_K + each * weight.fetch) / 4",
+    "issue": "256 * threads / 32 * (products * BLOCK_K + (THREAD_M + THREAD_N) * BLOCK_K + each * weight.fetch + BLOCK_M * BLOCK_K / threads * graph_operand_operations) / 4",
     "shared": "256 * threads / 32 * (THREAD_M + THREAD_N + 2) * BLOCK_K",
     "fill": "256 * filled * graph_widest / weight.fill_bytes",
     "chain": "256 * (weight.wait + each * weight.fetch_wait + BLOCK_K * weight.step_wait)",

@@ -71,7 +71,7 @@
     "registers": "held",
     "shared_bytes": "shared_all + 1024",
     "rounds": "256 * steps",
-    "issue": "256 * warps * (quads * weight.quad + reads * weight.read + folds * weight.fold + weight.step) / 4",
+    "issue": "256 * warps * (quads * (weight.quad + 4 * graph_operand_operations) + reads * weight.read + folds * weight.fold + weight.step) / 4",
     "shared": "256 * (elements / 32 + warps * reads)",
     "fill": "256 * elements * graph_widest / weight.fill_bytes",
     "chain": "256 * (weight.wait + reads * weight.read_wait)",

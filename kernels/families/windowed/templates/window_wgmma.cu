@@ -57,7 +57,7 @@
     "shared_bytes": "2 * slab_bytes + 2048",
     "rounds": "256 * slabs / graph_phases",
     "math": "256 * GROUPS_M * PARTS * products * 128 * BLOCK_N * BLOCK_K / rate",
-    "issue": "256 * warps * (fetches * weight.fetch + (graph_planes - 1) * fetches * weight.split + quads_b * weight.quad + PARTS * BLOCK_K / 8 * weight.product + weight.slab) / weight.issued",
+    "issue": "256 * warps * (fetches * weight.fetch + elements_a * graph_operand_operations + (graph_planes - 1) * fetches * weight.split + quads_b * weight.quad + PARTS * BLOCK_K / 8 * weight.product + weight.slab) / weight.issued",
     "shared": "256 * (warps * (quads_b * 4 * graph_planes + fetches * weight.fetch_passes / 100) + GROUPS_M * PARTS * products * BLOCK_N * BLOCK_K / 32)",
     "fill": "256 * warps * fetches * 128 / weight.fill_bytes",
     "chain": "256 * (weight.wait + fetches * weight.fetch_wait + PARTS * products * BLOCK_N * BLOCK_K / 16)",
