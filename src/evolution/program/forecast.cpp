@@ -12,7 +12,7 @@
 namespace cupilot {
 namespace {
 
-constexpr std::uint64_t settings_drawn = 64;
+constexpr std::uint64_t settings_drawn = 256;
 
 }  // namespace
 
