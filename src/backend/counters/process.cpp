@@ -57,7 +57,7 @@ std::vector<CountedLaunch> counted(const std::string& chip, std::uint64_t counte
 std::string count(CudaSession& session, TimedRunner& visitor, LibrarySteps& library,
                   RangeCounters& ranges, const std::string& chip, const CountOrder& order) {
   const auto begin = HostClock::now();
-  const auto launches = prepare_launches(session, library, order.run, Choice::fastest);
+  const auto launches = prepare_launches(session, library, order.run, AlgorithmChoice::fastest);
   std::vector<std::string> metrics = metrics_of(chip, order.counters);
   if (metrics.empty())
     throw OrderRefused{no_counters,

@@ -280,7 +280,7 @@ LibraryMatmul::LibraryMatmul(CudaSession& session, TimedRunner& visitor, Library
 LibraryMatmul::~LibraryMatmul() = default;
 
 ReadyStep LibraryMatmul::ready(const LibraryOrder& order, const std::vector<Region>& poison,
-                               bool cold, Choice choice) {
+                               bool cold, AlgorithmChoice choice) {
   State& state = *state_;
   const auto product = open_product(state, order);
   const std::string key = key_of(order, cold, state.session);
@@ -290,10 +290,10 @@ ReadyStep LibraryMatmul::ready(const LibraryOrder& order, const std::vector<Regi
   if (!algorithm) {
     const auto once = [&](const cublasLtMatmulAlgo_t& one) { run(state, *product, order, one); };
     const auto all = offered(state, *product);
-    algorithm = choice == Choice::first ? first_taken(all, once)
-                                        : fastest(state.visitor, all, once, poison, cold);
+    algorithm = choice == AlgorithmChoice::first ? first_taken(all, once)
+                                                 : fastest(state.visitor, all, once, poison, cold);
     if (!algorithm) throw OrderRefused{0, "cuBLASLt has no algorithm for this product"};
-    if (choice == Choice::fastest) state.best.emplace(key, *algorithm);
+    if (choice == AlgorithmChoice::fastest) state.best.emplace(key, *algorithm);
     made.tried = true;
   }
   made.run = [&state, product, order, algorithm = *algorithm] {

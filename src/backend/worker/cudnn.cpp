@@ -71,7 +71,8 @@ LibraryConvolution::LibraryConvolution(CudaSession& session, TimedRunner& visito
 LibraryConvolution::~LibraryConvolution() = default;
 
 ReadyStep LibraryConvolution::ready(const ConvolutionOrder& order,
-                                    const std::vector<Region>& poison, bool cold, Choice choice) {
+                                    const std::vector<Region>& poison, bool cold,
+                                    AlgorithmChoice choice) {
   State& state = *state_;
   state.open();
   const auto convolution = std::make_shared<const CudnnConvolution>(state.calls, order);
@@ -84,10 +85,10 @@ ReadyStep LibraryConvolution::ready(const ConvolutionOrder& order,
       state.run(*convolution, order, one);
     };
     const auto all = convolution->algorithms(state.handle, convolution_bytes);
-    algorithm = choice == Choice::first ? first_taken(all, once)
-                                        : fastest(state.visitor, all, once, poison, cold);
+    algorithm = choice == AlgorithmChoice::first ? first_taken(all, once)
+                                                 : fastest(state.visitor, all, once, poison, cold);
     if (!algorithm) throw OrderRefused{0, "cuDNN has no algorithm for this convolution"};
-    if (choice == Choice::fastest) state.best.emplace(key, *algorithm);
+    if (choice == AlgorithmChoice::fastest) state.best.emplace(key, *algorithm);
     made.tried = true;
   }
   made.run = [&state, convolution, order, algorithm = *algorithm] {

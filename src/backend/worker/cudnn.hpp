@@ -18,7 +18,7 @@ class LibraryConvolution {
   // else by `choice`, with `poison` poisoned in between. Throws CudaFailure, or OrderRefused where
   // the library is missing or has no such convolution.
   ReadyStep ready(const ConvolutionOrder& order, const std::vector<Region>& poison, bool cold,
-                  Choice choice);
+                  AlgorithmChoice choice);
 
  private:
   struct State;

@@ -182,7 +182,7 @@ std::unique_ptr<PreparedLaunch> prepare(CudaSession& session, const RunOrder& or
 std::vector<std::unique_ptr<PreparedLaunch>> prepare_launches(CudaSession& session,
                                                               LibrarySteps& library,
                                                               const RunOrder& order,
-                                                              Choice choice) {
+                                                              AlgorithmChoice choice) {
   Bound bound;
   for (const WireMap& map : order.maps) bound.maps.push_back(encode(session, map));
   for (const WireTexture& texture : order.textures)

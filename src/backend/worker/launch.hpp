@@ -29,7 +29,8 @@ struct PreparedLaunch {
 // `choice`: of the algorithms of a library's steps. Throws OrderRefused or CudaFailure.
 std::vector<std::unique_ptr<PreparedLaunch>> prepare_launches(CudaSession& session,
                                                               LibrarySteps& library,
-                                                              const RunOrder& order, Choice choice);
+                                                              const RunOrder& order,
+                                                              AlgorithmChoice choice);
 void launch_one(PreparedLaunch& prepared);
 void clear(CudaSession& session, const std::vector<Region>& regions);
 

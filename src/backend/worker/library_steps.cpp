@@ -3,13 +3,13 @@
 namespace cupilot {
 
 ReadyStep LibrarySteps::ready(const StepOrder& order, const std::vector<Region>& poison, bool cold,
-                              Choice choice) {
+                              AlgorithmChoice choice) {
   return order.library == StepOrder::cudnn
              ? convolutions_.ready(order.convolution, poison, cold, choice)
              : products_.ready(order.product, poison, cold, choice);
 }
 
-std::function<void()> LibrarySteps::ready(const StepOrder& order, Choice choice) {
+std::function<void()> LibrarySteps::ready(const StepOrder& order, AlgorithmChoice choice) {
   ReadyStep made = ready(order, {}, true, choice);
   const bool cudnn = order.library == StepOrder::cudnn;
   if (made.tried)
@@ -18,7 +18,8 @@ std::function<void()> LibrarySteps::ready(const StepOrder& order, Choice choice)
 }
 
 RunAnswer LibrarySteps::visit(const LibraryVisit& visit) {
-  const ReadyStep made = ready(visit.order, visit.poison, visit.order.timing.cold, Choice::fastest);
+  const ReadyStep made =
+      ready(visit.order, visit.poison, visit.order.timing.cold, AlgorithmChoice::fastest);
   return visitor_.visit(made.run, visit.poison, visit.order.timing);
 }
 

@@ -25,11 +25,11 @@ class LibrarySteps {
   RunAnswer visit(const LibraryVisit& visit);
   // Makes a step ready to be launched, again and again. A choice that is left is made on the
   // launch's own regions, and poisons its output.
-  std::function<void()> ready(const StepOrder& order, Choice choice);
+  std::function<void()> ready(const StepOrder& order, AlgorithmChoice choice);
 
  private:
   ReadyStep ready(const StepOrder& order, const std::vector<Region>& poison, bool cold,
-                  Choice choice);
+                  AlgorithmChoice choice);
   CudaSession& session_;
   TimedRunner& visitor_;
   LibraryMatmul products_;

@@ -19,7 +19,7 @@ struct ReadyStep {
 
 // The algorithm of a step that was not timed before: a step that is timed takes the fastest of
 // those offered, one that is proved the first that the library does not refuse.
-enum class Choice : std::uint8_t { fastest, first };
+enum class AlgorithmChoice : std::uint8_t { fastest, first };
 
 inline constexpr int choice_replays = 5;
 

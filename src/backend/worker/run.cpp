@@ -7,8 +7,8 @@ namespace cupilot {
 std::string carry_out(CudaSession& session, TimedRunner& visitor, LibrarySteps& library,
                       const RunOrder& order) {
   const bool timed = order.timing.mode != VisitTiming::Mode::once;
-  const auto launches =
-      prepare_launches(session, library, order, timed ? Choice::fastest : Choice::first);
+  const auto launches = prepare_launches(session, library, order,
+                                         timed ? AlgorithmChoice::fastest : AlgorithmChoice::first);
   if (timed) {
     const auto enqueue = [&] {
       clear(session, order.zeroed);
