@@ -254,6 +254,21 @@ TEST_CASE("Degenerate tasks are refused by the fake that passes") {
   CHECK(message.find(row.reason) != std::string::npos);
 }
 
+TEST_CASE("A result that 16 bits hold is itself when it is rounded to as many") {
+  using support::input, support::output;
+  const auto relu = [](DType type) {
+    auto task = support::graph_task({input("x", {"rows", "cols"}), output("y", {"rows", "cols"})},
+                                    {{"relu", "relu", {"x"}, {"y"}}}, {{"rows", 16}, {"cols", 64}});
+    REQUIRE(task);
+    task->tensors[0].type = type;
+    return *task;
+  };
+  const std::string itself = "the result rounded to tf32: it is the right result itself";
+  CHECK(has(exempt_of(relu(DType::f16)), itself));
+  CHECK(has(exempt_of(relu(DType::bf16)), itself));
+  CHECK_FALSE(has(exempt_of(relu(DType::f32)), itself));
+}
+
 TEST_CASE("One sum of everything is fit though it averages roundings out") {
   using support::input, support::output;
   auto task = support::graph_task(

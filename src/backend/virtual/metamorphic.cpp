@@ -73,10 +73,27 @@ std::optional<Follows> rule_of(const Task& task, std::size_t tensor, const Case&
   return rule;
 }
 
-// Elements that could round at the ends of the type's range follow no factor exactly.
-bool within_range(double value, int type) {
-  return value == 0 ||
-         (magnitude(value) < overflow_of(type) / 16 && magnitude(value) > 1e-3 / overflow_of(type));
+// The least magnitude that a factor of a few units rounds as much as its multiple: denormals have
+// fewer bits.
+double least_of(int type) {
+  switch (static_cast<DType>(type)) {
+    case DType::f64:
+      return 0x1p-1018;
+    case DType::f16:
+    case DType::e5m2:
+      return 0x1p-10;
+    case DType::e4m3:
+      return 0x1p-2;
+    default:
+      return 0x1p-122;
+  }
+}
+
+// True if both values are small enough to be rounded as denormals, or the first may overflow.
+bool rounds_at_an_end(double value, double followed, int type) {
+  const double least = least_of(type);
+  return (magnitude(value) < least && magnitude(followed) < 4 * least) ||
+         !(magnitude(value) < overflow_of(type) / 16);
 }
 
 std::int64_t count_strays(const Bits& plain, const Bits& varied, const Follows& rule, int type) {
@@ -88,7 +105,9 @@ std::int64_t count_strays(const Bits& plain, const Bits& varied, const Follows& 
       continue;
     }
     const double value = decode(from, type);
-    strays += within_range(value, type) && varied[i] != encode(rule.factor * value, type) ? 1 : 0;
+    const bool follows = varied[i] == encode(rule.factor * value, type) ||
+                         rounds_at_an_end(value, decode(varied[i], type), type);
+    strays += follows ? 0 : 1;
   }
   return strays;
 }

@@ -102,6 +102,38 @@ TEST_CASE("A relation the reference does not obey is not asked for", "[threads]"
   CHECK_FALSE(report.related);
 }
 
+// y = x / 2 in fp16, of which few are denormals of fp16.
+TEST_CASE("Results that are rounded as denormals need not follow an input doubled", "[threads]") {
+  Task task = row_sum_task(64, 64);
+  task.name = "half";
+  task.axes[1].kind = AxisKind::free;
+  task.operations.clear();
+  task.tensors[0].type = task.tensors[1].type = DType::f16;
+  task.tensors[0].fill = {.kind = FillKind::uniform, .low = 0x1p-14, .high = 0x1p-6};
+  task.tensors[1].shape = task.tensors[0].shape;
+  task.tensors[1].check.length = 1;
+  task.reference.text =
+      "__device__ real reference_y(const Inputs& in, long long i) { return in.x(i) * real(0.5); "
+      "}\n";
+  const auto half = [&](const std::string& factor) {
+    return ran(
+        row_sum_source(
+            "#include <cuda_fp16.h>\n"
+            "extern \"C\" __global__ void k(const __half* x, __half* y, int rows, int cols) {\n"
+            "  for (int i = blockIdx.x * cols + threadIdx.x; i < (blockIdx.x + 1) * cols; i += "
+            "blockDim.x) {\n"
+            "    const float v = __half2float(x[i]);\n"
+            "    y[i] = __float2half(v * " +
+            factor + ");\n  }\n}"),
+        task, {.content = {.variation = Variation::scaled}});
+  };
+  const CaseReport honest = half("0.5f");
+  CHECK(honest.related);
+  CHECK(honest.outputs.at(0).failed == 0);
+  CHECK(honest.outputs.at(0).relation_differs == 0);
+  CHECK(half("(fabsf(v) < 0x1p-7f ? 0.5f : 0.5005f)").outputs.at(0).relation_differs > 0);
+}
+
 // y = x + z.
 Task add_task(std::int64_t alignment) {
   Task task = row_sum_task(8, 64);
