@@ -369,26 +369,12 @@ class Battery {
     return kind != Kind::scales && (kind != Kind::denormals || !divides(task_));
   }
 
-  // Axes that are looked up, as by a resize, against each axis in turn, the others small: sizes at
-  // which a place by a ratio rounded to fp32 is another than the exact one.
+  // Sizes at which a place by a ratio rounded to fp32 is another than the exact one.
   void telling_sizes() {
-    const auto varies = [&](const Axis& axis) {
-      return axis.kind != AxisKind::fixed && !is_absent(task_, axis.name);
-    };
     double left = budget_ * telling_share;
-    for (const SizePair& pair : telling_ratios()) {
-      for (const Axis& chosen : task_.axes) {
-        if (!varies(chosen) || is_looked_up(task_, chosen.name)) continue;
-        Workload shape = boundary_.front();
-        for (const Axis& axis : task_.axes) {
-          if (!varies(axis)) continue;
-          const bool looked_up = is_looked_up(task_, axis.name);
-          shape.sizes[axis.name] = looked_up ? pair.from : axis.name == chosen.name ? pair.to : 2;
-        }
-        const Case run{.workload = shape, .content = {.seed = seed_}};
-        if (cost(run) > left) return;
-        if (add(run)) left -= cost(run);
-      }
+    for (const Workload& shape : ratio_shapes(task_, requirements_, steps_, boundary_.front())) {
+      const Case run{.workload = shape, .content = {.seed = seed_}};
+      if (cost(run) <= left && add(run)) left -= cost(run);
     }
   }
 

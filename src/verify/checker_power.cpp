@@ -188,14 +188,7 @@ class Power {
     }
     for (const ContentKind kind : contents_shown(*task_)) {
       if (kind == ContentKind::integers && adds_in_fp16(*task_)) continue;
-      Shown shown{.content = {.seed = 11, .kind = kind}, .inputs = {}, .right = {}};
-      auto inputs = contents_of(task_, report_.workload, shown.content);
-      if (!inputs) return inputs.error();
-      shown.inputs = std::move(*inputs);
-      auto right = backend_.inspector().reference(task_, report_.workload, shown.inputs);
-      if (!right) return right.error();
-      shown.right = std::move(*right);
-      shown_.push_back(std::move(shown));
+      if (auto shown = show(kind); !shown) return shown.error();
     }
     std::size_t place = 0;
     for (std::size_t t = 0; t < task_->tensors.size(); ++t) {
@@ -214,6 +207,18 @@ class Power {
   }
 
  private:
+  Result<void> show(ContentKind kind) {
+    Shown shown{.content = {.seed = 11, .kind = kind}, .inputs = {}, .right = {}};
+    auto inputs = contents_of(task_, report_.workload, shown.content);
+    if (!inputs) return inputs.error();
+    shown.inputs = std::move(*inputs);
+    auto right = backend_.inspector().reference(task_, report_.workload, shown.inputs);
+    if (!right) return right.error();
+    shown.right = std::move(*right);
+    shown_.push_back(std::move(shown));
+    return {};
+  }
+
   const char* not_told() const {
     return task_->repeats.empty()
                ? "the bound of the graph does not tell; errors of honest executions and the PTX do"
@@ -224,7 +229,13 @@ class Power {
     const Tensor& what = task_->tensors[tensor];
     const int before = report_.fakes;
     for (const Fake& fake : fakes_of(task_, tensor)) {
-      const auto tried = judged(fake, tensor, place);
+      auto tried = judged(fake, tensor, place);
+      if (tried && !tried->rejected && what.type == DType::boolean && !shows_special_) {
+        // A flag of infinities or of NaN is the same for all finite numbers.
+        shows_special_ = true;
+        if (auto shown = show(ContentKind::special); !shown) return shown.error();
+        tried = judged(fake, tensor, place);
+      }
       if (!tried) return tried.error();
       if (tried->rejected) {
         ++report_.fakes;
@@ -236,6 +247,10 @@ class Power {
       } else if (const std::string allowed = why_allowed(task_, tensor, report_.workload, fake);
                  !allowed.empty()) {
         report_.exempt.push_back(fmt::format("{}: {}: {}", what.name, fake.name, allowed));
+      } else if (!tried->changes && fake.kind == Fake::Kind::rounded_inputs &&
+                 !sees_wide_inputs(tensor, place)) {
+        report_.exempt.push_back(
+            fmt::format("{}: {}: no input that this rounds moves it", what.name, fake.name));
       } else if (is_fine(fake) && (!task_->repeats.empty() || is_told_by_honest(*task_, what))) {
         // The bound of a loop grows with its steps, a graph's with its contractions; parts and
         // honest executions hold both.
@@ -271,6 +286,18 @@ class Power {
     return {};
   }
 
+  // False if moving all of an fp32 input moves no element of the output, for each of them.
+  bool sees_wide_inputs(std::size_t tensor, std::size_t place) {
+    for (std::size_t input = 0; input < task_->tensors.size(); ++input) {
+      const Tensor& one = task_->tensors[input];
+      if (one.role == Role::out || one.type != DType::f32) continue;
+      if (!is_perturbed(one) || is_too_dear(input, task_->tensors[tensor])) return true;
+      const auto moved = move(input, tensor, place, pushes[1].by);
+      if (!moved || moved->reached > 0) return true;
+    }
+    return false;
+  }
+
   // Each input must be seen by some output. One that a staged reference cannot feel at all (a bias
   // before a normalisation) is a remark.
   Result<void> all_seen() {
@@ -281,6 +308,12 @@ class Power {
           untried_.size(), task_->tensors[*untried_.begin()].name));
     for (auto& [input, error] : blind_) {
       if (seen_.contains(input) || !error) continue;
+      if (!reached_.contains(input) && shows_special_) {
+        report_.exempt.push_back(
+            fmt::format("{}: finite numbers move nothing, what is not finite moves a flag",
+                        task_->tensors[input].name));
+        continue;
+      }
       if (!task_->repeats.empty()) {
         report_.exempt.push_back(fmt::format("{}: what it moves is within the bound of a loop",
                                              task_->tensors[input].name));
@@ -477,6 +510,7 @@ class Power {
   Backend& backend_;
   PowerReport report_;
   std::vector<Shown> shown_;
+  bool shows_special_ = false;  // among the contents shown
   std::map<Change, Values> after_;
   std::set<std::size_t> untried_;  // inputs that is_too_dear() left out
   // Inputs that some output sees; that move some element; with the reason why none sees them.

@@ -3,7 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <bitset>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
+
+#include "task/axes.hpp"
 
 namespace cupilot {
 namespace {
@@ -104,7 +111,81 @@ void add_divisors(std::size_t count, std::vector<std::int64_t>& into) {
   }
 }
 
+constexpr std::int64_t small = 2;  // of the axes beside a pair
+
+bool varies(const Task& task, const Axis& axis) {
+  return axis.kind != AxisKind::fixed && !is_absent(task, axis.name);
+}
+
+// `base` with `pair.from` for every axis that is looked up, `pair.to` for `chosen` and 2 for the
+// others, which the plan may round up; nullopt where it takes no such pair.
+std::optional<Workload> of_pair(const Task& task, const PlanRequirements& requirements,
+                                const PlanSteps& steps, const Workload& base, const SizePair& pair,
+                                const Axis& chosen) {
+  Workload wanted = base;
+  std::vector<std::string> kept;
+  for (const Axis& axis : task.axes) {
+    if (!varies(task, axis)) continue;
+    const bool looked_up = is_looked_up(task, axis.name);
+    wanted.sizes[axis.name] = looked_up ? pair.from : axis.name == chosen.name ? pair.to : small;
+    if (looked_up || axis.name == chosen.name) kept.push_back(axis.name);
+  }
+  auto shape = fitting(task, requirements, steps, wanted);
+  const bool keeps = shape && std::all_of(kept.begin(), kept.end(), [&](const std::string& name) {
+                       return shape->sizes.at(name) == wanted.sizes.at(name);
+                     });
+  return keeps ? shape : std::nullopt;
+}
+
 }  // namespace
+
+std::vector<Workload> ratio_shapes(const Task& task, const PlanRequirements& requirements,
+                                   const PlanSteps& steps, const Workload& base) {
+  std::vector<Workload> out;
+  std::vector<const Axis*> chosen;  // against those that are looked up
+  Workload least = base;
+  for (const Axis& axis : task.axes)
+    if (varies(task, axis)) least.sizes[axis.name] = small;
+  const auto fit = fitting(task, requirements, steps, least);
+  const auto unit = [&](const Axis& axis) {
+    const std::int64_t size = fit ? fit->sizes.at(axis.name) : small;
+    return size > small ? size : 1;
+  };
+  std::int64_t from = 1;
+  for (const Axis& axis : task.axes) {
+    if (!varies(task, axis)) continue;
+    if (is_looked_up(task, axis.name))
+      from = std::lcm(from, unit(axis));
+    else
+      chosen.push_back(&axis);
+  }
+  const auto of = [&](const SizePair& pair, const Axis* axis) {
+    return of_pair(task, requirements, steps, base, pair, *axis);
+  };
+  // Pairs of one axis after another, the first of each first.
+  const auto add = [&](const std::vector<const Axis*>& axes, const auto& pairs_of) {
+    for (std::size_t i = 0, most = 1; i < most; ++i) {
+      for (const Axis* axis : axes) {
+        const auto& pairs = pairs_of(axis);
+        most = std::max(most, pairs.size());
+        if (auto shape = i < pairs.size() ? of(pairs[i], axis) : std::nullopt)
+          out.push_back(std::move(*shape));
+      }
+    }
+  };
+  std::vector<const Axis*> bound;  // at which the plan does not take all the usual pairs
+  std::map<const Axis*, std::vector<SizePair>> multiples;
+  const auto usual = telling_ratios();
+  for (const Axis* axis : chosen) {
+    if (std::all_of(usual.begin(), usual.end(), [&](const SizePair& p) { return of(p, axis); }))
+      continue;
+    bound.push_back(axis);
+    multiples[axis] = telling_ratios({from, unit(*axis)});
+  }
+  add(bound, [&](const Axis* axis) { return std::span<const SizePair>(multiples[axis]); });
+  add(chosen, [&](const Axis*) { return usual; });
+  return out;
+}
 
 std::span<const std::int64_t> telling_divisors() {
   static const std::vector<std::int64_t> sizes = [] {
@@ -118,6 +199,26 @@ std::span<const std::int64_t> telling_divisors() {
 
 std::span<const SizePair> telling_ratios() {
   static const std::vector<SizePair> pairs = search();
+  return pairs;
+}
+
+std::vector<SizePair> telling_ratios(const SizePair& units) {
+  constexpr std::int64_t most = 24;
+  constexpr int rounds = 2;
+  std::vector<SizePair> multiples, pairs;
+  for (std::int64_t a = 1; a <= most; ++a)
+    for (std::int64_t b = 1; b <= most; ++b) multiples.push_back({a, b});
+  std::stable_sort(multiples.begin(), multiples.end(), [](const SizePair& x, const SizePair& y) {
+    return x.from * x.to < y.from * y.to;
+  });
+  std::array<int, formulas.size()> times{};
+  for (const SizePair& one : multiples) {
+    const SizePair pair{one.from * units.from, one.to * units.to};
+    const Told told = told_by(pair.from, pair.to);
+    bool adds = false;
+    for (std::size_t f = 0; f < formulas.size(); ++f) adds |= told[f] && times[f]++ < rounds;
+    if (adds) pairs.push_back(pair);
+  }
   return pairs;
 }
 

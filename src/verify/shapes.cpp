@@ -182,6 +182,30 @@ std::optional<Workload> with_sizes(const Task& task, const Workload& wanted) {
   return std::nullopt;
 }
 
+// Rounds each axis up to one of its steps, the small ones first; nullopt: few choices were tried,
+// and the plan takes none of them.
+std::optional<Workload> of_steps(const Task& task, const PlanRequirements& requirements,
+                                 const PlanSteps& steps, const Workload& wanted) {
+  constexpr std::size_t most = 64;
+  for (std::size_t choice = 0; choice < most; ++choice) {
+    Workload rounded = wanted;
+    std::size_t left = choice;
+    for (const Axis& axis : task.axes) {
+      const auto known = steps.by_axis.find(axis.name);
+      if (axis.kind == AxisKind::fixed || known == steps.by_axis.end() || known->second.empty())
+        continue;
+      std::int64_t& size = rounded.sizes[axis.name];
+      const std::size_t count = known->second.size();
+      if (size != 1 || !is_absent(task, axis.name))
+        size = round_up(size, known->second[left % count]);
+      left /= count;
+    }
+    if (left > 0) break;
+    if (requirements.hold(rounded) && has_sizes(task, rounded)) return rounded;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 // A plan that needs facts of compiling, or fails otherwise, is judged where it is run.
@@ -194,6 +218,9 @@ std::optional<Workload> fitting(const Task& task, const PlanRequirements& requir
   // Reduced axes first: vector loads along them are the usual requirement.
   for (const bool all : {false, true}) {
     for (const std::int64_t unit : {4, 8, 16, 0}) {
+      if (all && unit == 0) {
+        if (auto near = of_steps(task, requirements, steps, wanted)) return near;
+      }
       Workload rounded = wanted;
       for (const Axis& axis : task.axes) {
         if (axis.kind == AxisKind::fixed || (!all && axis.kind != AxisKind::reduced)) continue;

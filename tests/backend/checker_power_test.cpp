@@ -269,6 +269,31 @@ TEST_CASE("A result that 16 bits hold is itself when it is rounded to as many") 
   CHECK_FALSE(has(exempt_of(relu(DType::f32)), itself));
 }
 
+TEST_CASE("An output of 16-bit inputs alone need not tell that others are rounded") {
+  using support::input, support::output;
+  auto task =
+      support::graph_task({input("x", {"rows", "cols"}), input("w", {"cols"}),
+                           output("y", {"rows", "cols"}), output("m", {"rows"})},
+                          {{"scale", "mul", {"x", "w"}, {"y"}},
+                           {"mean", "mean", {"x"}, {"m"}, {{"dim", std::vector<std::int64_t>{1}}}}},
+                          {{"rows", 16}, {"cols", 64}});
+  REQUIRE(task);
+  CHECK_FALSE(has(exempt_of(*task), "no input that this rounds moves it"));
+  task->tensors[0].type = DType::bf16;
+  CHECK(has(exempt_of(*task), "m: inputs rounded to tf32: no input that this rounds moves it"));
+  CHECK_FALSE(has(exempt_of(*task), "y: inputs rounded to tf32"));
+}
+
+TEST_CASE("A flag of what is not finite is told from a constant") {
+  Task task =
+      with_reference(16, 64, "return isnan_(sum - sum) != real(0.0) ? real(1.0) : real(0.0);");
+  task.tensors[1].type = DType::boolean;
+  task.tensors[1].check = {.kind = CheckKind::bitwise};
+  CHECK(refusal(task) == "");
+  task.tensors[0].fill.values = FillValues::finite;
+  CHECK(refusal(task).find("accepts") != std::string::npos);
+}
+
 TEST_CASE("One sum of everything is fit though it averages roundings out") {
   using support::input, support::output;
   auto task = support::graph_task(

@@ -422,6 +422,19 @@ TEST_CASE("axes that are looked up meet many ratios") {
   CHECK(odd_of_even >= 8);
   for (const SizePair& pair : telling_ratios()) CHECK(ratios().contains({pair.from, pair.to}));
   const std::size_t looked_up = ratios().size();
+  source.plan.require = {"from % 8 == 0 && to % 24 == 0"};
+  std::size_t told = 0;
+  for (const auto& [from, to] : ratios()) {
+    bool differs = false;
+    for (std::int64_t i = 0; i < to; ++i) {
+      const float ratio = static_cast<float>(from) / static_cast<float>(to);
+      const auto place = static_cast<std::int64_t>((static_cast<float>(i) + 0.5f) * ratio);
+      differs |= place != (2 * i + 1) * from / (2 * to);
+    }
+    told += differs ? 1 : 0;
+  }
+  CHECK(told >= 1);
+  source.plan.require.clear();
   task.tensors[1].shape = {"to", "from"};  // no longer looked up
   CHECK(ratios().size() + 8 < looked_up);
 }
