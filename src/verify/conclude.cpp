@@ -149,14 +149,6 @@ bool is_at(const CaseReport& report, const Workload& shape) {
   return !report.not_for_this_shape && shape.sizes == report.what.workload.sizes;
 }
 
-bool in_full(const Task& task, const CaseReport& report) {
-  const bool timed = std::any_of(task.time_shapes.begin(), task.time_shapes.end(),
-                                 [&](const Workload& shape) { return is_at(report, shape); });
-  return timed && !report.what.sampled &&
-         std::all_of(report.outputs.begin(), report.outputs.end(),
-                     [](const OutputReport& output) { return output.compared == output.elements; });
-}
-
 // "rows 1024, cols 4096": the largest sizes met.
 std::string largest_met(const Task& task, const TrialReport& report) {
   std::string out;
@@ -188,6 +180,7 @@ void say_sizes(const Task& task, const TrialReport& report, Verification& out) {
   }
   if (!all) out.up_to = largest_met(task, report);
   out.sampled &= all;
+  out.full_size = shapes_left(task, report.cases).empty();
 }
 
 // Integer results are exact whatever floating instructions stand beside them.
@@ -269,7 +262,6 @@ Attempt<Verification> conclude(const Task& task, const CompiledKernel& kernel, P
       out.worst_ratio = std::max(out.worst_ratio, output.worst_ratio);
       out.compared += output.compared;
     }
-    out.full_size |= in_full(task, done);
   }
   if (!any)
     return reject("verify.no_shape",

@@ -229,9 +229,15 @@ void say_contents(const Task& task, Verification& out) {
   }
   say_files(task, out);
   if (!out.full_size) {
+    std::string which;  // of several
+    const std::vector<Workload> left = shapes_left(task, out.cases);
+    for (const Workload& shape : left) {
+      if (task.time_shapes.size() < 2) break;
+      which += !which.empty() ? "," : left.size() > 1 ? "s" : "";
+      for (const auto& [axis, size] : shape.sizes) which += fmt::format(" {}={}", axis, size);
+    }
     out.unproved.push_back(fmt::format(
-        "the time shape{} in full: proved at smaller shapes{}",
-        task.time_shapes.size() > 1 ? "s" : "",
+        "the time shape{} in full: proved at smaller shapes{}", which,
         out.sampled ? ", and there on the first, the last and drawn blocks of the grid" : ""));
   }
 }
@@ -307,6 +313,25 @@ void say_excused(Verification& out) {
 }
 
 }  // namespace
+
+std::vector<Workload> shapes_left(const Task& task, const std::vector<CaseReport>& cases) {
+  std::vector<Workload> left;
+  bool takes_any = false;
+  for (const Workload& shape : task.time_shapes) {
+    bool full = false, refused = false;
+    for (const CaseReport& done : cases) {
+      if (done.what.workload.sizes != shape.sizes) continue;
+      refused |= done.not_for_this_shape;
+      full |= !done.not_for_this_shape && !done.what.sampled &&
+              std::all_of(done.outputs.begin(), done.outputs.end(), [](const OutputReport& output) {
+                return output.compared == output.elements;
+              });
+    }
+    takes_any |= full;
+    if (!full && !refused) left.push_back(shape);
+  }
+  return takes_any || !left.empty() ? left : task.time_shapes;
+}
 
 double one_term_error_of(const Task& task) {
   const bool narrow = std::any_of(task.tensors.begin(), task.tensors.end(), [](const Tensor& one) {

@@ -2,6 +2,8 @@
 // open questions.
 #pragma once
 
+#include <vector>
+
 #include <cupilot/parts/verification.hpp>
 
 namespace cupilot {
@@ -9,6 +11,10 @@ namespace cupilot {
 // The largest relative error that the task's contract allows a value of one term; infinite where it
 // says nothing.
 double one_term_error_of(const Task& task);
+
+// The time shapes that no case ran in full, but those that the kernel does not take; all of them
+// where it takes none.
+std::vector<Workload> shapes_left(const Task& task, const std::vector<CaseReport>& cases);
 
 // Fills proved, repeats, deterministic, proved_by and unproved from out.cases and what they
 // executed.

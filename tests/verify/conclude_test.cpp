@@ -125,6 +125,28 @@ TEST_CASE("a time shape that neither ran nor was sampled is named by what was me
   CHECK_FALSE(concluded()->up_to.empty());
 }
 
+TEST_CASE("of several time shapes those that did not run in full are named") {
+  Task task = gemm_of(5, 7, 11);
+  TrialReport report = good(task);
+  Workload large = task.time_shapes[0];
+  large.sizes["m"] = 500;
+  task.time_shapes.push_back(large);
+  CaseReport blocks = report.cases[0];
+  blocks.what.workload = large;
+  blocks.what.sampled = true;
+  report.cases.push_back(blocks);
+  const auto proof =
+      conclude(task, kernel_of(Precision::fp32_strict), ProofLevel::finalist, report);
+  REQUIRE(proof);
+  CHECK_FALSE(proof->full_size);
+  CHECK(proof->sampled);
+  CHECK(std::any_of(proof->unproved.begin(), proof->unproved.end(), [](const std::string& line) {
+    return line.find("the time shape batch=1 k=11 m=500 n=7 in full") != std::string::npos;
+  }));
+  report.cases.back().not_for_this_shape = true;
+  CHECK(conclude(task, kernel_of(Precision::fp32_strict), ProofLevel::finalist, report)->full_size);
+}
+
 TEST_CASE("what no case executed is named") {
   const Task task = gemm_of(5, 7, 11);
   TrialReport report = good(task);

@@ -27,7 +27,7 @@ struct Verification {
   double worst_ratio = 0;     // error / bound over all outputs
   std::int64_t compared = 0;  // elements
   Precision proved = Precision::fp32_strict;
-  bool full_size = false;  // a time shape ran in full
+  bool full_size = false;  // every time shape that the kernel takes ran in full
   bool sampled = false;    // blocks of the grid of every time shape ran that did not run in full
   // The largest sizes met, "rows 1024, cols 4096", where a time shape neither ran nor was sampled.
   std::string up_to{};

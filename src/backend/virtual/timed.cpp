@@ -1,6 +1,7 @@
 #include "backend/virtual/timed.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -45,9 +46,49 @@ std::int64_t element_at(const TensorShape& shape, std::int64_t offset) {
   return element;
 }
 
-// Around drawn ones of the written elements, and around places; none: nothing was written.
+// Elements at both ends of neighbours that were written together, those first of which few have as
+// many: a store beside a block's own share is one of them. At most `most`; none where more was
+// written than is looked through.
+std::vector<std::int64_t> odd_ones(VirtualMemory& memory, std::size_t buffer, std::int64_t written,
+                                   int size, std::size_t most) {
+  constexpr std::int64_t most_looked_through = 1 << 18;
+  constexpr std::size_t alike = 4;
+  std::vector<std::int64_t> out;
+  const std::int64_t count = written / size;
+  if (most == 0 || count > most_looked_through) return out;
+  std::vector<std::uint64_t> ranks(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < ranks.size(); ++i) ranks[i] = i * static_cast<std::uint64_t>(size);
+  std::map<std::int64_t, std::vector<std::int64_t>> firsts;  // by the number of neighbours
+  std::int64_t first = 0, next = -1;
+  const auto end_run = [&] {
+    if (next > first) firsts[next - first].push_back(first);
+  };
+  for (const std::uint64_t byte : memory.device().written_at(buffer, ranks)) {
+    const std::int64_t at = static_cast<std::int64_t>(byte) / size;
+    if (at != next) {
+      end_run();
+      first = at;
+    }
+    next = at + 1;
+  }
+  end_run();
+  std::vector<std::pair<std::int64_t, std::vector<std::int64_t>>> groups(firsts.begin(),
+                                                                         firsts.end());
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  for (const auto& [neighbours, begins] : groups) {
+    for (std::size_t i = 0; i < std::min(begins.size(), alike) && out.size() + 1 < most; ++i) {
+      out.push_back(begins[i]);
+      out.push_back(begins[i] + neighbours - 1);
+    }
+  }
+  return out;
+}
+
+// Around drawn ones of the written elements and odd ones, and around places; none: nothing was
+// written.
 Result<ElementRuns> drawn_runs(const Task& task, std::size_t tensor, const Workload& workload,
-                               VirtualMemory& memory, std::int64_t drawn,
+                               VirtualMemory& memory, const Comparing& how,
                                std::span<const std::int64_t> places, Rng rng) {
   ElementRuns runs;
   const std::size_t buffer = memory.tensor(tensor);
@@ -58,7 +99,7 @@ Result<ElementRuns> drawn_runs(const Task& task, std::size_t tensor, const Workl
                                                  memory.device().unwritten_bytes(buffer));
   if (written == 0) return runs;
   std::vector<std::uint64_t> ranks;
-  drawn = std::min(drawn, written);
+  const std::int64_t drawn = std::min(how.runs, written);
   for (std::int64_t i = 0; i < drawn; ++i)  // one of each part of them
     ranks.push_back(static_cast<std::uint64_t>((written / drawn) * i + rng.below(written / drawn)));
   runs.length = std::min(compared_run, shape->elements);
@@ -68,6 +109,10 @@ Result<ElementRuns> drawn_runs(const Task& task, std::size_t tensor, const Workl
     runs.begins.push_back(std::clamp<std::int64_t>(element - rng.below(runs.length), 0,
                                                    shape->elements - runs.length));
   }
+  const int size = size_of(task.tensors[tensor].type);
+  for (const std::int64_t offset : odd_ones(memory, buffer, written, size, how.places))
+    runs.begins.push_back(std::clamp<std::int64_t>(element_at(*shape, offset) - runs.length / 2, 0,
+                                                   shape->elements - runs.length));
   for (const std::int64_t place : places) {
     const std::int64_t element = place < 0 ? shape->elements + place : place;
     if (element >= 0 && element < shape->elements)
@@ -161,7 +206,7 @@ Result<bool> compare_part(const VirtualContext& context, const TaskRef& task, Vi
     if (is_judged_by_host(task->tensors[i])) continue;  // as a whole alone
     for (const Comparing& how : comparing) {
       if (how.runs > most) continue;
-      auto runs = drawn_runs(task, i, workload, memory, how.runs,
+      auto runs = drawn_runs(task, i, workload, memory, how,
                              places.first(std::min(places.size(), how.places)), rng.fork(i));
       if (!runs) return runs.error();
       if (runs->count == 0) break;
