@@ -13,7 +13,18 @@ namespace cupilot::ptx {
 
 namespace {
 
-constexpr std::uint64_t most_blocks = 4096;
+// A grid of more blocks is judged by as many of its first and of its last.
+constexpr std::uint64_t most_blocks = 4096, watched_at_an_end = 128;
+
+std::uint64_t blocks_of(const LaunchContext& launch) {
+  const Dim3& grid = launch.launch->grid;
+  return std::uint64_t{grid.x} * grid.y * grid.z;
+}
+
+bool is_watched(const LaunchContext& launch, std::uint64_t block) {
+  const std::uint64_t blocks = blocks_of(launch);
+  return blocks <= most_blocks || block < watched_at_an_end || block + watched_at_an_end >= blocks;
+}
 
 using ClocksPtr = std::shared_ptr<const Clocks>;
 
@@ -71,10 +82,8 @@ struct Tellings {
 };
 
 void watch_blocks(LaunchContext& launch) {
-  const Dim3& grid = launch.launch->grid;
-  const std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z;
   const bool wanted = launch.options->check_races && launch.program->orders_blocks &&
-                      !launch.parallel && blocks > 1 && blocks <= most_blocks;
+                      !launch.parallel && blocks_of(launch) > 1;
   launch.tellings = wanted ? std::make_shared<Tellings>() : nullptr;
 }
 
@@ -94,7 +103,8 @@ void tell_blocks(Warp& warp, std::uint64_t word, const ClocksPtr& clocks,
                  const std::shared_ptr<const Foreign>& foreign) {
   Tellings::Word& told = warp.block->launch->tellings->words[word];
   told.given = nullptr;
-  add(told.all, {warp.block->index, clocks});
+  if (is_watched(*warp.block->launch, warp.block->index))
+    add(told.all, {warp.block->index, clocks});
   if (foreign != nullptr) add(told.all, *foreign);
 }
 
@@ -152,6 +162,7 @@ struct CellTouch {
 };
 
 bool after_writer(const CellTouch& a, std::uint64_t block) {
+  if (!is_watched(*a.warp.block->launch, block)) return true;
   const std::uint32_t stamp = a.buffer.threads->writes[a.cell];
   if (stamp == 0) return true;  // by no thread that is known
   const bool both_strong = a.strong && (stamp >> 31) != 0;
@@ -176,6 +187,7 @@ bool after_reader(const CellTouch& a) {
   const auto stamp = static_cast<std::uint32_t>(entry);
   const std::uint32_t who = read_who(stamp);
   const std::uint64_t block = (reader & ~whole_word) - 1;
+  if (!is_watched(*a.warp.block->launch, block)) return true;
   if (who == read_by_set || (who == read_strongly && a.strong)) return true;
   if (block_knows(a.warp, block, read_warp(stamp), read_clock(stamp))) return true;
   const std::string thread = who < 32 ? thread_name(a.warp, read_warp(stamp) * 32 + who)

@@ -17,8 +17,8 @@ struct Foreign {
 
 // Words of global memory that strong writes released something to, of one launch.
 struct Tellings;
-// Begins to remember them for a launch whose blocks run in turn; not for grids of more blocks than
-// a few thousand, nor for kernels without any such order.
+// Begins to remember them for a launch whose blocks run in turn; not for kernels without any such
+// order. Of grids of more than a few thousand blocks the first and the last are told of alone.
 void watch_blocks(LaunchContext& launch);
 
 void learn_foreign(std::shared_ptr<const Foreign>& into,
