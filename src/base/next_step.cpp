@@ -85,6 +85,10 @@ constexpr NextStep next_steps[] = {
     {"run.input_write", "write outputs only; inputs are read-only"},
     {"run.guard", "write inside the outputs only: some index passes an end"},
     {"run.uninitialised",
+     "wait for the blocks that write it (a barrier of the whole grid, the last of a ticket, or a "
+     "launch of its own), or read what this block wrote; a fence makes no block wait",
+     "wait for blocks that may write it"},
+    {"run.uninitialised",
      "write before reading; a buffer that must begin as zeros says so in the plan"},
     {"run.divergence",
      "let all threads of the block, or of the mask, reach the barrier or warp instruction"},
@@ -106,11 +110,17 @@ constexpr NextStep next_steps[] = {
     {"run.trap", "find the check before the trap that this thread fails"},
     {"run.", "run it alone at the shape above, with the seed above"},
     {"verify.never_written",
-     "write every element at the shape above: tails and sizes of 1 included"},
+     "write every element at the shape above: tails and sizes of 1 included, and where it is large "
+     "by a grid or a stride that reaches all, with places that do not wrap at 2^31 or 2^32"},
     {"verify.never_read",
      "let the grid, its strides and the types of places reach all elements at the shape above"},
     {"verify.no_shape",
      "loosen the plan's require, or state the shapes it is meant for in the task"},
+    {"verify.",
+     "release what was written before it is told of (__threadfence() or st.release.gpu by who "
+     "tells) "
+     "and acquire it before it is read (ld.acquire.gpu, or a fence behind the poll)",
+     "an older value goes into"},
     {"verify.precision",
      "keep all bits of the inputs, or state the class you mean in the task (precision=)"},
     {"verify.nondeterministic", "fix the order of sums, or do not ask for determinism in the task"},

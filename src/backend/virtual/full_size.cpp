@@ -154,17 +154,22 @@ struct Reads {
   }
 };
 
+// Reports an output of which a share alone is written.
+OutputReport unwritten(const Task& task, std::size_t tensor, const Workload& workload,
+                       double share) {
+  OutputReport output;
+  output.tensor = task.tensors[tensor].name;
+  const auto shape = shape_of(task, task.tensors[tensor], workload);
+  output.elements = shape ? shape->elements : 0;
+  output.never_written = std::max<std::int64_t>(
+      1, static_cast<std::int64_t>((1 - share) * static_cast<double>(output.elements)));
+  return output;
+}
+
 void say_unwritten(const Task& task, const Workload& workload, double share, CaseReport& report) {
-  for (const Tensor& tensor : task.tensors) {
-    if (tensor.role != Role::out) continue;
-    const auto shape = shape_of(task, tensor, workload);
-    if (!shape) continue;
-    OutputReport output;
-    output.tensor = tensor.name;
-    output.elements = shape->elements;
-    output.never_written = std::max<std::int64_t>(
-        1, static_cast<std::int64_t>((1 - share) * static_cast<double>(shape->elements)));
-    report.outputs.push_back(std::move(output));
+  for (std::size_t i = 0; i < task.tensors.size(); ++i) {
+    if (task.tensors[i].role == Role::out)
+      report.outputs.push_back(unwritten(task, i, workload, share));
   }
 }
 
@@ -267,6 +272,17 @@ class SampledRun {
     return none_reaches(
         launch, [&] { return coverage_.reached(memory_); }, share,
         last_.bound(block_count(launch)));
+  }
+
+  // True if no block reaches the end of a tensor that is updated in place, as leaves_the_end() has
+  // it. After all else: blocks that are drawn may update it once more.
+  Result<bool> leaves_update(const ResolvedLaunch& launch, std::size_t tensor, double& share) {
+    const Coverage updates = Coverage::of_update(tensor, memory_);
+    if (!last_.mostly_alike() || cut_) return false;
+    const Result<bool> left = none_reaches(
+        launch, [&] { return updates.reached(memory_); }, share, 1);
+    if (!left || !*left) return left;
+    return changes_the_end(run_.context, run_.task, tensor, what_.workload, memory_);
   }
 
   // True, and a fault stands in the report, if the grids leave a part of an input unread that sums
@@ -467,6 +483,36 @@ class SampledRun {
 
 }  // namespace
 
+// Tells of an output that earlier launches fill and the last one goes over, where no block of the
+// last one reaches the end and what the others left there is wrong.
+static Result<bool> tell_last_launch(const PlanRun& run, const Case& what,
+                                     const ResolvedLaunch& launch, VirtualMemory& filled,
+                                     CaseReport& report) {
+  auto memory =
+      VirtualMemory::sparse(run.task, what, run.plan, run.context.inputs, SmallInputs::piecewise);
+  if (!memory) return memory.error();
+  if (!*memory) return false;
+  Result<Coverage> coverage = Coverage::of(run.task, what.workload, **memory);
+  if (!coverage) return coverage.error();
+  Result<ReadShare> inputs = ReadShare::of(run.task, what.workload, **memory);
+  if (!inputs) return inputs.error();
+  CaseReport alone;
+  SampledRun sampled(run, what, **memory, *coverage, *inputs, alone);
+  const Result<bool> told = sampled.launch(launch, true);
+  if (!told || !*told || !alone.faults.empty()) return told ? false : told;
+  double end = 0;
+  const Result<bool> left = sampled.leaves_the_end(launch, end);
+  if (!left || !*left) return left;
+  for (std::size_t i = 0; i < run.task->tensors.size(); ++i) {
+    if (run.task->tensors[i].role != Role::out) continue;
+    const Result<bool> wrong =
+        is_wrong_beyond(run.context, run.task, i, what.workload, what.content, end, filled);
+    if (!wrong) return wrong.error();
+    if (*wrong) report.outputs.push_back(unwritten(run.task, i, what.workload, end));
+  }
+  return !report.outputs.empty();
+}
+
 Result<bool> run_sampled(const PlanRun& run, const Case& what, CaseReport& report) {
   Dependence seen;
   const std::vector<const ResolvedLaunch*> launches = sampled_launches(run, seen);
@@ -512,10 +558,23 @@ Result<bool> run_sampled(const PlanRun& run, const Case& what, CaseReport& repor
   }
   // Behind a launch that changes things in place values are not compared, faults are told.
   if (changed) return false;
-  if (launches.size() > 1 && !sampled.last_alone()) return true;
-  return compare_part(run.context, run.task, **memory, what.workload, what.content,
-                      Rng::of(what.content.seed, "full size", 1), 2 * (drawn_blocks + most_named),
-                      sampled.places(), report.outputs);
+  if (launches.size() > 1 && !sampled.last_alone()) {
+    const Result<bool> left = tell_last_launch(run, what, *launches.back(), **memory, report);
+    return left ? true : left;
+  }
+  const Result<bool> compared =
+      compare_part(run.context, run.task, **memory, what.workload, what.content,
+                   Rng::of(what.content.seed, "full size", 1), 2 * (drawn_blocks + most_named),
+                   sampled.places(), report.outputs);
+  for (std::size_t i = 0; compared && launches.size() == 1 && i < run.task->tensors.size(); ++i) {
+    if (run.task->tensors[i].role != Role::in_out) continue;
+    const Result<bool> left = sampled.leaves_update(*launches[0], i, end);
+    if (!left) return left.error();
+    if (!*left) continue;
+    report.outputs.push_back(unwritten(run.task, i, what.workload, end));
+    return true;
+  }
+  return compared;
 }
 
 }  // namespace cupilot

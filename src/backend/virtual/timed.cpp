@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backend/oracle/timed_output.hpp"
+#include "task/content.hpp"
 #include "task/host_judge.hpp"
 
 namespace cupilot {
@@ -125,6 +126,16 @@ Result<ElementRuns> drawn_runs(const Task& task, std::size_t tensor, const Workl
   return runs;
 }
 
+// Addresses of the tensors' contents before the run.
+std::vector<std::uint64_t> originals(const Task& task, VirtualMemory& memory) {
+  std::vector<std::uint64_t> addresses;
+  for (std::size_t i = 0; i < task.tensors.size(); ++i) {
+    const std::size_t buffer = memory.original(i);
+    addresses.push_back(buffer == no_buffer ? 0 : memory.device().address(buffer));
+  }
+  return addresses;
+}
+
 }  // namespace
 
 Result<Coverage> Coverage::of(const Task& task, const Workload& workload, VirtualMemory& memory) {
@@ -137,6 +148,13 @@ Result<Coverage> Coverage::of(const Task& task, const Workload& workload, Virtua
     coverage.bytes_ += static_cast<std::uint64_t>(shape->elements * size_of(task.tensors[i].type));
   }
   coverage.take(memory);
+  return coverage;
+}
+
+Coverage Coverage::of_update(std::size_t tensor, const VirtualMemory& memory) {
+  Coverage coverage;
+  if (memory.original(tensor) == memory.tensor(tensor)) return coverage;
+  coverage.buffers_.push_back(memory.tensor(tensor));
   return coverage;
 }
 
@@ -189,15 +207,74 @@ Result<std::optional<Rejected>> wrong_whole(const VirtualContext& context, const
   return std::optional<Rejected>();
 }
 
+namespace {
+
+// The last elements of a tensor.
+ElementRuns last_run(std::int64_t elements) {
+  ElementRuns runs;
+  runs.length = runs.count = std::min<std::int64_t>(compared_run, elements);
+  runs.begins = {elements - runs.length};
+  return runs;
+}
+
+constexpr std::uint64_t last_budget = 40'000'000;  // warp instructions of a reference
+
+}  // namespace
+
+Result<bool> changes_the_end(const VirtualContext& context, const TaskRef& task, std::size_t tensor,
+                             const Workload& workload, VirtualMemory& memory) {
+  const auto layout = fill_params(task, tensor, workload, {});
+  if (!layout) return layout.error();
+  const ElementRuns runs = last_run(layout->elements);
+  const auto wanted = context.oracle.at(task, tensor, workload, memory.device(),
+                                        originals(task, memory), runs, last_budget);
+  if (!wanted) return wanted.error();
+  if (!*wanted) return false;
+  const std::uint8_t* before = memory.device().data(memory.original(tensor)).data();
+  for (std::int64_t i = 0; i < runs.length; ++i) {
+    const auto at = storage_offset(*layout, runs.begins[0] + i);
+    const double value = (*wanted)->values[static_cast<std::size_t>(i)];
+    if (load_bits(before, at, layout->type) != encode(value, layout->type)) return true;
+  }
+  return false;
+}
+
+Result<bool> is_wrong_beyond(const VirtualContext& context, const TaskRef& task, std::size_t tensor,
+                             const Workload& workload, const Content& content, double share,
+                             VirtualMemory& memory) {
+  constexpr std::uint64_t looked_at = 64;
+  const auto shape = shape_of(task, task->tensors[tensor], workload);
+  if (!shape) return shape.error();
+  const std::size_t buffer = memory.tensor(tensor);
+  if (buffer == no_buffer) return false;
+  const auto size = static_cast<std::uint64_t>(size_of(task->tensors[tensor].type));
+  const std::uint64_t written =
+      memory.device()[buffer].bytes - memory.device().unwritten_bytes(buffer);
+  std::vector<std::uint64_t> ranks;
+  for (std::uint64_t i = 0; i < std::min(looked_at, written); ++i)
+    ranks.push_back(written / std::min(looked_at, written) * i);
+  ElementRuns runs{.length = 1};
+  for (const std::uint64_t byte : memory.device().written_at(buffer, ranks)) {
+    const std::int64_t element = element_at(*shape, static_cast<std::int64_t>(byte / size));
+    if (static_cast<double>(element) >= share * static_cast<double>(shape->elements))
+      runs.begins.push_back(element);
+  }
+  runs.count = static_cast<std::int64_t>(runs.begins.size());
+  if (runs.count == 0) return false;
+  const auto wanted = context.oracle.at(task, tensor, workload, memory.device(),
+                                        originals(task, memory), runs, last_budget);
+  if (!wanted) return wanted.error();
+  if (!*wanted) return false;
+  const auto output = compare_written(task, tensor, workload, content, memory, runs, **wanted);
+  if (!output) return output.error();
+  return output->failed > 0;
+}
+
 Result<bool> compare_part(const VirtualContext& context, const TaskRef& task, VirtualMemory& memory,
                           const Workload& workload, const Content& content, Rng rng,
                           std::int64_t most, std::span<const std::int64_t> places,
                           std::vector<OutputReport>& reports) {
-  std::vector<std::uint64_t> addresses;
-  for (std::size_t i = 0; i < task->tensors.size(); ++i) {
-    const std::size_t buffer = memory.original(i);
-    addresses.push_back(buffer == no_buffer ? 0 : memory.device().address(buffer));
-  }
+  const std::vector<std::uint64_t> addresses = originals(task, memory);
   bool told = false;
   for (std::size_t i = 0; i < task->tensors.size(); ++i) {
     const Role role = task->tensors[i].role;

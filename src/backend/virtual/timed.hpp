@@ -17,6 +17,8 @@ namespace cupilot {
 class Coverage {
  public:
   static Result<Coverage> of(const Task& task, const Workload& workload, VirtualMemory& memory);
+  // Of one tensor that is updated in place; of nothing where its content before is not kept.
+  static Coverage of_update(std::size_t tensor, const VirtualMemory& memory);
   bool any() const { return bytes_ > 0; }  // true if there is anything to write
   std::uint64_t bytes() const { return bytes_; }
   // The share of the only output below the last byte that was written; 1: there are several.
@@ -34,6 +36,17 @@ class Coverage {
 Result<std::optional<Rejected>> wrong_whole(const VirtualContext& context, const TaskRef& task,
                                             VirtualMemory& memory, const Workload& workload,
                                             const Content& content);
+
+// True if some of the last elements of a tensor that is updated in place must change; false where
+// the reference is too dear.
+Result<bool> changes_the_end(const VirtualContext& context, const TaskRef& task, std::size_t tensor,
+                             const Workload& workload, VirtualMemory& memory);
+
+// True if some written element of an output behind that share of it is wrong; false where the
+// reference is too dear.
+Result<bool> is_wrong_beyond(const VirtualContext& context, const TaskRef& task, std::size_t tensor,
+                             const Workload& workload, const Content& content, double share,
+                             VirtualMemory& memory);
 
 // After some blocks of a plan's only launch, each output element of one block: a few of the
 // elements that they wrote.

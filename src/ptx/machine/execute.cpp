@@ -282,14 +282,17 @@ void record(Warp& warp, const Code& code, const Step& step, std::uint32_t lane, 
 
 }  // namespace
 
-void remark(Warp& warp, const Step& step, std::uint32_t lane, const char* code,
-            std::string message) {
+void remark(Warp& warp, const Step& step, std::uint32_t lane, const char* code, std::string message,
+            Kept kept) {
   LaunchContext& launch = *warp.block->launch;
   const std::lock_guard<std::mutex> hold(launch.lock);
-  const bool known = std::any_of(launch.remarks.begin(), launch.remarks.end(),
-                                 [&](const Fault& one) { return one.code == code; });
-  if (!known)
+  const auto known = std::find_if(launch.remarks.begin(), launch.remarks.end(),
+                                  [&](const Fault& one) { return one.code == code; });
+  if (known == launch.remarks.end()) {
     launch.remarks.push_back(fault_of(warp, *warp.code, step, lane, code, std::move(message)));
+  } else if (kept == Kept::last) {
+    *known = fault_of(warp, *warp.code, step, lane, code, std::move(message));
+  }
 }
 
 void settle_suspect(Block& block) {

@@ -443,9 +443,10 @@ struct Block {
 
 // Records a fault of `thread` (lane of the warp) at the current step and stops the block.
 void fault(Warp& warp, const Step& step, std::uint32_t lane, const char* code, std::string message);
-// Notes what is no fault, once a code and launch.
-void remark(Warp& warp, const Step& step, std::uint32_t lane, const char* code,
-            std::string message);
+// Notes what is no fault, one of a code and launch.
+enum class Kept { first, last };
+void remark(Warp& warp, const Step& step, std::uint32_t lane, const char* code, std::string message,
+            Kept kept = Kept::first);
 // Has other lanes of the warp run while the executing ones stand at `pc`: those that wait where
 // branches meet, or at the other side of one. `parked`: the executing ones cannot go on without
 // others, which run until they end or cannot either. False: there are none.

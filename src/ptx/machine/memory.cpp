@@ -131,6 +131,19 @@ std::uint32_t last_writer(const Warp& warp, const Buffer& buffer, std::uint64_t 
   return out;
 }
 
+// True if blocks wait for one another by words or barriers, and some wrote near a word.
+bool blocks_share(const LaunchContext& launch, const Buffer& buffer, std::uint64_t word) {
+  constexpr std::uint64_t near = 1024;
+  const Dim3& grid = launch.launch->grid;
+  if (launch.parallel || !launch.program->orders_blocks ||
+      std::uint64_t{grid.x} * grid.y * grid.z < 2)
+    return false;
+  const std::uint64_t end = std::min((buffer.bytes + 3) / 4, word + near);
+  for (std::uint64_t w = word > near ? word - near : 0; w < end; ++w)
+    if ((buffer.state[w] & owner_bits) != 0) return true;
+  return false;
+}
+
 // State words of one access. Stores and atomics take them over for the block.
 bool global_state(Warp& warp, const Step& step, std::uint32_t lane, Buffer& buffer,
                   std::uint64_t offset, std::uint32_t bytes, Intent intent, Agent agent) {
@@ -156,7 +169,11 @@ bool global_state(Warp& warp, const Step& step, std::uint32_t lane, Buffer& buff
     if (intent != Intent::store && (s & want) != want && launch.options->check_initialised &&
         !buffer.later) {
       fault(warp, step, lane, "run.uninitialised",
-            fmt::format("reads {} that nobody wrote", buffer.place(offset + 4 * w)));
+            fmt::format("reads {} that nobody wrote{}", buffer.place(offset + 4 * w),
+                        blocks_share(launch, buffer, offset / 4 + w)
+                            ? " so far, and nothing makes this block wait for blocks that may "
+                              "write it"
+                            : ""));
       return false;
     }
     if (intent == Intent::load && !may_see(warp, step, lane, by, owner, buffer, offset + 4 * w))

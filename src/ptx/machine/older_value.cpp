@@ -176,7 +176,7 @@ u32 take_older(Warp& w, const Step& s, const LaneAddresses& a, u32 bytes, LanePo
     }
     ++place->taken;
     if (std::memcmp(place->before.data(), p.at[lane], bytes) != 0)
-      remark(w, s, lane, "older_value", missed_text(w, *place));
+      remark(w, s, lane, "older_value", missed_text(w, *place), Kept::last);
     p.at[lane] = place->before.data();
     out |= 1u << lane;
   }
