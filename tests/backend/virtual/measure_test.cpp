@@ -23,8 +23,8 @@ std::vector<SubjectReport> measured(const Task& task, const CompiledKernel* kern
   return *reports;
 }
 
-TEST_CASE(
-    "A tiled kernel is modelled faster than the plain baseline, and libraries claim nothing") {
+TEST_CASE("A tiled kernel is modelled faster than the plain baseline, and libraries claim nothing",
+          "[threads]") {
   const Task task = gemm({"m=512", "n=512", "k=512", "dtype=fp32"});
   const CompiledKernel kernel = kernel_of(task, simt);
   const auto reports = measured(task, &kernel);
@@ -50,7 +50,7 @@ TEST_CASE(
   CHECK(candidate.counts[Counter::blocks].low == candidate.counts[Counter::blocks].high);
 }
 
-TEST_CASE("Tensor cores are counted in their own class") {
+TEST_CASE("Tensor cores are counted in their own class", "[threads]") {
   const Task task = gemm({"m=256", "n=256", "k=256", "dtype=bf16"});
   const CompiledKernel kernel = kernel_of(task, tensor);
   const auto reports = measured(task, &kernel);
