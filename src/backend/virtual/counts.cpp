@@ -22,7 +22,7 @@ namespace {
 constexpr std::int64_t persistent_blocks =
     4;  // times the usual host bytes may be filled for a grid that does not grow
 // Loads that the assembler issues together where the text waits for each, as when parts of a sum
-// are added. Set on split sums of gemm_wgmma at bf16 8192 x 8192 x 512.
+// are added. Set on split sums of bf16 8192 x 8192 x 512 by warpgroups.
 constexpr double moved_up = 4;
 
 // True if a launch has as many more blocks at `workload` as there is more work than at `smaller`:
