@@ -65,20 +65,29 @@ bool has_own_operands(const Task& task, const Workload& at, const std::string& a
 }
 
 // True if the plan's grids repeat whole with each unit of the axis, or, of units with operands of
-// their own, stay as they are.
-bool repeats(const Task& task, const PlanAt& plan_at, Workload at, const std::string& axis) {
+// their own, stay as they are. staying: any grids of such units; of others, grids that repeat or
+// never change, of which one does.
+bool repeats(const Task& task, const PlanAt& plan_at, Workload at, const std::string& axis,
+             std::int64_t full, Repeating which) {
   const bool own = has_own_operands(task, at, axis);
+  if (own && which == Repeating::staying) return true;
   at.sizes[axis] = 1;
   const std::vector<double> one = blocks_at(plan_at, at);
+  at.sizes[axis] = full;
+  const std::vector<double> all = which == Repeating::staying ? blocks_at(plan_at, at) : one;
+  bool any = false;
   for (const int units : {2, 3}) {
     at.sizes[axis] = units;
     const std::vector<double> more = blocks_at(plan_at, at);
-    const auto times = [&](double few, double many) {
-      return many == units * few || (own && many == few);
-    };
-    if (!std::equal(one.begin(), one.end(), more.begin(), more.end(), times)) return false;
+    if (more.size() != one.size() || all.size() != one.size()) return false;
+    for (std::size_t i = 0; i < one.size(); ++i) {
+      const bool grows = more[i] == units * one[i], stays = more[i] == one[i];
+      any = any || grows;
+      if (!grows && !(stays && (own || (which == Repeating::staying && all[i] == one[i]))))
+        return false;
+    }
   }
-  return !one.empty();
+  return !one.empty() && (any || own);
 }
 
 // Halves the longest of the axes that can be; false: none can.
@@ -96,7 +105,7 @@ bool halve(const std::set<std::string>& axes, Sizes& sizes) {
 }  // namespace
 
 std::set<std::string> repeated_axes(const Task& task, const PlanAt& plan_at,
-                                    const Workload& workload, std::int64_t step) {
+                                    const Workload& workload, std::int64_t step, Repeating which) {
   Workload small = workload;
   for (const Axis& axis : task.axes) {
     const auto size = small.sizes.find(axis.name);
@@ -108,7 +117,7 @@ std::set<std::string> repeated_axes(const Task& task, const PlanAt& plan_at,
   for (const Axis& axis : task.axes) {
     const auto size = workload.sizes.find(axis.name);
     if (axis.kind != AxisKind::free || size == workload.sizes.end() || size->second < 2) continue;
-    if (repeats(task, plan_at, small, axis.name)) repeated.insert(axis.name);
+    if (repeats(task, plan_at, small, axis.name, size->second, which)) repeated.insert(axis.name);
   }
   return repeated;
 }

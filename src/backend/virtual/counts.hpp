@@ -54,9 +54,12 @@ inline constexpr std::int64_t counting_bytes = 96ll << 20;
 std::int64_t host_bytes(const Task& task, const PlanAt& plan_at, const Workload& at);
 
 // Free axes whose units a kernel repeats whole, such as a batch: at one, two and three of them, the
-// other free axes at a step, every timed launch has as many times more blocks.
+// other free axes at a step, every timed launch has as many times more blocks. staying: some do,
+// and the others' grids do not change; or each unit has operands of its own, whatever the grids.
+enum class Repeating { growing, staying };
 std::set<std::string> repeated_axes(const Task& task, const PlanAt& plan_at,
-                                    const Workload& workload, std::int64_t step);
+                                    const Workload& workload, std::int64_t step,
+                                    Repeating which = Repeating::growing);
 
 // `workload`, its longest free axes halved (residues modulo `step` kept) until the plan's tensors
 // and buffers take at most counting_bytes: a block's work does not depend on how many there are.

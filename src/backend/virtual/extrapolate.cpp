@@ -10,9 +10,11 @@
 #include <cupilot/parts/rejection.hpp>
 
 #include "backend/virtual/counts.hpp"
+#include "backend/virtual/measure.hpp"
 #include "backend/virtual/parts_of_sums.hpp"
 #include "backend/virtual/timed.hpp"
 #include "task/extents.hpp"
+#include "task/operators.hpp"
 
 namespace cupilot {
 namespace {
@@ -21,7 +23,7 @@ namespace {
 Attempt<std::vector<ExtrapolatedLaunch>> count_whole(
     const VirtualContext& context, const TaskRef& task, const CompiledKernel& kernel,
     KernelPrograms& programs, const PlanAt& plan_at, const Workload& workload,
-    const Content& content) {
+    const Content& content, std::uint64_t longer) {
   Attempt<Resolution> resolution = plan_at(workload);
   if (!resolution) return resolution.failure();
   const auto* plan = std::get_if<ResolvedPlan>(&*resolution);
@@ -39,7 +41,7 @@ Attempt<std::vector<ExtrapolatedLaunch>> count_whole(
     }
     for (const ResolvedLaunch& launch : plan->launches) {
       if (launch.when != when) continue;
-      const LaunchRun how{{}, 4 * counting_budget, 0, false, true};
+      const LaunchRun how{{}, 4 * longer * counting_budget, 0, false, true};
       Attempt<ptx::Report> report = run_launch(context, kernel, programs, *memory, launch, how);
       if (!report) return report.failure();
       if (!report->faults.empty()) {
@@ -255,6 +257,13 @@ Counts fit(const Runs& runs, const std::vector<AxisPair>& axes, const Sizes& ful
 
 }  // namespace
 
+bool affordable_corners(const Task& task, const Workload& workload,
+                        const std::vector<AxisPair>& axes, bool wgmma) {
+  return cost(task, workload, axes,
+              wgmma ? wgmma_instruction_operations : plain_instruction_operations) <=
+         4.0 * static_cast<double>(counting_budget);
+}
+
 ptx::Chain chain_of_launch(const CompiledKernel& kernel, const KernelPrograms& programs,
                            const ResolvedLaunch& launch, const ptx::Report& report) {
   const EntryFacts* facts = find_entry(kernel, launch.entry);
@@ -336,16 +345,18 @@ double multilinear(const std::vector<AxisPair>& axes, const std::vector<double>&
 Attempt<std::vector<ExtrapolatedLaunch>> extrapolate_along(
     const VirtualContext& context, const TaskRef& task, const CompiledKernel& kernel,
     KernelPrograms& programs, const PlanAt& plan_at, const ResolvedPlan& plan,
-    const Workload& workload, const std::vector<AxisPair>& axes, const Content& content) {
+    const Workload& workload, const std::vector<AxisPair>& axes, const Content& content,
+    std::uint64_t longer) {
   Runs runs;
   for (std::size_t i = 0; i < (std::size_t{1} << axes.size()); ++i) {
     auto counted = count_whole(context, task, kernel, programs, plan_at,
-                               {corner(workload, axes, i), 1}, content);
+                               {corner(workload, axes, i), 1}, content, longer);
     if (!counted) return counted;
     runs.corners.push_back(std::move(*counted));
   }
   runs.held_sizes = beyond(workload, axes);
-  auto held = count_whole(context, task, kernel, programs, plan_at, {runs.held_sizes, 1}, content);
+  auto held =
+      count_whole(context, task, kernel, programs, plan_at, {runs.held_sizes, 1}, content, longer);
   if (!held) return held;
   runs.held = std::move(*held);
 
@@ -375,13 +386,13 @@ Attempt<std::vector<ExtrapolatedLaunch>> extrapolate_along(
   return all;
 }
 
-Attempt<std::vector<ExtrapolatedLaunch>> extrapolate(
+namespace {
+
+// Along every axis that can be shrunk.
+Attempt<std::vector<ExtrapolatedLaunch>> fitted_to_shorter(
     const VirtualContext& context, const TaskRef& task, const CompiledKernel& kernel,
     KernelPrograms& programs, const PlanAt& plan_at, const ResolvedPlan& plan,
-    const Workload& workload, const Content& content) {
-  const std::int64_t step = residue_step(kernel.source.constants);
-  if (auto staying = count_staying(context, task, kernel, programs, plan, workload, step, content))
-    return *std::move(staying);
+    const Workload& workload, std::int64_t step, const Content& content) {
   std::vector<AxisPair> axes = whole_row_axes(*task, workload, step);
   if (axes.empty() || !affordable_rows(*task, plan_at, workload, axes))
     axes = affordable_axes(task, workload, step, repeated_axes(task, plan_at, workload, step),
@@ -423,6 +434,36 @@ Attempt<std::vector<ExtrapolatedLaunch>> extrapolate(
       cost(*task, workload, even, operations) <= 4.0 * static_cast<double>(counting_budget) &&
       host_bytes(*task, plan_at, {beyond(workload, even), 1}) <= 4 * counting_bytes;
   return along(affordable ? even : axes);
+}
+
+// True if counts could not be had, or are of less than half of the task's operations.
+bool misses_work(const Task& task, const Workload& workload,
+                 const Attempt<std::vector<ExtrapolatedLaunch>>& counted) {
+  if (!counted) return counted.is_rejected() && counted.rejected().code == "measure.failed";
+  const auto textbook = textbook_flops(task, workload);
+  double sum = 0;
+  for (const ExtrapolatedLaunch& launch : *counted)
+    sum += counted_operations(launch.counts, is_matmul_like(task));
+  return textbook && sum < 0.5 * static_cast<double>(*textbook);
+}
+
+}  // namespace
+
+Attempt<std::vector<ExtrapolatedLaunch>> extrapolate(
+    const VirtualContext& context, const TaskRef& task, const CompiledKernel& kernel,
+    KernelPrograms& programs, const PlanAt& plan_at, const ResolvedPlan& plan,
+    const Workload& workload, const Content& content) {
+  const std::int64_t step = residue_step(kernel.source.constants);
+  const auto staying = [&](Staying how) {
+    return count_staying(context, task, kernel, programs, plan, workload, step, content, how);
+  };
+  if (auto counted = staying(Staying::whole)) return *std::move(counted);
+  auto fitted =
+      fitted_to_shorter(context, task, kernel, programs, plan_at, plan, workload, step, content);
+  if (!misses_work(*task, workload, fitted)) return fitted;
+  Attempt<std::vector<ExtrapolatedLaunch>> counted = std::vector<ExtrapolatedLaunch>();
+  if (auto further = staying(Staying::fitted)) counted = *std::move(further);
+  return misses_work(*task, workload, counted) ? std::move(fitted) : std::move(counted);
 }
 
 }  // namespace cupilot

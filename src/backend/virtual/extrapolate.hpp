@@ -51,6 +51,10 @@ std::int64_t residue_step(const Constants& constants);
 double multilinear(const std::vector<AxisPair>& axes, const std::vector<double>& values,
                    const Sizes& sizes);
 
+// True if whole runs at all corners of the box of `axes` are few enough warp instructions.
+bool affordable_corners(const Task& task, const Workload& workload,
+                        const std::vector<AxisPair>& axes, bool wgmma);
+
 struct ExtrapolatedLaunch {
   Counts counts;
   ptx::Chain chain;          // of a whole run, maybe smaller
@@ -67,22 +71,28 @@ ptx::Chain chain_of_launch(const CompiledKernel& kernel, const KernelPrograms& p
 // Counts of each run launch at `workload` (whose plan is `plan`): fitted by multilinear() to exact
 // runs at the corners of the box of `axes` and scaled by the known number of blocks. One more run,
 // past the box, is held out; its relative residual, at least that scaling, is the interval.
+// `longer`: times the usual warp instructions that a run may take.
 // Rejected{measure.failed} when the runs are too long, do not fit the plan, or fault.
 Attempt<std::vector<ExtrapolatedLaunch>> extrapolate_along(
     const VirtualContext& context, const TaskRef& task, const CompiledKernel& kernel,
     KernelPrograms& programs, const PlanAt& plan_at, const ResolvedPlan& plan,
-    const Workload& workload, const std::vector<AxisPair>& axes, const Content& content);
+    const Workload& workload, const std::vector<AxisPair>& axes, const Content& content,
+    std::uint64_t longer = 1);
 
 // Counts kernels of which every run launch has as many blocks as the device has SMs for, and each
 // stays: few blocks of a small problem would have work at all. The problem counted is shorter on
 // its free axes, on a device with as many fewer SMs, so that a block does the work it does on the
 // whole one; the rest is in proportion. nullopt: blocks do not stay so, or it would take too long.
+// fitted: other launches may come before it, batches are shrunk too, and what takes too long still
+// is fitted along a free axis, at extents where as many blocks stay.
+enum class Staying { whole, fitted };
 std::optional<std::vector<ExtrapolatedLaunch>> count_staying(
     const VirtualContext& context, const TaskRef& task, const CompiledKernel& kernel,
     KernelPrograms& programs, const ResolvedPlan& plan, const Workload& workload, std::int64_t step,
-    const Content& content);
+    const Content& content, Staying how);
 
-// By count_staying() where that can be, else along every axis that can be shrunk.
+// By count_staying() where that can be, else along every axis that can be shrunk; where that fails
+// or misses half of the task's operations, by count_staying() fitted.
 Attempt<std::vector<ExtrapolatedLaunch>> extrapolate(
     const VirtualContext& context, const TaskRef& task, const CompiledKernel& kernel,
     KernelPrograms& programs, const PlanAt& plan_at, const ResolvedPlan& plan,

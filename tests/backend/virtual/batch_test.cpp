@@ -100,6 +100,28 @@ TEST_CASE("Units with operands of their own repeat whole where the blocks stay")
   CHECK(repeated_axes(batched_axes(), stays, full, 512) == none);  // no operand is known
 }
 
+TEST_CASE("For blocks that stay, launches beside them may never change") {
+  const auto always = [](const Sizes&) { return std::int64_t{18}; };
+  const auto by_columns = [](const Sizes& s) { return (s.at("n") + 127) / 128; };
+  const auto stay = [](const Sizes& s) { return std::min<std::int64_t>(tiles(s), 132); };
+  const Workload full{{{"batch", 16}, {"m", 500}, {"n", 2048}, {"k", 1024}}, 1};
+  const std::set<std::string> batch = {"batch"}, none;
+  const auto of = [&](const Task& task, const PlanAt& plan) {
+    return repeated_axes(task, plan, full, 128, Repeating::staying);
+  };
+  CHECK(of(batched_axes(), plan_of({stay, always})) == batch);
+  CHECK(of(batched_axes(), plan_of({always})) == none);
+  // A tile of columns more than one: the second launch has as many blocks at one to three alone.
+  CHECK(of(batched_axes(), plan_of({stay, by_columns})) == batch);
+  // Operands of their own, whatever the grids.
+  CHECK(of(product_axes(false), plan_of({[](const Sizes& s) {
+             return std::min<std::int64_t>(s.at("batch") * 100, 132);
+           }})) == batch);
+  CHECK(of(product_axes(true), plan_of({[](const Sizes& s) {
+             return std::min<std::int64_t>(s.at("batch") * 100, 132);
+           }})) == none);
+}
+
 TEST_CASE("A repeated axis is counted at one unit and two, however long it is") {
   const Workload full{{{"batch", 128}, {"m", 512}, {"n", 2048}, {"k", 1024}}, 1};
   const auto axes = shrunk_axes(batched_axes(), full, 128, 2, {"batch"});
@@ -194,6 +216,32 @@ TEST_CASE("A time of less than half of the textbook's work says so, and its inte
   Measurement copy;
   flag_little_work(copy, 0, 0);
   CHECK(copy.conditions.empty());
+}
+
+TEST_CASE("Blocks that stay for a batch of split products are counted with all of their work",
+          "[templates]") {
+  auto words = std::vector<std::string>{"gemm",   "batch=1024", "m=512",           "n=512",
+                                        "k=1024", "dtype=fp32", "precision=tf32x3"};
+  const auto task = task_from_words(words);
+  REQUIRE(task);
+  const std::vector<Use> uses = {use("wgmma_core"),
+                                 use("operand_split", {{"scheme", 1}}),
+                                 use("register_split", {{"split_operand", 1}}),
+                                 use("warpgroup_tile", {{"tile_m", 64}, {"tile_n", 128}}),
+                                 use("warp_specialisation", {{"consumers", 2}}),
+                                 use("multistage", {{"stages", 4}}),
+                                 use("cluster_multicast", {{"cluster_m", 2}, {"cluster_n", 1}}),
+                                 use("persistent", {{"waves", 1}}),
+                                 use("stream_k", {{"stream_waves", 1}}),
+                                 use("accumulator_flush")};
+  check_kept(*task, uses);
+  const CompiledKernel kernel = kernel_of(*task, uses);
+  const Subject own[] = {{Subject::Kind::candidate, "own", &kernel}};
+  const auto reports = virtual_h200().measure(TaskRef(*task), task->time_shapes.front(), own, {});
+  REQUIRE(reports);
+  REQUIRE(reports->front().measurement);
+  CHECK(reports->front().measurement->counts[Counter::ops_tensor_tf32].value ==
+        Approx(3 * 2.0 * 1024 * 512 * 512 * 1024).epsilon(0.03));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <cupilot/family.hpp>
 
 #include "tests/backend/template_kernels.hpp"
+#include "tests/backend/virtual/counted.hpp"
 #include "tests/backend/virtual/windows.hpp"
 
 namespace cupilot {
@@ -141,6 +142,22 @@ TEST_CASE("blocks that stay take further tiles", "[hooks][threads]") {
   stays["BLOCK_N"] = 8;
   stays["STAGES"] = 3;
   check_accepted(window_task(six_phases, sizes, Precision::tf32, false), "window_patch", stays);
+}
+
+TEST_CASE("blocks that stay for hundreds of tiles are counted with all of their work",
+          "[templates]") {
+  const Window window{"conv2d", plane, {"o", "ch", 3, 3}, {"n", "o", "h-2", "w-2"}};
+  const Sizes large = {{"n", 16}, {"ch", 8}, {"o", 128}, {"h", 1024}, {"w", 1024}};
+  const Task task = window_task(window, large, Precision::tf32);
+  const Values stays = {{"GROUPS", 2}, {"PARTS", 4},  {"BLOCK_N", 64},
+                        {"LINE", 64},  {"ACROSS", 2}, {"STEPS", 3},
+                        {"STAGES", 6}, {"STAY", 1},   {"CHANNELS", 8}};
+  Counted counted(task, instance(task, "window_patch", stays));
+  const std::vector<ModelInput> launches = counted.at_full_size();
+  REQUIRE(launches.size() == 2);
+  const Count& operations = launches[1].counts[Counter::ops_tensor_tf32];
+  CHECK(operations.how == CountHow::extrapolated);
+  CHECK(operations.value == Approx(2.0 * 16 * 128 * 8 * 9 * 1024 * 1024).epsilon(0.03));
 }
 
 TEST_CASE("patches are for tensor cores", "[hooks]") {
