@@ -218,30 +218,29 @@ TEST_CASE("A time of less than half of the textbook's work says so, and its inte
   CHECK(copy.conditions.empty());
 }
 
-TEST_CASE("Blocks that stay for a batch of split products are counted with all of their work",
+TEST_CASE("Blocks that stay for many products of a batch are counted with all of their work",
           "[templates]") {
-  auto words = std::vector<std::string>{"gemm",   "batch=1024", "m=512",           "n=512",
-                                        "k=1024", "dtype=fp32", "precision=tf32x3"};
-  const auto task = task_from_words(words);
+  const auto task = task_from_words(
+      {"gemm", "batch=128", "m=512", "n=2048", "k=1024", "dtype=fp32", "precision=fp32-strict"});
   REQUIRE(task);
-  const std::vector<Use> uses = {use("wgmma_core"),
-                                 use("operand_split", {{"scheme", 1}}),
-                                 use("register_split", {{"split_operand", 1}}),
-                                 use("warpgroup_tile", {{"tile_m", 64}, {"tile_n", 128}}),
-                                 use("warp_specialisation", {{"consumers", 2}}),
+  const std::vector<Use> uses = {use("streamed_simt_core", {{"thread_m", 8}, {"thread_n", 16}}),
+                                 use("block_tile", {{"block_m", 128}, {"block_n", 256}}),
+                                 use("k_slab", {{"block_k", 32}}),
                                  use("multistage", {{"stages", 4}}),
-                                 use("cluster_multicast", {{"cluster_m", 2}, {"cluster_n", 1}}),
+                                 use("lane_grid", {{"lanes_m", 4}}),
                                  use("persistent", {{"waves", 1}}),
-                                 use("stream_k", {{"stream_waves", 1}}),
-                                 use("accumulator_flush")};
+                                 use("warp_specialisation", {{"consumers", 2}}),
+                                 use("fragment_double_buffer"),
+                                 use("transpose_on_load"),
+                                 use("serpentine")};
   check_kept(*task, uses);
   const CompiledKernel kernel = kernel_of(*task, uses);
   const Subject own[] = {{Subject::Kind::candidate, "own", &kernel}};
   const auto reports = virtual_h200().measure(TaskRef(*task), task->time_shapes.front(), own, {});
   REQUIRE(reports);
   REQUIRE(reports->front().measurement);
-  CHECK(reports->front().measurement->counts[Counter::ops_tensor_tf32].value ==
-        Approx(3 * 2.0 * 1024 * 512 * 512 * 1024).epsilon(0.03));
+  CHECK(reports->front().measurement->counts[Counter::flops_fp32].value ==
+        Approx(2.0 * 128 * 512 * 2048 * 1024).epsilon(0.03));
 }
 
 }  // namespace
