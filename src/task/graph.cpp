@@ -8,36 +8,19 @@
 
 #include <cupilot/task.hpp>
 
+#include "task/axes.hpp"
 #include "task/identifiers.hpp"
 #include "task/nearest.hpp"
 #include "task/operators.hpp"
 #include "task/prepared.hpp"
 #include "task/repeats.hpp"
 #include "task/rules/apply.hpp"
+#include "task/rules/attributes.hpp"
 #include "task/tidy.hpp"
 #include "task/totals.hpp"
 
 namespace cupilot {
 namespace {
-
-// JSON has no number for these; an attribute says them as words.
-constexpr std::pair<std::string_view, const char*> special_numbers[] = {
-    {"inf", "real(infinity_())"}, {"-inf", "real(-infinity_())"}, {"nan", "real(nan_())"}};
-
-std::string literal(const Attribute& value) {
-  if (const auto* number = std::get_if<std::int64_t>(&value)) return fmt::format("{}ll", *number);
-  if (const auto* number = std::get_if<double>(&value)) return fmt::format("real({:a})", *number);
-  if (const auto* word = std::get_if<std::string>(&value)) {
-    for (const auto& [name, text] : special_numbers) {
-      if (*word == name) return text;
-    }
-  }
-  return "";
-}
-
-bool is_special(const Attribute& value) {
-  return std::holds_alternative<std::string>(value) && !literal(value).empty();
-}
 
 // Returns the operator that a mistyped word was probably meant to be, or "".
 std::string_view meant_by(std::string_view kind) {
@@ -51,8 +34,10 @@ class Composer {
  public:
   // `body`: the repeat's that it belongs to, or null.
   Composer(Task& task, const Operation& operation, std::map<std::string, ExprShape>& shapes,
-           KnownExtents& extents, RepeatBody* body)
-      : task_(task), operation_(operation), shapes_(shapes), extents_(extents), body_(body) {}
+           KnownExtents& extents, RepeatBody* body, Equalities* equal)
+      : task_(task), operation_(operation), shapes_(shapes), extents_(extents), body_(body) {
+    call_.equal = equal;
+  }
 
   Result<void> run() {
     row_ = find_operator(operation_.kind);
@@ -66,6 +51,7 @@ class Composer {
     if (auto fits = check_operation(); !fits) return fits;
     if (auto read = inputs(); !read) return read;
     if (auto read = attributes(); !read) return read;
+    if (call_.equal != nullptr) call_.equal->inputs = call_.inputs;
     auto rule = apply_rule(row_->rule, call_);
     if (!rule) return fail(rule.error().message, rule.error().hint);
     rule_ = std::move(*rule);
@@ -127,7 +113,9 @@ class Composer {
       if (source.empty() && optional) continue;  // left out, though later ones are not
       auto seen = see(source);
       if (!seen) return fail(seen.error().message, seen.error().hint);
-      call_.inputs.push_back({names[i], seen->shape, optional});
+      const Tensor* tensor = find_tensor(task_, seen->source);
+      call_.inputs.push_back(
+          {names[i], seen->shape, optional, tensor == nullptr ? Expr(0) : tensor->fill.below});
       sources_[names[i]] = std::move(*seen);
     }
     return {};
@@ -156,8 +144,12 @@ class Composer {
           std::find(row_->required.begin(), row_->required.end(), name) != row_->required.end();
       if (!required && row_->defaults.count(name) == 0)
         return fail("has no attribute '" + name + "'", attribute_hint(*row_, name));
-      auto fitting = fit(name, value);
-      if (!fitting) return fitting.error();
+      const auto options = row_->options.find(name);
+      const auto known = row_->defaults.find(name);
+      auto fitting =
+          fitted(name, value, options == row_->options.end() ? nullptr : &options->second,
+                 known == row_->defaults.end() ? nullptr : &known->second);
+      if (!fitting) return fail(fitting.error().message, fitting.error().hint);
       call_.attributes[name] = *fitting;
     }
     for (const std::string& name : row_->required) {
@@ -165,38 +157,6 @@ class Composer {
         return fail("attribute '" + name + "' is missing", "it has no default");
     }
     return {};
-  }
-
-  // The value as the row's default has it: a whole number may stand for a real one.
-  Result<Attribute> fit(const std::string& name, const Attribute& value) const {
-    const auto bad = [&](const std::string& wanted) {
-      return fail(fmt::format("attribute '{}' is no {}", name, wanted),
-                  "docs/formats/operators.md says how each is written");
-    };
-    const auto options = row_->options.find(name);
-    if (options != row_->options.end()) {
-      const auto* word = std::get_if<std::string>(&value);
-      const auto& words = options->second;
-      if (word != nullptr && std::find(words.begin(), words.end(), *word) != words.end())
-        return value;
-      return bad(fmt::format("word among {}", fmt::join(words, ", ")));
-    }
-    const auto known = row_->defaults.find(name);
-    if (known == row_->defaults.end()) return value;
-    const bool real = std::holds_alternative<double>(known->second) || is_special(known->second);
-    if (real) {
-      if (const auto* whole = std::get_if<std::int64_t>(&value))
-        return Attribute(static_cast<double>(*whole));
-      if (std::holds_alternative<double>(value) || is_special(value)) return value;
-      return bad("number");
-    }
-    const bool is_list = std::holds_alternative<std::vector<std::int64_t>>(value);
-    const bool is_number = std::holds_alternative<std::int64_t>(value);
-    if (std::holds_alternative<std::int64_t>(known->second) && !is_number && !is_list)
-      return bad("whole number");
-    if (std::holds_alternative<std::vector<std::int64_t>>(known->second) && !is_number && !is_list)
-      return bad("list of whole numbers");
-    return value;
   }
 
   const StageAxis* axis(const std::string& name) const {
@@ -265,6 +225,8 @@ class Composer {
   // Extents that rules take for equal are, at each shape to be timed.
   Result<void> check_agreements() const {
     for (const Agreement& one : rule_.agreements) {
+      if (call_.equal != nullptr) call_.equal->products.push_back({{one.is}, {one.wanted}});
+      if (call_.equal != nullptr) continue;
       for (const Workload& workload : task_.time_shapes) {
         const ExprScope scope = task_scope(task_, workload);
         const auto is = evaluate_or_error(one.is, scope),
@@ -288,6 +250,9 @@ class Composer {
 
   // The declared shape has the extents that the operation gives, at each shape to be timed.
   Result<void> check_shape(const Tensor& tensor, const ExprShape& given) const {
+    for (std::size_t d = 0; call_.equal != nullptr && d < given.size(); ++d)
+      call_.equal->products.push_back({{tensor.shape[d]}, {given[d]}});
+    if (call_.equal != nullptr) return {};
     for (const Workload& workload : task_.time_shapes) {
       const auto declared = cupilot::shape_of(task_, tensor, workload);
       if (!declared) continue;  // validate() names it
@@ -530,8 +495,9 @@ class Composer {
   std::string flops_;
 };
 
-// Composes all operations of `task` into `made`; returns their textbook operations.
-Result<std::string> compose(const Task& task, Task& made) {
+// Composes all operations of `task` into `made`; returns their textbook operations. `equal`: gets
+// what has to be equal, or null.
+Result<std::string> compose(const Task& task, Task& made, Equalities* equal) {
   if (auto fits = check_repeats(task); !fits) return fits.error();
   std::map<std::string, ExprShape> shapes;
   KnownExtents extents;
@@ -546,8 +512,8 @@ Result<std::string> compose(const Task& task, Task& made) {
   for (std::size_t i = 0; i < task.operations.size(); ++i) {
     const Operation& operation = task.operations[i];
     const Repeat* repeat = find_repeat(task, operation.repeat);
-    if (repeat != nullptr && !body) body.emplace(made, *repeat, shapes);
-    Composer composer(made, operation, shapes, extents, body ? &*body : nullptr);
+    if (repeat != nullptr && !body) body.emplace(made, *repeat, shapes, equal);
+    Composer composer(made, operation, shapes, extents, body ? &*body : nullptr, equal);
     if (auto composed = composer.run(); !composed) return composed.error();
     if (!prepared[i]) work.add(composer.flops(), repeat);
     const bool ends =
@@ -564,13 +530,19 @@ Result<std::string> compose(const Task& task, Task& made) {
 
 }  // namespace
 
+Result<void> compose_equal(const Task& task, Equalities& equal) {
+  Task made = task;
+  if (auto composed = compose(task, made, &equal); !composed) return composed.error();
+  return {};
+}
+
 Result<void> complete(Task& task) {
   if (task.operations.empty()) return {};
   const bool given = !task.reference.text.empty() || !task.reference.stages.empty();
   Task made = task;
   made.reference = {};
   made.edges.clear();
-  auto flops = compose(task, made);
+  auto flops = compose(task, made, nullptr);
   if (!flops) {
     // The task's own reference says what operations without rows do.
     if (given && task.repeats.empty()) return {};

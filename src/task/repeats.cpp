@@ -215,6 +215,7 @@ Result<bool> RepeatBody::runs_backwards(const StepName& name) const {
 }
 
 Result<void> RepeatBody::check_range(const StepName& name, const Expr& extent) const {
+  if (equal_ != nullptr) equal_->kept.push_back(extent);
   for (const auto* shapes : {&task_.time_shapes, &task_.check_shapes}) {
     for (const Workload& workload : *shapes) {
       auto places = at_each_step(task_, repeat_, name.index, workload);
@@ -284,6 +285,8 @@ Result<void> RepeatBody::check_handed(const StepName& name, const ExprShape& sha
   for (const Carried& carried : repeat_.carried) {
     const auto from = outer_.find(carried.from);
     if (step_name(carried.next) != name || from == outer_.end()) continue;
+    for (std::size_t d = 0; equal_ != nullptr && d < shape.size() && d < from->second.size(); ++d)
+      equal_->products.push_back({{from->second[d]}, {shape[d]}});
     for (const Workload& workload : task_.time_shapes) {
       std::vector<std::int64_t> before, after;
       const ExprShape& first = from->second;

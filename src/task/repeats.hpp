@@ -57,9 +57,11 @@ struct SeenInput {
 // The names of one body while its operations are composed in order.
 class RepeatBody {
  public:
-  // `outer`: shapes of what can be read outside. Stages are added to `task`.
-  RepeatBody(Task& task, const Repeat& repeat, std::map<std::string, ExprShape>& outer)
-      : task_(task), repeat_(repeat), outer_(outer) {}
+  // `outer`: shapes of what can be read outside. Stages are added to `task`. `equal`: gets what has
+  // to be equal, or null.
+  RepeatBody(Task& task, const Repeat& repeat, std::map<std::string, ExprShape>& outer,
+             Equalities* equal = nullptr)
+      : task_(task), repeat_(repeat), outer_(outer), equal_(equal) {}
 
   const Repeat& repeat() const { return repeat_; }
   // Errors of all of these leave out the task and the operation.
@@ -84,6 +86,7 @@ class RepeatBody {
   Task& task_;
   const Repeat& repeat_;
   std::map<std::string, ExprShape>& outer_;
+  Equalities* equal_;
   struct Value {
     StepName name;
     std::string stage;

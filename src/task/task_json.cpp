@@ -5,8 +5,10 @@
 #include <cupilot/task.hpp>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 
+#include "task/axes.hpp"
 #include "task/file_content.hpp"
 #include "task/json_reader.hpp"
 #include "task/task_json.hpp"
@@ -267,7 +269,7 @@ Task task_from(JsonObject& object, std::string& reference) {
   Task task;
   task.name = object.text("name", true);
   task.family = object.text("family", false, task.name);
-  task.axes = list_of(object, "axes", true, axis_from);
+  task.axes = list_of(object, "axes", false, axis_from);
   task.tensors = list_of(object, "tensors", true, tensor_from);
   task.scalars = list_of(object, "scalars", false, scalar_from);
   std::size_t number = 0;
@@ -277,7 +279,10 @@ Task task_from(JsonObject& object, std::string& reference) {
     task.constants = integers_from(object.faults(), *constants, "constants");
   task.precision = precision_of(object);
   task.deterministic = object.truth("deterministic", task.deterministic);
-  task.time_shapes = list_of(object, "time_shapes", true, workload_from);
+  // Axes and their sizes are made of the numbers in a graph's shapes.
+  const bool numbered = object.find("axes") == nullptr && written > first_version;
+  task.time_shapes = list_of(object, "time_shapes", !numbered, workload_from);
+  if (numbered && task.time_shapes.empty()) task.time_shapes.emplace_back();
   task.check_shapes = list_of(object, "check_shapes", false, workload_from);
   reference = object.text("reference", false);
   task.reference.text = object.text("reference_text", false);
@@ -285,6 +290,7 @@ Task task_from(JsonObject& object, std::string& reference) {
   const int given = (reference.empty() ? 0 : 1) + (task.reference.text.empty() ? 0 : 1) +
                     (task.reference.stages.empty() ? 0 : 1);
   const bool composed = written > first_version && given == 0 && !task.operations.empty();
+  if (!composed) object.find("axes", true);
   if (const Json* work = object.find("work", !composed))
     task.work = work_from(object.faults(), *work, "work");
   if (given > 1 || (given == 0 && !composed)) {
@@ -389,9 +395,12 @@ Result<Task> parse_task(std::string_view text, const std::string& origin,
     if (folder != nullptr && !path.empty())
       path = std::filesystem::absolute(*folder / path).lexically_normal().string();
   }
+  std::optional<Task> bare;
+  if (!json->contains("axes")) bare = task;
   if (auto completed = complete(task); !completed)
     return std::move(completed.error()).while_doing(origin);
   if (auto valid = validate(task); !valid) return std::move(valid.error()).while_doing(origin);
+  if (bare && give_axes(*bare, task)) task = std::move(*bare);
   // A text without a place, such as a journal's, is read where the files may be gone.
   if (folder == nullptr) return task;
   if (auto fits = check_files(task); !fits) return std::move(fits.error()).while_doing(origin);

@@ -305,7 +305,8 @@ std::string large_at_the_least(const Task& task) {
   if (least < large) return "";
   return fmt::format(
       "the smallest case of a proof combines {:.2g} terms, since numbers and fixed axes keep their "
-      "size; the search is faster where large extents are axes of kind free or reduced",
+      "size; the search is faster where large extents are axes of kind free or reduced, as in a "
+      "graph's file that leaves `axes` out",
       least);
 }
 

@@ -1,10 +1,12 @@
 // Suites that are compiled in: every row, work and bytes by hand, words.
+#include <algorithm>
 #include <set>
 
 #include <cupilot/family.hpp>
 #include <cupilot/parts/suite.hpp>
 
 #include "catch.hpp"
+#include "task/axes.hpp"
 
 namespace cupilot {
 namespace {
@@ -43,6 +45,47 @@ TEST_CASE("KernelBench level 1 has a row for each task", "[suites]") {
       structured = structured || tensor.fill.structure != Structure::dense;
     INFO(one.word);
     if (structured) CHECK_FALSE(one.structure.empty());
+  }
+}
+
+// The row's task with the numbers of its time shape for axes.
+Task in_numbers(const Task& row) {
+  Task task = row;
+  const auto number = [&](Expr& extent) {
+    extent = *evaluate_or_error(extent, task_scope(row, row.time_shapes[0]));
+  };
+  for (Tensor& tensor : task.tensors) {
+    for (Expr& extent : tensor.shape) number(extent);
+    number(tensor.fill.below);
+    tensor.check.length = 1;
+  }
+  task.axes.clear();
+  task.edges.clear();
+  task.check_shapes.clear();
+  task.time_shapes = {{}};
+  task.reference = {};
+  task.work = {};
+  return task;
+}
+
+TEST_CASE("numbers of a row become the axes that the row has", "[suites]") {
+  const auto suite = load_suite("kernelbench:1");
+  REQUIRE(suite);
+  for (const SuiteTask& one : suite->tasks) {
+    INFO(one.word);
+    Task task = in_numbers(one.task), whole = task;
+    REQUIRE(complete(whole));
+    REQUIRE(give_axes(task, whole));
+    const auto axes = [](const Task& of) {
+      const auto reduced = std::count_if(of.axes.begin(), of.axes.end(), [](const Axis& axis) {
+        return axis.kind == AxisKind::reduced;
+      });
+      return std::pair(of.axes.size(), reduced);
+    };
+    CHECK(axes(task) == axes(one.task));
+    const Workload &own = one.task.time_shapes[0], &made = task.time_shapes[0];
+    CHECK(*textbook_flops(task, made) == *textbook_flops(one.task, own));
+    CHECK(*compulsory_bytes(task, made) == *compulsory_bytes(one.task, own));
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/hash.hpp"
 #include "base/json.hpp"
+#include "task/rules/attributes.hpp"
 
 namespace cupilot {
 namespace {
@@ -23,6 +24,17 @@ SortedJson number_json(double value) {
 SortedJson attribute_json(const Attribute& attribute) {
   if (const auto* real = std::get_if<double>(&attribute)) return number_json(*real);
   return std::visit([](const auto& value) { return SortedJson(value); }, attribute);
+}
+
+// The numbers of a text of expressions; -1 stays what it is.
+Result<std::vector<std::int64_t>> told_numbers(const std::string& text, const ExprScope& scope) {
+  std::vector<std::int64_t> out;
+  for (const Expr& extent : extents_in(text)) {
+    const auto value = evaluate_or_error(extent, scope);
+    if (!value) return value.error();
+    out.push_back(*value);
+  }
+  return out;
 }
 
 const char* role_name(Role role) {
@@ -48,7 +60,19 @@ Result<std::string> contestant_graph(const Task& task, const Workload& workload)
   }
   for (const Operation& operation : task.operations) {
     SortedJson attributes = SortedJson::object();
-    for (const auto& [name, value] : operation.attributes) attributes[name] = attribute_json(value);
+    for (const auto& [name, value] : operation.attributes) {
+      const auto* text = std::get_if<std::string>(&value);
+      if (text == nullptr || !is_told_in_text(name)) {
+        attributes[name] = attribute_json(value);
+        continue;
+      }
+      auto told = told_numbers(*text, task_scope(task, workload));
+      if (!told) return told.error();
+      if (name == "shape")
+        attributes[name] = *told;
+      else
+        attributes[name] = told->empty() ? 0 : told->front();
+    }
     json["operations"].push_back({{"kind", operation.kind},
                                   {"inputs", operation.inputs},
                                   {"outputs", operation.outputs},

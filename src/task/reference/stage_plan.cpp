@@ -321,7 +321,8 @@ Error too_dear(const Task& task, const Workload& workload) {
               ? "give the task as a graph of operators or its reference in stages, which compute a "
                 "sum once (docs/formats/task.md, Version 2); a text computes all of an element anew"
               : "let large extents be axes of kind free or reduced, which a proof shrinks: numbers "
-                "and fixed axes keep their size"};
+                "and fixed axes keep their size; a graph's file that leaves `axes` out has axes "
+                "made of its numbers (docs/formats/task.md)"};
 }
 
 }  // namespace cupilot

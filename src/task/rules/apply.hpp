@@ -2,7 +2,10 @@
 // stages are written in (docs/formats/operators.md).
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,11 +24,23 @@ struct RuleInput {
   std::string name{};
   ExprShape shape{};
   bool optional = false;  // "bias?"
+  Expr below = 0;         // its whole numbers are below that; 0: not said
+};
+
+// Collects which extents rules ask to be equal, where the numbers of shapes became names
+// (task/axes.hpp).
+struct Equalities {
+  std::function<std::optional<std::int64_t>(const Expr&)> number{};  // an extent's
+  // Lists of extents whose products are equal, row-major order kept.
+  std::vector<std::pair<ExprShape, ExprShape>> products{};
+  ExprShape kept{};                 // extents that a rule takes as numbers alone
+  std::vector<RuleInput> inputs{};  // of the operation that came last
 };
 
 struct RuleCall {
   std::vector<RuleInput> inputs{};
-  Attributes attributes{};  // every one of the row, given or default
+  Attributes attributes{};      // every one of the row, given or default
+  Equalities* equal = nullptr;  // gets what has to be equal; null: texts are compared
 };
 
 // Extents that must be equal at each shape: an input's, and what the others ask.

@@ -115,7 +115,35 @@ std::vector<StageAxis> numbered(const ExprShape& shape, const char* letter) {
   return axes;
 }
 
-Result<ExprShape> broadcast(const std::vector<ExprShape>& shapes) {
+bool alike(const RuleCall& call, const Expr& a, const Expr& b) {
+  if (a == b) return true;
+  if (call.equal == nullptr) return false;
+  const auto x = call.equal->number(a), y = call.equal->number(b);
+  if (!x || x != y) return false;
+  call.equal->products.push_back({{a}, {b}});
+  return true;
+}
+
+bool alike(const RuleCall& call, const ExprShape& a, const ExprShape& b) {
+  if (a.size() != b.size()) return false;
+  const std::size_t noted = call.equal == nullptr ? 0 : call.equal->products.size();
+  for (std::size_t d = 0; d < a.size(); ++d) {
+    if (alike(call, a[d], b[d])) continue;
+    if (call.equal != nullptr) call.equal->products.resize(noted);
+    return false;
+  }
+  return true;
+}
+
+void keep(const RuleCall& call, const Expr& extent) {
+  if (call.equal != nullptr) call.equal->kept.push_back(extent);
+}
+
+void note_places(const RuleCall& call, const RuleInput& index, const Expr& extent) {
+  if (!alike(call, extent, index.below)) keep(call, extent);
+}
+
+Result<ExprShape> broadcast(const RuleCall& call, const std::vector<ExprShape>& shapes) {
   std::size_t rank = 0;
   for (const ExprShape& shape : shapes) rank = std::max(rank, shape.size());
   ExprShape out(rank, 1);
@@ -123,11 +151,18 @@ Result<ExprShape> broadcast(const std::vector<ExprShape>& shapes) {
     for (std::size_t d = 0; d < shape.size(); ++d) {
       Expr& extent = out[rank - shape.size() + d];
       if (is_one(extent)) extent = shape[d];
-      if (!is_one(shape[d]) && extent != shape[d])
+      if (!is_one(shape[d]) && !alike(call, extent, shape[d]))
         return unfit(fmt::format("extents {} and {} differ", extent.text, shape[d].text));
     }
   }
   return out;
+}
+
+Result<void> note_broadcast(const RuleCall& call, const RuleInput& input, const ExprShape& into) {
+  if (call.equal == nullptr) return {};
+  const auto all = broadcast(call, {into, input.shape});
+  if (all && all->size() == into.size()) return {};
+  return unfit("input " + input.name + " has another shape");
 }
 
 std::vector<std::string> broadcast_at(const ExprShape& shape, const std::vector<std::string>& at) {

@@ -36,8 +36,18 @@ Result<std::size_t> dimension(std::int64_t dim, std::size_t rank);
 
 std::vector<std::string> all_names(const std::vector<StageAxis>& axes);
 std::vector<StageAxis> numbered(const ExprShape& shape, const char* letter);
-// Broadcast of shapes as NumPy has it; extents are alike when their texts are.
-Result<ExprShape> broadcast(const std::vector<ExprShape>& shapes);
+// True where extents are the same: their texts are, or the call's equalities take them.
+bool alike(const RuleCall& call, const Expr& a, const Expr& b);
+bool alike(const RuleCall& call, const ExprShape& a, const ExprShape& b);
+// Notes an extent that must stay a number.
+void keep(const RuleCall& call, const Expr& extent);
+// Notes that values of `index` are places along an extent.
+void note_places(const RuleCall& call, const RuleInput& index, const Expr& extent);
+
+// Broadcast of shapes as NumPy has it.
+Result<ExprShape> broadcast(const RuleCall& call, const std::vector<ExprShape>& shapes);
+// Notes that an input that is read at coordinates of a larger shape has its extents, or 1.
+Result<void> note_broadcast(const RuleCall& call, const RuleInput& input, const ExprShape& into);
 // Coordinates of a broadcast input within those of the output.
 std::vector<std::string> broadcast_at(const ExprShape& shape, const std::vector<std::string>& at);
 

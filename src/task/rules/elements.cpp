@@ -11,7 +11,7 @@ namespace cupilot::rules {
 Result<RuleResult> elementwise(const RuleCall& call) {
   std::vector<ExprShape> shapes;
   for (const RuleInput& input : call.inputs) shapes.push_back(input.shape);
-  auto shape = broadcast(shapes);
+  auto shape = broadcast(call, shapes);
   if (!shape) return shape.error();
   RuleResult out;
   out.axes = numbered(*shape, "c");
@@ -84,7 +84,7 @@ Result<RuleResult> lines(const RuleCall& call) {
   const auto middle = x.begin() + static_cast<long>(*d);
   out.parts = {{"o", ExprShape(x.begin(), middle)}, {"i", ExprShape(middle + 1, x.end())}};
   for (const RuleInput& input : call.inputs) {
-    if (input.shape == x)
+    if (alike(call, input.shape, x))
       out.called[input.name] = extents;
     else if (input.shape.size() == 1)
       out.called[input.name] = {extents[1]}, must_agree(out, input, extents[1]);
@@ -113,7 +113,7 @@ Result<RuleResult> last(const RuleCall& call) {
   out.parts["r"] = ExprShape(x.begin(), x.begin() + static_cast<long>(first));
   for (const RuleInput& input : call.inputs) {
     // A weight has no coordinate r, even beside a single row.
-    const bool whole = input.shape == x && !(first == 0 && input.optional);
+    const bool whole = !(first == 0 && input.optional) && alike(call, input.shape, x);
     out.called[input.name] = whole ? ExprShape{rows, row} : ExprShape{row};
     if (!whole) must_agree(out, input, row);
   }
@@ -137,7 +137,7 @@ Result<RuleResult> by_channels(const RuleCall& call, bool one) {
   out.whole = {"n", "c", "s"};
   out.parts["s"] = ExprShape(x.begin() + 2, x.end());
   for (const RuleInput& input : call.inputs) {
-    if (input.shape == x)
+    if (alike(call, input.shape, x))
       out.called[input.name] = extents;
     else if (input.shape.size() == 1)
       out.called[input.name] = input.shape;
@@ -169,10 +169,12 @@ Result<RuleResult> classes(const RuleCall& call) {
   ExprShape places = x;
   places.erase(places.begin() + 1);
   const RuleInput& target = call.inputs[1];
-  if (target.shape != x && target.shape != places)
+  const bool weighted = alike(call, target.shape, x);
+  if (!weighted && !alike(call, target.shape, places))
     return unfit("input " + target.name + " has another shape than x without its classes");
+  if (!weighted) note_places(call, target, x[1]);
   const ExprShape extents = out->called[call.inputs[0].name];
-  out->called[target.name] = target.shape == x ? extents : ExprShape{extents[0], extents[2]};
+  out->called[target.name] = weighted ? extents : ExprShape{extents[0], extents[2]};
   out->free = {"n", "s"};
   out->over = {"c"};
   return out;
@@ -194,8 +196,9 @@ Result<RuleResult> groups(const RuleCall& call) {
   out.agreements.push_back(
       {fmt::format("{} groups take", count), times(divided(x[1], count), count), x[1], "channels"});
   for (const RuleInput& input : call.inputs) {
-    out.called[input.name] = input.shape == x ? ExprShape{x[0], count, each} : ExprShape{x[1]};
-    if (input.shape != x) must_agree(out, input, x[1]);
+    const bool whole = alike(call, input.shape, x);
+    out.called[input.name] = whole ? ExprShape{x[0], count, each} : ExprShape{x[1]};
+    if (!whole) must_agree(out, input, x[1]);
   }
   out.sizes = {{"size_k", each}, {"size_s", places}, {"channels", divided(x[1], count)}};
   return out;

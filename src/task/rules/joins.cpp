@@ -21,7 +21,7 @@ Result<RuleResult> cat(const RuleCall& call) {
     const RuleInput& input = call.inputs[i];
     ExprShape rest = input.shape;
     if (rest.size() == x.size()) rest[*dim] = x[*dim];
-    if (rest != x) return unfit("input " + input.name + " has another shape");
+    if (!alike(call, rest, x)) return unfit("input " + input.name + " has another shape");
     out.sizes.push_back({fmt::format("begin{}", i), total});
     total = i == 0 ? input.shape[*dim] : sum(total, input.shape[*dim]);
   }
@@ -58,7 +58,7 @@ Result<RuleResult> stack(const RuleCall& call) {
   std::vector<std::string> at = out.whole;
   at.erase(at.begin() + static_cast<long>(*dim));
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-    if (call.inputs[i].shape != x)
+    if (!alike(call, call.inputs[i].shape, x))
       return unfit("input " + call.inputs[i].name + " has another shape");
     out.valued[call.inputs[i].name] = at;
     out.term += i + 1 == call.inputs.size() ? fmt::format("real({})", call.inputs[i].name)
@@ -81,6 +81,11 @@ Result<RuleResult> gather(const RuleCall& call) {
   const auto dim = dimension(integer(call, "dim"), x.size());
   if (!dim) return dim.error();
   if (index.size() != x.size()) return unfit("x and the index have different ranks");
+  note_places(call, call.inputs[1], x[*dim]);
+  for (std::size_t d = 0; d < x.size(); ++d) {
+    // An index that has fewer places than x reads its first ones.
+    if (d != *dim && !alike(call, x[d], index[d])) keep(call, x[d]), keep(call, index[d]);
+  }
   RuleResult out;
   out.output = index;
   out.axes = numbered(index, "c");
@@ -101,6 +106,7 @@ Result<RuleResult> index_select(const RuleCall& call) {
   const ExprShape& x = call.inputs[0].shape;
   const auto dim = dimension(integer(call, "dim"), x.size());
   if (!dim) return dim.error();
+  note_places(call, call.inputs[1], x[*dim]);
   RuleResult out;
   out.output = x;
   out.output[*dim] = call.inputs[1].shape[0];
@@ -119,6 +125,7 @@ Result<RuleResult> index_select(const RuleCall& call) {
 Result<RuleResult> embedding(const RuleCall& call) {
   if (call.inputs.size() != 2 || call.inputs[0].shape.size() != 2)
     return unfit("embedding takes a table of two dimensions and an index");
+  note_places(call, call.inputs[1], call.inputs[0].shape[0]);
   RuleResult out;
   out.output = call.inputs[1].shape;
   out.output.push_back(call.inputs[0].shape[1]);

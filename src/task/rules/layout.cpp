@@ -1,4 +1,5 @@
 // Rules of operators that move elements of one input.
+#include "task/rules/attributes.hpp"
 #include "task/rules/common.hpp"
 
 #include <fmt/format.h>
@@ -10,30 +11,8 @@
 
 namespace cupilot::rules {
 
-namespace {
-
-// Texts of comma-separated expressions: "b, heads, t, d".
-ExprShape shape_word(const std::string& text) {
-  ExprShape out;
-  int depth = 0;
-  std::string one;
-  for (const char c : text + ",") {
-    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
-    if (c == ',' && depth == 0) {
-      const std::size_t begin = one.find_first_not_of(' '), end = one.find_last_not_of(' ');
-      if (begin != std::string::npos) out.emplace_back(one.substr(begin, end - begin + 1));
-      one.clear();
-    } else {
-      one += c;
-    }
-  }
-  return out;
-}
-
-}  // namespace
-
 ExprShape told_shape(const RuleCall& call) {
-  ExprShape out = shape_word(word(call, "shape"));
+  ExprShape out = extents_in(word(call, "shape"));
   if (out.empty())
     for (const std::int64_t extent : integers(call, "shape")) out.emplace_back(extent);
   return out;
@@ -99,6 +78,8 @@ Result<RuleResult> reshape(const RuleCall& call) {
     else
       left = &extent;
   }
+  if (call.equal != nullptr && left == nullptr)
+    call.equal->products.push_back({call.inputs[0].shape, output});
   const auto all = number_in(count), known = number_in(others);
   if (all && known && (*known < 1 || (left != nullptr ? *all % *known != 0 : *all != *known)))
     return unfit(fmt::format("{} elements do not make this shape", *all));
@@ -196,7 +177,7 @@ Result<RuleResult> expand(const RuleCall& call) {
     if (d + x.size() < output.size()) return unfit("-1 is for a dimension that x has");
     output[d] = x[d + x.size() - output.size()];
   }
-  auto fits = broadcast({x, output});
+  auto fits = broadcast(call, {output, x});
   if (!fits) return fits.error();
   if (*fits != output) return unfit("x does not expand to `shape`");
   return moved(call, output, [&](const RuleResult& out, std::size_t d) {
@@ -224,7 +205,7 @@ Result<RuleResult> repeat(const RuleCall& call) {
 }
 
 // Elements start, start + step … before `end` of dimension `dim`; `length` of them where it is not
-// 0. A negative start or end counts from the dimension's end.
+// 0. A negative start or end counts from the dimension's end; start and length may be texts.
 Result<RuleResult> slice(const RuleCall& call) {
   const ExprShape& x = call.inputs[0].shape;
   const auto dim = dimension(integer(call, "dim"), x.size());
@@ -237,12 +218,15 @@ Result<RuleResult> slice(const RuleCall& call) {
     if (const auto n = number_in(out); n && known) out = std::clamp<std::int64_t>(*n, 0, *known);
     return out;
   };
-  const Expr start = place(integer(call, "start"));
+  const std::string from = word(call, "start"), many = word(call, "length");
+  const Expr start = from.empty() ? place(integer(call, "start")) : Expr(from);
   const std::int64_t length = integer(call, "length"), end = integer(call, "end");
-  const bool to_end = end == INT64_MAX || (known && end >= *known);
+  const bool told = length > 0 || !many.empty();
+  const auto all = call.equal == nullptr ? known : call.equal->number(size);
+  const bool to_end = !told && (end == INT64_MAX || (all && end >= *all));
   ExprShape output = x;
-  if (length > 0) {
-    output[*dim] = length;
+  if (told) {
+    output[*dim] = many.empty() ? Expr(length) : Expr(many);
   } else {
     const Expr count = difference(to_end ? size : place(end), start);
     output[*dim] = step == 1 ? count : divided(plus(count, step - 1), step);
@@ -253,6 +237,17 @@ Result<RuleResult> slice(const RuleCall& call) {
     return fmt::format("{} * {}ll + first", result.axes[d].name, step);
   });
   out->sizes.push_back({"first", start});
+  const auto parts = call.equal == nullptr ? std::nullopt : call.equal->number(output[*dim]);
+  if (!many.empty() && call.equal == nullptr) {
+    const std::string last = fmt::format("{} + {}", bracketed(start), bracketed(many));
+    out->agreements.push_back({"the slice ends within",
+                               Expr(fmt::format("max({}, {})", last, bracketed(size))), size,
+                               "elements"});
+  } else if (!many.empty() && all && parts && *parts > 0) {
+    call.equal->products.push_back({{size}, {*all / *parts, many}});
+  } else if (integer(call, "start") < 0 || told || (!to_end && end >= 0)) {
+    keep(call, size);
+  }
   return out;
 }
 
@@ -277,10 +272,11 @@ Result<RuleResult> select(const RuleCall& call) {
   const ExprShape& x = call.inputs[0].shape;
   const auto dim = dimension(integer(call, "dim"), x.size());
   if (!dim) return dim.error();
+  const std::int64_t index = integer(call, "index");
+  if (index != 0 && index != -1) keep(call, x[*dim]);
   ExprShape output = x;
   output.erase(output.begin() + static_cast<long>(*dim));
   if (output.empty()) output.push_back(1);
-  const std::int64_t index = integer(call, "index");
   auto out = moved(call, output, [&](const RuleResult& result, std::size_t d) {
     if (d != *dim) return result.axes[d < *dim ? d : d - 1].name;
     return index < 0 ? fmt::format("size_d - {}ll", -index) : fmt::format("{}ll", index);
@@ -327,6 +323,8 @@ Result<RuleResult> pad(const RuleCall& call) {
     const std::size_t d = x.size() - 1 - p;
     before[d] = padding[2 * p];
     output[d] = plus(x[d], padding[2 * p] + padding[2 * p + 1]);
+    const bool repeats = mode == "reflect" || mode == "circular";  // no more places than x has
+    if (repeats || padding[2 * p] < 0 || padding[2 * p + 1] < 0) keep(call, x[d]);
     inside += fmt::format(" && c{0} >= {1}ll && c{0} < size_c{0} + {1}ll", d, before[d]);
   }
   auto out = moved(call, output, [&](const RuleResult& result, std::size_t d) {

@@ -32,7 +32,7 @@ Result<RuleResult> einsum(const RuleCall& call) {
     for (std::size_t d = 0; d < parts[i].size(); ++d) {
       const char letter = parts[i][d];
       const auto known = extents.find(letter);
-      if (known != extents.end() && known->second != input.shape[d])
+      if (known != extents.end() && !alike(call, known->second, input.shape[d]))
         return unfit(
             fmt::format("'{}' is {} and {}", letter, known->second.text, input.shape[d].text));
       if (known == extents.end()) {
@@ -69,11 +69,11 @@ Result<RuleResult> matmul(const RuleCall& call) {
   if (turned_b && b.size() > 1) std::swap(b[b.size() - 1], b[b.size() - 2]);
   const bool row = a.size() > 1, column = b.size() > 1;
   const Expr k = a.back();
-  if (k != (column ? b[b.size() - 2] : b.back()))
+  if (!alike(call, k, column ? b[b.size() - 2] : b.back()))
     return unfit(fmt::format("inner extents {} and {} differ", k.text,
                              (column ? b[b.size() - 2] : b.back()).text));
-  const auto batch = broadcast({ExprShape(a.begin(), a.end() - (row ? 2 : 1)),
-                                ExprShape(b.begin(), b.end() - (column ? 2 : 1))});
+  const auto batch = broadcast(call, {ExprShape(a.begin(), a.end() - (row ? 2 : 1)),
+                                      ExprShape(b.begin(), b.end() - (column ? 2 : 1))});
   if (!batch) return batch.error();
   RuleResult out;
   out.axes = numbered(*batch, "b");
@@ -98,8 +98,10 @@ Result<RuleResult> matmul(const RuleCall& call) {
       place(a, row ? 2 : 1, row ? Names{"m", "k"} : Names{"k"}, turned_a);
   out.valued[call.inputs[1].name] =
       place(b, column ? 2 : 1, column ? Names{"k", "n"} : Names{"k"}, turned_b);
-  for (std::size_t i = 2; i < call.inputs.size(); ++i)
+  for (std::size_t i = 2; i < call.inputs.size(); ++i) {
+    if (auto fits = note_broadcast(call, call.inputs[i], out.output); !fits) return fits.error();
     out.valued[call.inputs[i].name] = broadcast_at(call.inputs[i].shape, out.free);
+  }
   out.sizes = {{"size_k", k}};
   if (!row) out.constants.emplace_back("m", "0ll");
   if (!column) out.constants.emplace_back("n", "0ll");
@@ -111,7 +113,7 @@ Result<RuleResult> linear(const RuleCall& call) {
   if (call.inputs.size() < 2 || call.inputs[0].shape.empty() || call.inputs[1].shape.size() != 2)
     return unfit("linear takes x and a matrix");
   const ExprShape &x = call.inputs[0].shape, &weight = call.inputs[1].shape;
-  if (x.back() != weight[1])
+  if (!alike(call, x.back(), weight[1]))
     return unfit(fmt::format("inner extents {} and {} differ", x.back().text, weight[1].text));
   RuleResult out;
   const Expr rows = product_of_range(x, 0, x.size() - 1);
@@ -140,9 +142,9 @@ Result<RuleResult> queried(const RuleCall& call) {
     batches.emplace_back(shape.begin(), shape.end() - 2);
   }
   const ExprShape &q = call.inputs[0].shape, &k = call.inputs[1].shape, &v = call.inputs[2].shape;
-  if (q.back() != k.back() || k[k.size() - 2] != v[v.size() - 2])
+  if (!alike(call, q.back(), k.back()) || !alike(call, k[k.size() - 2], v[v.size() - 2]))
     return unfit("queries, keys and values do not fit");
-  const auto batch = broadcast(batches);
+  const auto batch = broadcast(call, batches);
   if (!batch) return batch.error();
   RuleResult out;
   out.axes = numbered(*batch, "b");
@@ -164,8 +166,12 @@ Result<RuleResult> queried(const RuleCall& call) {
   out.valued[call.inputs[0].name] = with(0, "m", "d");
   out.valued[call.inputs[1].name] = with(1, "n", "d");
   out.valued[call.inputs[2].name] = with(2, "n", "e");
-  for (std::size_t i = 3; i < call.inputs.size(); ++i)
+  ExprShape scores = *batch;
+  scores.insert(scores.end(), {q[q.size() - 2], keys});
+  for (std::size_t i = 3; i < call.inputs.size(); ++i) {
+    if (auto fits = note_broadcast(call, call.inputs[i], scores); !fits) return fits.error();
     out.valued[call.inputs[i].name] = broadcast_at(call.inputs[i].shape, with(3, "m", "n"));
+  }
   out.sizes = {{"size_d", q.back()}, {"size_m", q[q.size() - 2]}, {"size_n", keys}};
   return out;
 }

@@ -94,6 +94,7 @@ Result<RuleResult> convolution(const RuleCall& call, bool transposed) {
   if (x.size() < 3 || x.size() > 5 || weight.size() != x.size())
     return unfit("x and the weight have 3 to 5 dimensions");
   const std::size_t rank = x.size() - 2;
+  for (std::size_t d = 2; d < weight.size(); ++d) keep(call, weight[d]);
   const std::int64_t group = std::max<std::int64_t>(integer(call, "groups"), 1);
   Window window{in_space(integers(call, "stride"), rank, 1),
                 in_space(integers(call, "padding"), rank, 0),
@@ -247,6 +248,7 @@ Result<RuleResult> adaptive_pool(const RuleCall& call) {
   std::string inside, count;
   for (std::size_t d = 0; d < 3; ++d) {
     const Expr result = sizes[d] > 0 ? Expr(sizes[d]) : places[d];  // 0: as many as x has
+    if (sizes[d] > 1) keep(call, places[d]);  // windows of known places are told by less
     if (d + of->rank >= 3) out.output.push_back(result);
     out.axes.push_back({fmt::format("p{}", d), result});
     out.whole.push_back(fmt::format("p{}", d));
