@@ -52,33 +52,16 @@ class Names {
     return found == nullptr ? std::nullopt : std::optional(*found);
   }
 
-  // The extent in names that stand for themselves, tidied where it is no product of them.
+  // The extent in names that stand for themselves, as a product in the order of dimensions.
   Expr resolved(const Expr& extent) const {
     const std::string text = renamed_names(extent.text, [&](const std::string& name) {
       const auto found = is_.find(name);
       if (found == is_.end()) return std::optional<std::string>();
-      const Expr inner = resolved(found->second);
-      const bool plain = inner.text.find_first_of(" +-*/(") == std::string::npos;
-      return std::optional(plain ? inner.text : "(" + inner.text + ")");
+      return std::optional("(" + resolved(found->second).text + ")");
     });
-    const bool product = text.find_first_of("+-/%<>=?,&|") == std::string::npos;
-    if (!product) return tidied(text);
-    std::string factors;
-    for (const char c : text) {
-      if (c != '(' && c != ')' && c != ' ') factors += c;
-    }
-    // In the order in which dimensions follow one another, numbers first.
-    const Expr tidy = tidied(factors);
-    if (is_whole_number(tidy.text)) return tidy;
-    std::string numbers, names;
-    for (std::size_t at = 0; at <= factors.size();) {
-      const std::size_t end = std::min(factors.find('*', at), factors.size());
-      const std::string one = factors.substr(at, end - at);
-      std::string& side = is_whole_number(one) ? numbers : names;
-      side += (side.empty() ? "" : "*") + one;
-      at = end + 1;
-    }
-    return numbers.empty() ? names : tidied(numbers).text + "*" + names;
+    const Expr product = product_text(factors_in(text));
+    const Expr tidy = tidied(product);
+    return is_whole_number(tidy.text) ? tidy : product;
   }
 
   // Lets the names of an extent be numbers. Returns true if it had some.
@@ -122,33 +105,15 @@ class Names {
  private:
   using Factors = std::vector<Expr>;
 
-  static std::string product(const Factors& factors) {
-    std::string out;
-    for (const Expr& one : factors) {
-      const bool plain = one.text.find_first_of(" +-/(") == std::string::npos;
-      out += (out.empty() ? "" : "*") + (plain ? one.text : "(" + one.text + ")");
-    }
-    return out.empty() ? "1" : out;
-  }
-
   static bool alike(const Factors& a, const Factors& b) {
-    return tidied(product(a)) == tidied(product(b));
+    return tidied(product_text(a)) == tidied(product_text(b));
   }
 
-  // Factors of all extents in order, ones left out.
+  // Factors of all extents in order.
   Factors factors_of(const ExprShape& extents) const {
     Factors out;
     for (const Expr& extent : extents) {
-      const std::string text = resolved(extent).text;
-      if (text.find_first_of(" +-/(") != std::string::npos) {
-        out.emplace_back(text);
-        continue;
-      }
-      for (std::size_t at = 0; at <= text.size();) {
-        const std::size_t end = std::min(text.find('*', at), text.size());
-        if (text.substr(at, end - at) != "1") out.emplace_back(text.substr(at, end - at));
-        at = end + 1;
-      }
+      for (Expr& factor : factors_in(resolved(extent))) out.push_back(std::move(factor));
     }
     return out;
   }
@@ -172,13 +137,29 @@ class Names {
       is_[first ? b[0].text : a[0].text] = first ? a[0] : b[0];
       return true;
     }
-    return let(a, b) || let(b, a) || split(a) || split(b) || keep_all(a, b);
+    return let(a, b) || let(b, a) || split(a) || split(b) || refine(a, b) || keep_all(a, b);
+  }
+
+  // Where factors begin to differ, the larger name becomes a multiple of the smaller factor: of
+  // batches and heads that become one, heads are what both have.
+  bool refine(const Factors& a, const Factors& b) {
+    std::size_t at = 0;
+    while (at < a.size() && at < b.size() && alike({a[at]}, {b[at]})) ++at;
+    if (at >= a.size() || at >= b.size() || a.size() + b.size() < 4) return false;
+    const std::int64_t x = number(a[at]).value_or(0), y = number(b[at]).value_or(0);
+    if (x < 2 || y < 2) return false;
+    if (x == y) return equate_some({a[at]}, {b[at]});
+    const Expr &larger = x > y ? a[at] : b[at], &smaller = x > y ? b[at] : a[at];
+    if (!is_free(larger) || std::max(x, y) % std::min(x, y) != 0 || uses(smaller.text, larger.text))
+      return false;
+    is_[larger.text] = product_text({smaller, add(std::max(x, y) / std::min(x, y))});
+    return true;
   }
 
   // A single name becomes what the other side is.
   bool let(const Factors& a, const Factors& b) {
     if (a.size() != 1 || !is_free(a[0])) return false;
-    const std::string text = product(b);
+    const std::string text = product_text(b).text;
     if (text.size() > longest_extent || uses(text, a[0].text)) return false;
     is_[a[0].text] = text;
     return true;
@@ -225,6 +206,7 @@ class AxisGiver {
       : task_(task), numbered_(numbered), names_(task.constants) {}
 
   std::optional<Task> run(Width width) {
+    task_.check_shapes.clear();  // sizes of no axes
     name_shapes();
     do {
       if (!solve()) return std::nullopt;
@@ -449,7 +431,7 @@ class AxisGiver {
         if (number == numbers.end()) return std::optional<std::string>();
         return std::optional(std::to_string(number->second));
       });
-      if (!names_axes(extent.text, axes)) extent = tidied(extent);
+      extent = names_axes(extent.text, axes) ? numbers_first(extent) : tidied(extent);
     });
     for (Operation& operation : task_.operations) {
       const auto told = told_.find(operation.name);
@@ -466,6 +448,14 @@ class AxisGiver {
     for (const auto& [name, axis] : axes) sizes[axis] = numbers.at(name);
     for (std::size_t i = 0; i < axes_.size(); ++i) task_.axes.push_back({axes_[i]});
     task_.time_shapes[0].sizes = sizes;
+  }
+
+  static Expr numbers_first(const Expr& extent) {
+    std::vector<Expr> numbers, names;
+    for (const Expr& one : factors_in(extent))
+      (is_whole_number(one.text) ? numbers : names).push_back(one);
+    if (!numbers.empty()) names.insert(names.begin(), tidied(product_text(numbers)));
+    return product_text(names);
   }
 
   static bool names_axes(const std::string& text, const std::map<std::string, std::string>& axes) {

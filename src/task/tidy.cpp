@@ -172,6 +172,63 @@ Expr tidied(const Expr& expr) {
   return sum ? Expr(text_of(*sum)) : expr;
 }
 
+namespace {
+
+// Parts of a text between "*" that no bracket holds; the whole where other operators join it.
+std::vector<std::string> product_parts(const std::string& text) {
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  for (const char c : text) {
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (depth == 0 && std::string_view("+-/%<>=!?:&|,").find(c) != std::string_view::npos)
+      return {text};
+    if (depth == 0 && c == '*')
+      parts.emplace_back();
+    else if (c != ' ' || depth > 0)
+      parts.back() += c;
+  }
+  return parts;
+}
+
+// Takes away a bracket that holds all of a text.
+std::string without_bracket(const std::string& text) {
+  if (!text.starts_with('(')) return text;
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+    if (depth == 0) return i + 1 == text.size() ? text.substr(1, i - 1) : text;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<Expr> factors_in(const Expr& expr) {
+  const std::string text = without_bracket(expr.text);
+  const auto parts = product_parts(text);
+  std::vector<Expr> out;
+  if (parts.size() == 1 && text == expr.text) {
+    const Expr tidy = tidied(text);
+    if (tidy.text == "1") return out;
+    if (tidy.text == text || tidy.text == "(" + text + ")") return {expr};
+    return factors_in(tidy);
+  }
+  for (const std::string& part : parts) {
+    for (Expr& factor : factors_in(part)) out.push_back(std::move(factor));
+  }
+  return out;
+}
+
+Expr product_text(const std::vector<Expr>& factors) {
+  if (factors.size() == 1) return factors.front();
+  std::string out;
+  for (const Expr& one : factors) {
+    const bool plain = one.text.find_first_of(" +-/(") == std::string::npos;
+    out += (out.empty() ? "" : "*") + (plain ? one.text : "(" + one.text + ")");
+  }
+  return out.empty() ? "1" : out;
+}
+
 Expr KnownExtents::text_of(const Expr& extent) {
   const Expr tidy = tidied(extent);
   return texts_.try_emplace(tidy.text, extent.text.size() > longest ? tidy : extent).first->second;

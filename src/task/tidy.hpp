@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include <cupilot/parts/expr.hpp>
 
@@ -11,6 +12,11 @@ namespace cupilot {
 // Returns the expression as a sum of products of names and quotients, like terms joined: "(h - 3) +
 // 1" is "h - 2". Sizes are taken to be at least 0. What has no such form stays as it is.
 Expr tidied(const Expr& expr);
+
+// Factors of a product in order, each tidied: "(2*h)*((w - 3) + 1)" is 2, h and "w - 2". Ones are
+// left out.
+std::vector<Expr> factors_in(const Expr& expr);
+Expr product_text(const std::vector<Expr>& factors);
 
 // The texts that a graph writes its extents in.
 class KnownExtents {

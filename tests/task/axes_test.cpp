@@ -11,6 +11,7 @@
 #include "catch.hpp"
 #include "support/graph.hpp"
 #include "task/extents.hpp"
+#include "task/tidy.hpp"
 
 namespace cupilot {
 namespace {
@@ -115,6 +116,10 @@ TEST_CASE("shapes that operations are told follow their axes", "[axes]") {
                 {{"one", "reshape", {"x"}, {"h"}, {{"shape", unknown}}},
                  {"two", "linear", {"h", "w"}, {"y"}}}),
        "d0 d1 d2 d3, d4 d2*d3, d0 d1 d4", "d0, d1, d2*d3"},
+      // Batches and heads that become one dimension, of which widths are the rest.
+      {numbered({input("x", {5, 2, 12}), output("y", {5, 6, 4})},
+                {{"one", "reshape", {"x"}, {"y"}, {{"shape", Ints{5, 6, 4}}}}}),
+       "d0 d1 d2*d3, d0 d1*d2 d3", "d0, d1*d2, d3"},
       // Elements that come into another order keep their numbers.
       {numbered({input("x", {2, 3, 20}), output("y", {3, 2, 20})},
                 {{"one", "reshape", {"x"}, {"y"}, {{"shape", odd}}}}),
@@ -194,6 +199,23 @@ TEST_CASE("numbers that attributes count places by stay", "[axes]") {
        "5 d0, d0, 5 d0"},
   }));
   CHECK(shapes_of(row.task) == row.shapes);
+}
+
+TEST_CASE("factors of a product keep their order", "[axes]") {
+  const std::vector<Expr> factors = {"2", "h", "w - 2", "b"};
+  CHECK(factors_in("(2*h)*((w - 3) + 1)*(1*b)") == factors);
+  CHECK(product_text(factors).text == "2*h*(w - 2)*b");
+  CHECK(factors_in("1").empty());
+  CHECK(product_text({}).text == "1");
+  CHECK(product_text({"w - 2"}).text == "w - 2");
+}
+
+TEST_CASE("what windows of a stride leave comes back from one dimension", "[axes]") {
+  const Task task = numbered({input("x", {2, 8, 6}), output("y", {2, 4, 3})},
+                             {{"pool", "max_pool2d", {"x"}, {"p"}, {{"kernel_size", Ints{2, 2}}}},
+                              {"flat", "reshape", {"p"}, {"f"}, {{"shape", Ints{2, -1}}}},
+                              {"back", "reshape", {"f"}, {"y"}, {{"shape", Ints{2, 4, 3}}}}});
+  CHECK(shapes_of(task) == "d0 d1 d2, d0 d1/2 d2/2");
 }
 
 TEST_CASE("slices that are equal parts follow an axis", "[axes]") {
