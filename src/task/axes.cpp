@@ -140,8 +140,8 @@ class Names {
     return let(a, b) || let(b, a) || split(a) || split(b) || refine(a, b) || keep_all(a, b);
   }
 
-  // Where factors begin to differ, the larger name becomes a multiple of the smaller factor: of
-  // batches and heads that become one, heads are what both have.
+  // Lets the larger name, where factors begin to differ, become a multiple of the smaller factor:
+  // of batches and heads that become one, heads are what both have.
   bool refine(const Factors& a, const Factors& b) {
     std::size_t at = 0;
     while (at < a.size() && at < b.size() && alike({a[at]}, {b[at]})) ++at;

@@ -395,8 +395,7 @@ Result<Task> parse_task(std::string_view text, const std::string& origin,
     if (folder != nullptr && !path.empty())
       path = std::filesystem::absolute(*folder / path).lexically_normal().string();
   }
-  std::optional<Task> bare;
-  if (!json->contains("axes")) bare = task;
+  std::optional<Task> bare = json->contains("axes") ? std::nullopt : std::optional(task);
   if (auto completed = complete(task); !completed)
     return std::move(completed.error()).while_doing(origin);
   if (auto valid = validate(task); !valid) return std::move(valid.error()).while_doing(origin);
