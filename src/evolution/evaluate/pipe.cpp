@@ -201,12 +201,20 @@ class PartsAside {
     const Phase waiting("part proof");
     auto answer = answer_.get();
     credit(cpu_);
-    return answer;
+    if (!answer) return answer.error();
+    proved_ = std::move(answer->proved);
+    return std::move(answer->refused);
+  }
+
+  // Says in a verification what take() found.
+  void tell(Verification& shown) const {
+    if (!proved_.empty()) shown.proved_by.push_back(proved_);
   }
 
  private:
   CpuSpent cpu_;
-  std::future<StageAnswer> answer_;  // last: its thread ends first
+  std::string proved_;
+  std::future<Result<PartProof>> answer_;  // last: its thread ends first
 };
 
 // Proves, times, judges; what is faster than the rule's mark is proved as an elite before it is
@@ -225,7 +233,9 @@ StageAnswer try_out(const Pipe& pipe, const EvaluationOptions& rules, PartsAside
   auto refused = prove(pipe, rules, rules.level, passed, accepted);
   // A part that is wrong is named, whatever the whole is refused for.
   if (auto part = parts.take(); !part || *part) return part;
-  if (!refused || *refused || rules.proof_only) return refused;
+  if (!refused || *refused) return refused;
+  parts.tell(accepted.verification);
+  if (rules.proof_only) return refused;
   // Nothing else works while it is timed.
   if (aside) {
     plan = rules.count(false);
@@ -237,7 +247,9 @@ StageAnswer try_out(const Pipe& pipe, const EvaluationOptions& rules, PartsAside
   const bool elite = rules.level == ProofLevel::candidate && rules.elite_below_us > 0 &&
                      accepted.measurement.time_us < rules.elite_below_us;
   if (elite) refused = prove(pipe, rules, ProofLevel::elite, passed, accepted);
-  if (!refused || *refused || !rules.count) return refused;
+  if (!refused || *refused) return refused;
+  if (elite) parts.tell(accepted.verification);
+  if (!rules.count) return refused;
   if (!plan) plan = rules.count(elite);
   if (plan) {
     if (auto counted = count_work(pipe, kernel, *plan, accepted, std::move(interpreted)); !counted)

@@ -379,38 +379,56 @@ Result<std::optional<Rejected>> prove_views(Backend& backend, const std::vector<
   return std::optional<Rejected>();
 }
 
-Result<std::optional<Rejected>> ProgramWriter::prove_parts(const Pipe& pipe,
-                                                           const Strategy& strategy,
-                                                           ProofLevel level, std::uint64_t seed) {
-  if (level == ProofLevel::elite) return std::optional<Rejected>();
+Result<PartProof> ProgramWriter::prove_parts(const Pipe& pipe, const Strategy& strategy,
+                                             ProofLevel level, std::uint64_t seed) {
+  PartProof proof;
+  if (level == ProofLevel::elite) return proof;
   const ProofLevel inner = level == ProofLevel::finalist ? ProofLevel::elite : level;
   // The virtual device sees each part's inputs; where there is none, or it cannot run the kernel,
   // the device itself.
-  const auto prove = [&](const auto& by) -> Result<std::optional<Rejected>> {
-    if (pipe.screen == nullptr) return by(*pipe.backend);
-    auto refused = by(*pipe.screen);
-    return refused && *refused && beyond_the_screen(**refused) ? by(*pipe.backend)
-                                                               : std::move(refused);
+  std::string by_itself;  // why the screen did not
+  const auto is_refused = [&](const auto& by) -> Result<bool> {
+    Backend& first = pipe.screen == nullptr ? *pipe.backend : *pipe.screen;
+    auto refused = by(first);
+    if (refused && *refused && pipe.screen != nullptr && beyond_the_screen(**refused)) {
+      by_itself =
+          fmt::format(": {} could not run them ({})", first.identity(), (*refused)->message);
+      refused = by(*pipe.backend);
+    }
+    if (!refused) return refused.error();
+    proof.refused = std::move(*refused);
+    return proof.refused.has_value();
   };
   const auto parts = write_parts(strategy, &pipe.backend->device());
   if (parts.is_error()) return parts.error();
-  if (parts.is_rejected()) return std::optional(parts.rejected());
+  if (parts.is_rejected()) return PartProof{parts.rejected(), ""};
   // A search has proved them when it timed them; the finalist's are proved anew.
   if (inner == ProofLevel::elite) {
     auto refused = prove_steps(*pipe.backend, *parts, inner, seed);
-    if (!refused || *refused) return refused;
+    if (!refused) return refused.error();
+    if (*refused) return PartProof{std::move(*refused), ""};
   }
-  if (parts->size() < 2) return std::optional<Rejected>();
+  if (parts->size() < 2) return proof;
   if (inner == ProofLevel::elite) {
-    auto refused = prove([&](Backend& by) { return prove_views(by, *parts, inner, seed); });
-    if (!refused || *refused) return refused;
+    auto refused = is_refused([&](Backend& by) { return prove_views(by, *parts, inner, seed); });
+    if (!refused) return refused.error();
+    if (*refused) return proof;
   }
   auto exposed = exposed_task(task_, handed_over(*parts));
   if (!exposed) return exposed.error();
   const auto source = join_parts(*exposed, *parts);
   if (!source) return source.error();
   const TaskRef whole(std::move(*exposed));
-  return prove([&](Backend& by) { return prove_exposed(by, whole, *parts, *source, inner, seed); });
+  by_itself.clear();
+  const auto refused = is_refused(
+      [&](Backend& by) { return prove_exposed(by, whole, *parts, *source, inner, seed); });
+  if (!refused) return refused.error();
+  const bool screened = pipe.screen != nullptr && by_itself.empty();
+  if (!*refused)
+    proof.proved =
+        fmt::format("each of {} parts is right on the inputs that it got, by {}{}", parts->size(),
+                    (screened ? pipe.screen : pipe.backend)->identity(), by_itself);
+  return proof;
 }
 
 }  // namespace cupilot

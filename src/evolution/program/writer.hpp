@@ -26,8 +26,8 @@ class ProgramWriter final : public KernelWriter, public PartProver {
 
   // Proves the program with its edges exposed as outputs, as a candidate or, of a finalist, as an
   // elite; of a finalist, steps of a library alone before.
-  Result<std::optional<Rejected>> prove_parts(const Pipe& pipe, const Strategy& strategy,
-                                              ProofLevel level, std::uint64_t seed) override;
+  Result<PartProof> prove_parts(const Pipe& pipe, const Strategy& strategy, ProofLevel level,
+                                std::uint64_t seed) override;
 
   // The kernels of the parts in the order of their launches; parts of one kind and strategy have
   // the kernel of the first. Error usage: no legal partition.

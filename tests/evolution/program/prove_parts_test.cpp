@@ -53,7 +53,10 @@ TEST_CASE("the device proves parts that its screen cannot run", "[search][thread
     for (const ProofLevel level : {ProofLevel::candidate, ProofLevel::finalist}) {
       const auto refused = writer.prove_parts(pipe, strategy, level, 1);
       REQUIRE_OK(refused);
-      CHECK(!*refused);
+      CHECK(!refused->refused);
+      CHECK_THAT(refused->proved, Catch::Contains("each of 2 parts is right"));
+      const bool itself = refused->proved.find("could not run them") != std::string::npos;
+      CHECK(itself == !serves);
     }
     CHECK(screen.runs == 2);
   }
