@@ -168,10 +168,11 @@ Result<std::int64_t> elements_read(const Task& task, const Workload& workload, c
   const auto made =
       elements_of(task, workload, [](const Tensor& other) { return other.role != Role::in; });
   if (!made) return made.error();
-  // Not more than the operations have operands, where a task counts one at least for each result.
+  // Not more than trees of so many operations have leaves, where a task counts one at least for
+  // each result.
   const auto operations = textbook_flops(task, workload);
   if (operations && *operations >= *made)
-    read = std::min(read, 2 * std::min(*operations, shape.elements));
+    read = std::min(read, std::min(*operations, shape.elements) + *made);
   for (std::size_t d = 0; d < tensor.shape.size() && read > 0; ++d) {
     const std::string& axis = tensor.shape[d].text;
     if (!is_looked_up(task, axis)) continue;

@@ -11,6 +11,7 @@
 
 #include "base/phases.hpp"
 #include "evolution/evaluate/count_work.hpp"
+#include "roofline/floors.hpp"
 
 namespace cupilot {
 namespace {
@@ -177,7 +178,9 @@ Result<std::optional<Rejected>> below_floor(const TaskRef& task, Backend& backen
     auto floor = floor_us(*task, shape, device, proved);
     if (!floor) return floor.error();
     const double us = timed.shape_us[i], least = believable_us(*floor);
-    if (us >= least) continue;
+    const auto beside = floor_beside_updates_us(*task, shape, device, proved);
+    if (!beside) return beside.error();
+    if (us >= believable_us(*beside)) continue;
     Measurement& measurement = *timed.report.measurement;
     std::string why;
     const auto counts = counts_of_short_cut(task, i, backend, kernel, measurement, why);
