@@ -170,7 +170,7 @@ void start_warp(Warp& warp, Block& block, std::uint32_t index) {
   warp.stack.clear();
   warp.known.fill(1);
   warp.doubts.clear();
-  warp.foreign = nullptr;
+  warp.foreign = warp.assumed = nullptr;
   warp.clock = 1;
   warp.heard = warp.touched = warp.behind = 0;
   if (warp.kept) warp.kept->clear();

@@ -117,12 +117,24 @@ std::shared_ptr<const Foreign> told_to(const Warp& warp, std::uint64_t word) {
   return told.given;
 }
 
+namespace {
+
+bool is_in(const Foreign* foreign, std::uint64_t block, std::uint32_t other, std::uint32_t clock) {
+  if (foreign == nullptr) return false;
+  const auto& all = foreign->blocks;
+  const auto at = std::lower_bound(all.begin(), all.end(), block, before);
+  return at != all.end() && at->block == block && clock < (*at->clocks)[other];
+}
+
+}  // namespace
+
+bool block_assumed(const Warp& warp, std::uint64_t block, std::uint32_t other,
+                   std::uint32_t clock) {
+  return is_in(warp.assumed.get(), block, other, clock);
+}
+
 bool block_knows(const Warp& warp, std::uint64_t block, std::uint32_t other, std::uint32_t clock) {
-  if (warp.foreign != nullptr) {
-    const auto& all = warp.foreign->blocks;
-    const auto at = std::lower_bound(all.begin(), all.end(), block, before);
-    if (at != all.end() && at->block == block && clock < (*at->clocks)[other]) return true;
-  }
+  if (is_in(warp.foreign.get(), block, other, clock)) return true;
   const auto& near = warp.block->cluster->blocks;
   for (std::size_t rank = 0; near.size() > 1 && rank < near.size(); ++rank) {
     if (near[rank]->index != block) continue;
@@ -150,16 +162,28 @@ struct CellTouch {
   std::uint32_t first, bytes;  // of the word
   bool strong;
 
-  std::string race(const std::string& who, const char* did) const {
+  // "reads p at offset 8 that thread (0,0,0) of block (1,0,0) wrote"
+  std::string what(const std::string& who, const char* did) const {
     const char* verb = at.intent == Intent::load    ? "reads"
                        : at.intent == Intent::store ? "writes"
                                                     : "updates";
-    return fmt::format(
-        "{} {} that {} {}, and nothing orders the two: no release by that block "
-        "that this thread acquired",
-        verb, buffer.place(4 * at.word + first), who, did);
+    return fmt::format("{} {} that {} {}", verb, buffer.place(4 * at.word + first), who, did);
+  }
+
+  std::string race(const std::string& who, const char* did) const {
+    return what(who, did) +
+           ", and nothing orders the two: no release by that block that this thread acquired";
   }
 };
+
+// Remarks once on an access that comes after another's by an atomic's result alone.
+void say_assumed(const CellTouch& a, std::uint64_t block, std::uint32_t thread, const char* did) {
+  const std::vector<Fault>& said = a.warp.block->launch->remarks;
+  if (std::none_of(said.begin(), said.end(),
+                   [](const Fault& one) { return one.code == "assumed_order"; }))
+    remark(a.warp, a.step, a.lane, "assumed_order",
+           a.what(thread_of(a.warp, block, thread_name(a.warp, thread)), did));
+}
 
 bool after_writer(const CellTouch& a, std::uint64_t block) {
   if (!is_watched(*a.warp.block->launch, block)) return true;
@@ -169,6 +193,10 @@ bool after_writer(const CellTouch& a, std::uint64_t block) {
   if (both_strong || block_knows_write(a.warp, block, stamp)) return true;
   const std::uint32_t thread = stamp & 1023;
   const bool atomic = ((stamp >> 30) & 1) != 0;
+  if (block_assumed(a.warp, block, thread / 32, stamp_clock(stamp) & 0xfffff)) {
+    say_assumed(a, block, thread, atomic ? "updated" : "wrote");
+    return true;
+  }
   const bool plain = a.at.intent == Intent::store && !a.strong && (stamp >> 30) == 0;
   return may_agree(
       a.warp, a.step, a.lane, plain ? a.buffer.data.get() + 4 * a.at.word + a.first : nullptr,
@@ -190,6 +218,7 @@ bool after_reader(const CellTouch& a) {
   if (!is_watched(*a.warp.block->launch, block)) return true;
   if (who == read_by_set || (who == read_strongly && a.strong)) return true;
   if (block_knows(a.warp, block, read_warp(stamp), read_clock(stamp))) return true;
+  if (block_assumed(a.warp, block, read_warp(stamp), read_clock(stamp))) return true;
   const std::string thread = who < 32 ? thread_name(a.warp, read_warp(stamp) * 32 + who)
                                       : fmt::format("warp {}", read_warp(stamp));
   fault(a.warp, a.step, a.lane, "run.race", a.race(thread_of(a.warp, block, thread), "read"));

@@ -33,6 +33,8 @@ std::shared_ptr<const Foreign> told_to(const Warp& warp, std::uint64_t word);
 
 // True if the accesses at a clock by a warp of another block come before the warp's next.
 bool block_knows(const Warp& warp, std::uint64_t block, std::uint32_t other, std::uint32_t clock);
+// True if they do by an atomic's result alone.
+bool block_assumed(const Warp& warp, std::uint64_t block, std::uint32_t other, std::uint32_t clock);
 // Asks this of a write of another block by its stamp.
 inline bool block_knows_write(const Warp& warp, std::uint64_t block, std::uint32_t stamp) {
   return block_knows(warp, block, (stamp & 1023) / 32, stamp_clock(stamp) & 0xfffff);

@@ -201,6 +201,7 @@ struct ReleaseClock {
   std::vector<Doubt> doubts{};  // of warps; empty: none
   Beyond beyond{};
   std::shared_ptr<const Foreign> foreign{};  // of other blocks; null: nothing
+  std::shared_ptr<const Foreign> assumed{};  // the same by results of atomics alone
 };
 
 // The knowledge of a warp's lanes of each other since some of them, and not all, were ordered.
@@ -254,6 +255,7 @@ struct Warp : Lanes {
   std::array<std::uint32_t, 32> known{};
   std::vector<Doubt> doubts;               // of them; empty: none
   std::shared_ptr<const Foreign> foreign;  // of other blocks' accesses to global memory
+  std::shared_ptr<const Foreign> assumed;  // the same by results of atomics, which do not acquire
   std::uint32_t clock = 1;                 // of its accesses
   std::uint32_t heard = 0;    // its own clock from which on it has learnt nothing of other warps
   std::uint32_t touched = 0;  // lanes that touched shared memory since the lanes were last ordered

@@ -93,6 +93,7 @@ bool comes_before(const OlderValues& older, const Warp& warp, const Moment& mome
   if (moment.block == warp.block->index)
     return moment.warp == warp.index || moment.clock < warp.known[moment.warp];
   return block_knows(warp, moment.block, moment.warp, moment.clock) ||
+         block_assumed(warp, moment.block, moment.warp, moment.clock) ||
          fenced_before(older, moment, warp.block->index);
 }
 

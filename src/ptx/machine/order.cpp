@@ -64,7 +64,7 @@ void part(Warp& w, u32 lanes) {
     w.behind &= ~lanes;
     return;
   }
-  w.before = {w.known, w.doubts, w.beyond, w.foreign};
+  w.before = {w.known, w.doubts, w.beyond, w.foreign, w.assumed};
   w.behind = w.live & ~lanes;
 }
 
@@ -72,6 +72,7 @@ void learn(Warp& w, const ReleaseClock& from) {
   // It may have read before it learnt: at its present clock.
   w.heard = w.clock + 1;
   learn_foreign(w.foreign, from.foreign);
+  learn_foreign(w.assumed, from.assumed);
   if (!w.block->beyond) return merge(w.known, w.doubts, from.known, from.doubts);
   // Only the cluster-wide clocks of barriers in other blocks mean anything here.
   merge(w.beyond, from.beyond);
@@ -141,10 +142,12 @@ void AsLane::change() {
   std::swap(warp_->doubts, warp_->before.doubts);
   std::swap(warp_->beyond, warp_->before.beyond);
   std::swap(warp_->foreign, warp_->before.foreign);
+  std::swap(warp_->assumed, warp_->before.assumed);
 }
 
 void release_to(Warp& w, ReleaseClock& to) {
   learn_foreign(to.foreign, w.foreign);
+  learn_foreign(to.assumed, w.assumed);
   std::array<u32, 32> known = w.known;
   known[w.index] = w.clock;
   const u32 silent = w.block->cluster->blocks.size() > 1 ? 0 : silent_lanes(w);
@@ -177,6 +180,7 @@ void merge_knowledge(ReleaseClock& into, const ReleaseClock& from) {
   merge(into.known, into.doubts, from.known, from.doubts);
   merge(into.beyond, from.beyond);
   learn_foreign(into.foreign, from.foreign);
+  learn_foreign(into.assumed, from.assumed);
 }
 
 void fence_proxy(Warp& w) {

@@ -131,8 +131,16 @@ void fence(Lanes& l, const Step& s) {
   if ((s.aux & in_one_order) != 0 && sees_blocks(w, s)) note_fence(w);
 }
 
-// Takes what strong reads of words tell of other blocks. A device makes an atomic wait for the
-// words it leads to: it acquires by itself.
+// Assumes that an atomic which states no order acquires by itself, as CUDA programs from before the
+// memory model do: what it leads to is read behind its result. A fence after it makes it sure.
+void assume_seen(Warp& w, const Fenced& wide) {
+  if (!wide.reads) return;
+  ReleaseClock by_result;
+  by_result.assumed = wide.seen.foreign;
+  acquire_from(w, by_result);
+}
+
+// Takes what strong reads of words tell of other blocks.
 void hear_blocks(Warp& w, const Step& s, const LaneAddresses& a, u32 bytes, Intent intent,
                  u32 older) {
   Fenced& wide = signals_of(w).wide[w.index];
@@ -145,7 +153,11 @@ void hear_blocks(Warp& w, const Step& s, const LaneAddresses& a, u32 bytes, Inte
   for_words(w, s, a, bytes, [&](u64 key) { hear(told_to(w, key)); });
   w.mask = mask;
   for (u32 rest = older; rest != 0; rest &= rest - 1) hear(told_before(w, a.at[first_lane(rest)]));
-  if ((s.aux & acquires) != 0 || intent == Intent::atomic) acquire_seen(w, wide);
+  if ((s.aux & acquires) != 0) {
+    acquire_seen(w, wide);
+  } else if (intent == Intent::atomic && (s.aux & states_order) == 0) {
+    assume_seen(w, wide);
+  }
 }
 
 // Tells other blocks by a strong write: of each warp what was known of it at this warp's last
@@ -157,7 +169,10 @@ void inform_blocks(Warp& w, const Step& s, const LaneAddresses& a, u32 bytes) {
   auto clocks = std::make_shared<Clocks>(wide.released.known);
   for (u32 i = 0; i < clocks->size(); ++i)
     (*clocks)[i] = std::max((*clocks)[i], std::min(w.known[i], signals.fenced[i]));
-  for_words(w, s, a, bytes, [&](u64 key) { tell_blocks(w, key, clocks, wide.released.foreign); });
+  for_words(w, s, a, bytes, [&](u64 key) {
+    tell_blocks(w, key, clocks, wide.released.foreign);
+    if (wide.released.assumed != nullptr) tell_blocks(w, key, clocks, wide.released.assumed);
+  });
 }
 
 }  // namespace
@@ -199,7 +214,8 @@ std::uint32_t order_bits(Decoder& d) {
   const u32 bits =
       (both || form.has("acquire") ? acquires : 0u) | (both || form.has("release") ? releases : 0u);
   if (bits != 0) d.program.orders_threads = true;
-  return bits | (form.has("cta") ? within_block : 0u);
+  return bits | (bits != 0 || form.has("relaxed") ? states_order : 0u) |
+         (form.has("cta") ? within_block : 0u);
 }
 
 bool decode_fence(Decoder& d, Step& step) {

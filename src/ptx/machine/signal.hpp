@@ -9,6 +9,7 @@ namespace cupilot::ptx {
 
 // Bits of Step::aux of ld, st, atom and red.
 inline constexpr std::uint32_t acquires = 0x800, releases = 0x1000;
+inline constexpr std::uint32_t states_order = 0x8000;  // by a qualifier, `.relaxed` too
 // The bits that a form asks for, with that of its scope; notes in the program that threads may be
 // ordered so.
 std::uint32_t order_bits(Decoder& decoder);

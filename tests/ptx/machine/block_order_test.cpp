@@ -40,6 +40,24 @@ K takes_unsynced(int* o) { T; LEAVE(put(o + 256, 1)) else { if (t < 32) while (!
   if (t == 0) last = atomicAdd(o + 256, 1) == gridDim.x - 1; __syncthreads(); \
   if (last && t == 0) { int s = 0; for (int i = 0; i < gridDim.x; ++i) s += o[8 * i]; o[257] = s; }
 K last_adds(int* o) { T; LAST(__threadfence()) }
+// The ticket states its order.
+#define TICKET(before, order, after) __shared__ int last; o[8 * b + t % 8] = b; __syncthreads(); \
+  if (t == 0) { int v; before; asm volatile("atom.add" order ".u32 %0, [%1], 1;" : "=r"(v) : "l"(o + 256) : "memory"); \
+    last = v == gridDim.x - 1; } __syncthreads(); after; \
+  if (last && t == 0) { int s = 0; for (int i = 0; i < gridDim.x; ++i) s += o[8 * i]; o[257] = s; }
+K ticket_both(int* o) { T; TICKET(;, ".acq_rel.gpu", ;) }
+K ticket_releases(int* o) { T; TICKET(;, ".release.gpu", ;) }
+K ticket_acquires(int* o) { T; TICKET(;, ".acquire.gpu", ;) }
+K ticket_releases_then_fence(int* o) { T; TICKET(;, ".release.gpu", __threadfence()) }
+K ticket_releases_then_narrow_fence(int* o) { T; TICKET(;, ".release.gpu", __threadfence_block()) }
+K ticket_relaxed_after_fence(int* o) { T; TICKET(__threadfence(), ".relaxed.gpu", ;) }
+K ticket_relaxed_between_fences(int* o) { T; TICKET(__threadfence(), ".relaxed.gpu", __threadfence()) }
+K ticket_of_no_order(int* o) { T; TICKET(__threadfence(), "", ;) }
+K ticket_of_no_order_between_fences(int* o) { T; TICKET(__threadfence(), "", __threadfence()) }
+// A third block is told by the second what the first left.
+K handed_on(int* o) { T; if (t > 0) return; if (b == 0) { o[0] = 7; __threadfence(); atomicAdd(o + 256, 1); }
+  else if (b == 1) { while (atomicAdd(o + 256, 0) != 1); __threadfence(); atomicAdd(o + 256, 1); }
+  else { while (get(o + 256) != 2); o[1] = o[0]; } }
 K last_adds_unfenced(int* o) { T; LAST(;) if (b > 1000) __threadfence(); }
 // Blocks take turns.
 #define TURN(hand) if (t == 0) { while (get(o + 256) != b); o[0] += b; hand; }
@@ -74,6 +92,16 @@ const Shared shared_rows[] = {
     {"takes_unsynced", 2, "run.race"},
     {"last_adds", 9, ""},
     {"last_adds_unfenced", 9, "run.race"},
+    {"ticket_both", 9, ""},
+    {"ticket_releases", 9, "run.race"},
+    {"ticket_acquires", 9, "run.race"},
+    {"ticket_releases_then_fence", 9, ""},
+    {"ticket_releases_then_narrow_fence", 9, "run.race"},
+    {"ticket_relaxed_after_fence", 9, "run.race"},
+    {"ticket_relaxed_between_fences", 9, ""},
+    {"ticket_of_no_order", 9, ""},
+    {"ticket_of_no_order_between_fences", 9, ""},
+    {"handed_on", 3, ""},
     {"turns", 13, ""},
     {"turns_unreleased", 13, "run.race"},
     {"sum_of_all", 2, "run.race"},
@@ -118,6 +146,29 @@ TEST_CASE("what blocks store alike is remarked, not refused", "[order]") {
   REQUIRE(report.remarks.size() == 1);
   CHECK(report.remarks[0].code == "same_value");
   CHECK(report.remarks[0].message.find("writes o at offset") != std::string::npos);
+}
+
+TEST_CASE("order by an atomic's result alone is remarked, not refused", "[order]") {
+  struct Row {
+    const char* entry;
+    bool remarked;
+  };
+  for (const Row row : {Row{"last_adds", true},
+                        {"ticket_of_no_order", true},
+                        {"ticket_both", false},
+                        {"ticket_of_no_order_between_fences", false}}) {
+    Device d;
+    const auto io = d.output("o", 4096);
+    d.memory.mark_written(io);
+    d.options.seed = 1;
+    const auto report = d.run(module_of_cuda(between_blocks), row.entry, {9}, {128}, 0, P{io});
+    CAPTURE(row.entry, faults_of(report));
+    CHECK(report.faults.empty());
+    std::string told;
+    for (const auto& one : report.remarks) told += one.code == "assumed_order" ? one.message : "";
+    CHECK(!told.empty() == row.remarked);
+    if (row.remarked) CHECK(told.find(") of block (") != std::string::npos);
+  }
 }
 
 TEST_CASE("where no races are looked for blocks are spread over threads on request",
