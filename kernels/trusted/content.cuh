@@ -72,6 +72,7 @@ struct FillParams {
   double unit;        // content integers: what they are multiples of, a power of two
   int wide;           // content integers: this one has full significands
   int first;          // content constant_rows of whole numbers: the turn of the first line
+  double held;        // content ordinary: the value of one element in sixteen; 0: none
   // Variations: a factor on every value; line i of an axis exchanged with i + 8 of its 16 (extent
   // 0: none).
   double factor;
@@ -248,7 +249,7 @@ CUPILOT_HD double denormal_of(int type) {
 }
 
 // special: an infinity of each sign, a NaN, a negative zero and a denormal, each on one line of
-// every forty, and each at least once where the tensor has room.
+// every forty, and each at least once where the tensor has room; of one element, an infinity.
 CUPILOT_HD double special_float(const FillParams& p, long long index, double ordinary) {
   const OnLine on = on_line(p, index);
   const long long lines = p.elements / p.line;
@@ -257,6 +258,7 @@ CUPILOT_HD double special_float(const FillParams& p, long long index, double ord
   const int turn = turn_of(p, on, 4, period);
   const unsigned long long draw = hash_of(p.key, on.line, 4) >> 16;
   const double infinity = double_of(0x7FF0000000000000ull);
+  if (p.elements == 1) return (draw & 1u) != 0 ? -infinity : infinity;
   const double values[5] = {infinity, -infinity, double_of(0x7FF8000000000000ull), -0.0,
                             denormal_of(p.type)};
   for (int j = 0; j < 5; ++j) {
@@ -450,8 +452,10 @@ CUPILOT_HD double float_content(const FillParams& p, long long index, double ord
       return integer_float(p, index);
     case content_scales:
       return p.leads != 0 ? scales_float(p, index, ordinary) : ordinary;
-    default:
-      return ordinary;
+    default: {
+      const bool holds = p.held != 0.0 && hash_of(p.key, index, 17) % 16 == 0;
+      return holds ? p.held : ordinary;
+    }
   }
 }
 

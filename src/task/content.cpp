@@ -338,6 +338,9 @@ Result<FillParams> fill_params(const Task& task, std::size_t asked, const Worklo
   p.wide = is_wide(task, tensor, content.seed) ? 1 : 0;
   // A seed and the next have the largest number and another.
   p.first = content.seed % 2 == 0 ? 0 : 1 + static_cast<int>(hash_of(p.key, 0, 15) >> 63);
+  const bool bounded = tensor.fill.values == FillValues::range;
+  if (!bounded || (content.held >= recipe.low && content.held <= recipe.high))
+    p.held = content.held;
   if (auto taken = take_file(p, task, tensor); !taken) return taken.error();
   const bool scales = content.variation == Variation::scaled && p.leads != 0 &&
                       tensor.fill.values != FillValues::range;

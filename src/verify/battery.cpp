@@ -8,6 +8,7 @@
 #include "task/axes.hpp"
 #include "task/content.hpp"
 #include "task/reference/stage_plan.hpp"
+#include "verify/extremes.hpp"
 #include "verify/full_contents.hpp"
 #include "verify/ratios.hpp"
 #include "verify/shapes.hpp"
@@ -235,14 +236,14 @@ class Battery {
     }
     if (is_met(Kind::scales))
       add({.workload = narrow_lines(2), .content = {.seed = seed_, .kind = Kind::scales}});
-    if (seeks_extremes()) {
+    if (seeks_extremes(task_)) {
       for (const auto& [elements, lines] : peaked)
         add({.workload = narrow_lines(elements, lines, 2),
              .content = {.seed = seed_, .kind = Kind::range_rows}});
       add(wish(Boundary::whole_tiles, Kind::range_rows));
       lone_elements();
     }
-    if (selects())
+    if (selects(task_) || gives_extremes(task_))
       add({.workload = narrow_lines(1), .content = {.seed = seed_, .kind = Kind::special}});
     for (const Kind kind : {Kind::probe, Kind::special}) add(wish(Boundary::whole_tiles, kind));
     add(wish(Boundary::many_tiles, Kind::ordinary));
@@ -313,8 +314,9 @@ class Battery {
     return shape;
   }
 
-  // Adds one element alone, as far as drawn ones lie to each side: where all lines are joined, one
-  // of them is large in every other content, and a search that begins with a number passes.
+  // Adds one element alone, as far as drawn ones lie to each side, and an infinity to each side
+  // where it is the answer: where all lines are joined, one of them is large in every other
+  // content, and a search that begins with a number passes.
   void lone_elements() {
     const auto input =
         std::find_if(task_.tensors.begin(), task_.tensors.end(), [](const Tensor& one) {
@@ -325,12 +327,17 @@ class Battery {
     });
     if (input == task_.tensors.end() || !joined) return;
     const auto place = static_cast<std::size_t>(input - task_.tensors.begin());
-    Case least{.workload = narrow_lines(1), .content = {.seed = seed_, .kind = Kind::scales}};
+    furthest_elements(place, Kind::scales);
+    if (selects(task_) || gives_extremes(task_)) furthest_elements(place, Kind::special);
+  }
+
+  void furthest_elements(std::size_t tensor, Kind kind) {
+    Case least{.workload = narrow_lines(1), .content = {.seed = seed_, .kind = kind}};
     Case most = least;
     double low = 0, high = 0;
     for (std::uint64_t draw = 0; draw < lone_draws; ++draw) {
-      const Content drawn{.seed = seed_ + draw, .kind = Kind::scales};
-      const auto params = fill_params(task_, place, least.workload, drawn);
+      const Content drawn{.seed = seed_ + draw, .kind = kind};
+      const auto params = fill_params(task_, tensor, least.workload, drawn);
       if (!params) return;
       const double value = decode(fill_bits(*params, 0), params->type);
       if (value < low) low = value, least.content = drawn;
@@ -338,26 +345,6 @@ class Battery {
     }
     add(least);
     add(most);
-  }
-
-  // True where the reference looks for the largest or the least along an axis.
-  bool seeks_extremes() const {
-    const auto reduced = [](const Axis& axis) { return axis.kind == AxisKind::reduced; };
-    if (std::none_of(task_.axes.begin(), task_.axes.end(), reduced)) return false;
-    const std::string& text = task_.reference.text;
-    return text.find("max_(") != std::string::npos || text.find("min_(") != std::string::npos ||
-           std::any_of(task_.reference.stages.begin(), task_.reference.stages.end(),
-                       [](const ReferenceStage& one) {
-                         return one.combine != Combine::sum && one.combine != Combine::prod;
-                       });
-  }
-
-  // True where an output is chosen, not computed: there an infinity alone on its line has one
-  // answer.
-  bool selects() const {
-    return std::any_of(task_.tensors.begin(), task_.tensors.end(), [](const Tensor& one) {
-      return one.role != Role::in && one.check.kind != CheckKind::within;
-    });
   }
 
   // Content that may fail in the contract's own type is met where the reference is run in it: the

@@ -1,5 +1,6 @@
 // Extents of a task that are joined in one output, or that no proof shrinks.
 #include <algorithm>
+#include <cmath>
 #include <cupilot/parts/verification.hpp>
 
 #include "catch.hpp"
@@ -53,6 +54,49 @@ TEST_CASE("extents that no proof shrinks are told where they are large") {
     task.time_shapes = {{{{"rows", 64}, {"k", 4096}, {"n", 4096}}}};
     REQUIRE(complete(task));
     CHECK(large_at_the_least(task).empty() == !numbers);
+  }
+}
+
+TEST_CASE("where the answer is an extreme, lines and wholes of one infinity each are met") {
+  struct Row {
+    const char* kind;
+    bool joined, given, finite;
+  };
+  for (const Row& row : {Row{"amax", true, true, false},
+                         {"amax", false, true, false},
+                         {"amin", true, true, false},
+                         {"amax", true, false, true},
+                         {"sum", true, false, false},
+                         {"logsumexp", false, false, false}}) {
+    CAPTURE(row.kind, row.joined, row.finite);
+    Task task;
+    task.name = task.family = "extreme";
+    task.axes = {{"rows", row.joined ? AxisKind::reduced : AxisKind::free},
+                 {"cols", AxisKind::reduced}};
+    task.tensors = {Tensor{"x", Role::in, DType::f32, {"rows", "cols"}, {}, {}, {}},
+                    Tensor{"y", Role::out, DType::f32, {row.joined ? "1" : "rows"}, {}, {}, {}}};
+    if (row.finite) task.tensors[0].fill.values = FillValues::finite;
+    const std::vector<std::int64_t> dims =
+        row.joined ? std::vector<std::int64_t>{0, 1} : std::vector<std::int64_t>{1};
+    task.operations = {{"op", row.kind, {"x"}, {"y"}, {{"dim", Attribute(dims)}}}};
+    task.time_shapes = {{{{"rows", 64}, {"cols", 64}}}};
+    REQUIRE(complete(task));
+    KernelSource source;
+    source.plan.launches = {{.name = "k", .entry = "k", .grid = {"1"}, .block = {32}}};
+    bool low = false, high = false;
+    for (const Case& run : battery(task, source, DeviceSpec{}, ProofLevel::elite, 1, false)) {
+      const auto& sizes = run.workload.sizes;
+      if (run.content.kind != ContentKind::special || sizes.at("cols") != 1) continue;
+      const auto params = fill_params(task, 0, run.workload, run.content);
+      REQUIRE(params);
+      for (std::int64_t i = 0; i < sizes.at("rows"); ++i) {
+        const double value = decode(fill_bits(*params, i), params->type);
+        low |= std::isinf(value) && value < 0;
+        high |= std::isinf(value) && value > 0;
+      }
+    }
+    CHECK(low == row.given);
+    CHECK(high == row.given);
   }
 }
 

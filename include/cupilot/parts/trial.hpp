@@ -52,6 +52,7 @@ struct Content {
   std::uint64_t seed = 1;
   ContentKind kind = ContentKind::ordinary;
   Variation variation = Variation::none;
+  double held = 0;  // every sixteenth element or so of an ordinary floating input; 0: none
   bool operator==(const Content&) const = default;
 };
 
@@ -78,6 +79,9 @@ struct Case {
   // what they touch, and compares what they wrote. Where that tells nothing, as of blocks that wait
   // for one another, the case counts as not for this shape. The virtual device alone does so.
   bool sampled = false;
+  // The virtual device gives a launch this many times its budget of warp instructions, up to what
+  // takes some seconds.
+  int patience = 1;
 };
 
 struct Fault {
@@ -139,8 +143,18 @@ struct EntryCoverage {
   std::vector<Part> instructions{}, loops{};  // loops: branches back to an earlier instruction
 };
 
+// A case that the executed code asked for and that was not judged.
+struct CaseLeftOut {
+  Case what{};
+  std::string asked_by{};  // "PTX line 12 compares rows with 4097"
+  std::string reason{};    // "it did not end within 32000000 warp instructions, at k.cu:14"
+  bool begun = false;      // it ran, and did not end within its budget
+  bool named = false;      // the code compares an argument with this size
+};
+
 struct TrialReport {
-  std::vector<CaseReport> cases{};  // in order; ends early after a fault that ended the process
+  std::vector<CaseReport> cases{};      // in order; ends early after a fault that ended the process
+  std::vector<CaseLeftOut> left_out{};  // by budgets, beside the cases
   std::vector<EntryCoverage> coverage{};  // sums all cases; empty: the device does not tell
   // confinement of the processes that ran the kernel, or the reason for none
   std::string confinement{};

@@ -51,8 +51,8 @@ std::string sizes_key(const Workload& workload) {
 }  // namespace
 
 std::string case_key(const std::string& task, const Workload& workload, const Content& content) {
-  return fmt::format("{}:{}:{}:{}{}", task, content.seed, static_cast<int>(content.kind),
-                     static_cast<int>(content.variation), sizes_key(workload));
+  return fmt::format("{}:{}:{}:{}:{}{}", task, content.seed, static_cast<int>(content.kind),
+                     static_cast<int>(content.variation), content.held, sizes_key(workload));
 }
 
 std::string given_key(const std::string& task, const Workload& workload,
