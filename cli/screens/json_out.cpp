@@ -76,6 +76,7 @@ Json verification(const Verification& v) {
           {"full_size", v.full_size},
           {"sampled", v.sampled},
           {"up_to", v.up_to},
+          {"but_for", v.but_for},
           {"processes", v.processes},
           {"repeats", v.repeats},
           {"deterministic", v.deterministic},

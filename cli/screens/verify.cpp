@@ -105,8 +105,9 @@ std::string proved_screen(const OwnKernel& kernel, const Candidate& candidate,
                           const Accepted& accepted, const std::string& device,
                           const std::vector<std::string>& lacking) {
   const Verification& v = accepted.verification;
-  std::string screen = fmt::format("PROVED{} on {}: {} is right for task {}, class {}\n",
-                                   v.up_to.empty() ? "" : " up to " + v.up_to, device,
+  std::string screen = fmt::format("PROVED{}{} on {}: {} is right for task {}, class {}\n",
+                                   v.up_to.empty() ? "" : " up to " + v.up_to,
+                                   v.but_for.empty() ? "" : " but for " + v.but_for, device,
                                    file_name(kernel.path), kernel.task->name, name_of(v.proved));
   put(screen, "cases", cases_text(v), 2);
   put(screen, "gate", gate_text(accepted.conditions), 2);

@@ -9,20 +9,34 @@
 
 #include "task/extents.hpp"
 #include "task/index_gap.hpp"
+#include "verify/left_out.hpp"
+#include "verify/plan_steps.hpp"
 #include "verify/shown.hpp"
+
 namespace cupilot {
 namespace {
 
-std::string described(const Case& run) {
+// "m=5, at most 4 in the task": sizes beyond those that the task names.
+std::string beyond_text(const Task& task, const Case& run) {
   std::string out;
-  for (const auto& [axis, size] : run.workload.sizes)
-    out += fmt::format("{}{}={}", out.empty() ? "" : " ", axis, size);
+  for (const auto& [axis, size] : run.workload.sizes) {
+    const std::int64_t most = largest_size(task, axis);
+    if (size > most) out += fmt::format("{}{}={}", out.empty() ? "" : ", ", axis, most);
+  }
+  return out.empty() || task.time_shapes.empty()
+             ? ""
+             : fmt::format(" (the task's largest: {}; `require` leaves larger ones out)", out);
+}
+
+std::string described(const Task& task, const Case& run) {
+  const std::string out = sizes_text(run.workload);
   const Content& content = run.content;
   const std::string varied =
       content.variation == Variation::none ? "" : fmt::format(" ({})", name_of(content.variation));
-  return fmt::format("{}{}, {} content{}, seed {}", out,
+  const std::string held = content.held == 0 ? "" : fmt::format(" with {:.9g} in it", content.held);
+  return fmt::format("{}{}, {} content{}{}, seed {}{}", out,
                      run.sampled ? " (some blocks of the grid)" : "", name_of(content.kind), varied,
-                     content.seed);
+                     held, content.seed, beyond_text(task, run));
 }
 
 bool is_known(const std::string& code) {
@@ -44,10 +58,10 @@ std::string others_of(const CaseReport& report) {
   return text + ")";
 }
 
-Rejected from_fault(const CaseReport& report) {
+Rejected from_fault(const Task& task, const CaseReport& report) {
   const Fault& fault = report.faults.front();
   const std::string message =
-      fmt::format("{}{}; shape {}", fault.message, others_of(report), described(report.what));
+      fmt::format("{}{}; shape {}", fault.message, others_of(report), described(task, report.what));
   if (is_known(fault.code)) return reject(fault.code, message, fault.where);
   return reject("run.crash", fmt::format("{}: {}", fault.code, message), fault.where);
 }
@@ -68,7 +82,7 @@ bool might_be_coarse(const Tensor* tensor) {
 
 std::optional<Rejected> wrong_output(const Task& task, const CaseReport& report,
                                      const OutputReport& output) {
-  const std::string shape = described(report.what);
+  const std::string shape = described(task, report.what);
   const std::string where =
       element_name(task, output.tensor, report.what.workload, output.worst_index);
   if (output.never_written > 0) {
@@ -110,7 +124,7 @@ std::optional<Rejected> missing_output(const Task& task, const CaseReport& repor
                     [&](const OutputReport& output) { return output.tensor == tensor.name; });
     if (!there)
       return reject("run.crash", fmt::format("the run said nothing of output {}; shape {}",
-                                             tensor.name, described(report.what)));
+                                             tensor.name, described(task, report.what)));
   }
   return std::nullopt;
 }
@@ -134,7 +148,7 @@ void name_cause(const CaseReport& report, const OutputReport& output, Rejected& 
 }
 
 std::optional<Rejected> wrong_case(const Task& task, const CaseReport& report) {
-  if (!report.faults.empty()) return from_fault(report);
+  if (!report.faults.empty()) return from_fault(task, report);
   if (auto missing = missing_output(task, report); missing && !report.what.sampled) return missing;
   for (const OutputReport& output : report.outputs) {
     if (auto wrong = wrong_output(task, report, output)) {
@@ -149,7 +163,7 @@ bool is_at(const CaseReport& report, const Workload& shape) {
   return !report.not_for_this_shape && shape.sizes == report.what.workload.sizes;
 }
 
-// "rows 1024, cols 4096": the largest sizes met.
+// "rows 1024, cols 4096": the largest sizes met of those that the task names.
 std::string largest_met(const Task& task, const TrialReport& report) {
   std::string out;
   for (const Axis& axis : task.axes) {
@@ -160,6 +174,7 @@ std::string largest_met(const Task& task, const TrialReport& report) {
       if (!done.not_for_this_shape && size != done.what.workload.sizes.end())
         most = std::max(most, size->second);
     }
+    if (!task.time_shapes.empty()) most = std::min(most, largest_size(task, axis.name));
     out += fmt::format("{}{} {}", out.empty() ? "" : ", ", axis.name, most);
   }
   return out;
@@ -208,7 +223,7 @@ std::optional<Rejected> wrong_again(const Task& task, const CaseReport& report) 
       return reject("verify.nondeterministic",
                     fmt::format("{} of {} elements of {} had other bits in {} equal runs; shape {}",
                                 output.repeat_differs, output.elements, output.tensor,
-                                report.repeats_done, described(report.what)),
+                                report.repeats_done, described(task, report.what)),
                     output.tensor);
     }
     // Arithmetic on fp32 and wider knows no scale; narrower types round at the ends of their range.
@@ -219,7 +234,7 @@ std::optional<Rejected> wrong_again(const Task& task, const CaseReport& report) 
                     fmt::format("{} of {} elements of {} did not follow an input doubled, as the "
                                 "reference does bit by bit; shape {}",
                                 output.relation_differs, output.elements, output.tensor,
-                                described(report.what)),
+                                described(task, report.what)),
                     output.tensor);
     }
   }
@@ -237,7 +252,7 @@ std::optional<Rejected> lower_than_shown(const Task& task, const TrialReport& re
                                 "relative; {} allows {:.3g}; shape {}",
                                 output.one_term_inexact, output.one_term, output.tensor,
                                 output.one_term_error, name_of(task.precision),
-                                one_term_error_of(task), described(done.what)),
+                                one_term_error_of(task), described(task, done.what)),
                     output.tensor);
     }
   }
@@ -268,6 +283,7 @@ Attempt<Verification> conclude(const Task& task, const CompiledKernel& kernel, P
                   "the kernel's `require` holds for none of the shapes that were tried");
   if (auto lower = lower_than_shown(task, report)) return *lower;
   out.cases = report.cases;
+  out.but_for = excepted_sizes(task, report.left_out);
   say_sizes(task, report, out);
   say_what_was_shown(task, kernel, report, out);
   return out;

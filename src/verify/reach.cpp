@@ -1,10 +1,13 @@
 #include "verify/reach.hpp"
 
 #include <algorithm>
-#include <charconv>
+#include <map>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "kernel/plan_scope.hpp"
+#include "task/axes.hpp"
 #include "verify/plan_steps.hpp"
 
 namespace cupilot {
@@ -19,23 +22,10 @@ constexpr std::int64_t kept_extent = 37;    // elements of an axis that does not
 constexpr double warp_instruction = 3;
 constexpr std::size_t most_named = 8;             // sizes that a text names
 constexpr double named_budget = idle_budget / 8;  // all runs at such sizes
-
-// Numbers that the text compares whole numbers with for equality, the least first.
-std::set<std::int64_t> compared_numbers(std::string_view ptx) {
-  std::set<std::int64_t> numbers;
-  for (std::size_t at = ptx.find("setp."); at != std::string_view::npos;
-       at = ptx.find("setp.", at + 1)) {
-    const std::string_view line = ptx.substr(at, ptx.find(';', at) - at);
-    const std::string_view relation = line.substr(5, 2), word = line.substr(line.rfind(' ') + 1);
-    const bool whole = line.find(".f", 5) == std::string_view::npos;
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-    if (whole && (relation == "eq" || relation == "ne") && error == std::errc() &&
-        end == word.data() + word.size() && number > 1)
-      numbers.insert(number);
-  }
-  return numbers;
-}
+constexpr std::size_t most_arguments = 24;        // sizes that arguments are compared with
+constexpr std::size_t most_values = 6;            // that elements are compared with
+constexpr double further_budget = 2 * idle_budget / 3;
+constexpr std::int64_t farthest = 1 << 20;  // no axis grows beyond, unless the task's own does
 
 std::uint64_t reached(std::span<const EntryCoverage> coverage) {
   std::uint64_t sum = 0;
@@ -56,6 +46,26 @@ bool goes_seldom(std::span<const EntryCoverage> coverage) {
            std::any_of(one.instructions.begin(), one.instructions.end(),
                        [](const auto& part) { return part.times > 0 && part.times < rounds_told; });
   });
+}
+
+// "PTX line 40, which no case reached"; "": all ran, and each loop turned thrice.
+std::string lacking(std::span<const EntryCoverage> coverage) {
+  for (const EntryCoverage& one : coverage) {
+    for (const auto& part : one.instructions) {
+      if (part.times == 0) return fmt::format("PTX line {}, which no case reached", part.line);
+    }
+  }
+  for (const EntryCoverage& one : coverage) {
+    for (const auto& part : one.loops) {
+      if (part.times < rounds_wanted)
+        return fmt::format("a third round of the loop that ends at PTX line {}", part.line);
+    }
+  }
+  return "";
+}
+
+std::string text_of(const NamedSize& named) {
+  return fmt::format("PTX line {}, which compares with {}", named.line, named.compared);
 }
 
 }  // namespace
@@ -96,7 +106,8 @@ Reach::Reach(const Task& task, const KernelSource& source, const DeviceSpec& dev
       steps_(plan_steps(task, source, device)),
       requirements_(source, task, device),
       left_(level == ProofLevel::finalist ? idle_budget : 0),
-      left_wide_(left_) {
+      left_wide_(left_),
+      left_further_(level == ProofLevel::finalist ? further_budget : 0) {
   if (!met.empty()) seed_ = met.front().content.seed;
   tell(ran);
   for (const Axis& axis : task.axes) {
@@ -127,22 +138,115 @@ Reach::Reach(const Task& task, const KernelSource& source, const DeviceSpec& dev
   std::stable_sort(wide_.begin(), wide_.end(), [&](const Step& a, const Step& b) {
     return is_reduced(a) != is_reduced(b) ? is_reduced(a) : a.cost < b.cost;
   });
-  if (level == ProofLevel::finalist) add_named(ptx);
+  if (level != ProofLevel::finalist) return;
+  add_further();
+  add_named(ptx, met);
+  add_values(ptx, met);
 }
 
-void Reach::add_named(std::string_view ptx) {
+void Reach::add_named(std::string_view ptx, std::span<const Case> met) {
+  const auto is_met = [&](const std::string& axis, std::int64_t size) {
+    return std::any_of(met.begin(), met.end(), [&](const Case& one) {
+      const auto found = one.workload.sizes.find(axis);
+      return !one.sampled && found != one.workload.sizes.end() && found->second == size;
+    });
+  };
+  std::vector<Step> asked;
+  std::set<std::int64_t> numbers;
+  for (const NamedSize& named : named_sizes(ptx)) {
+    if (!named.of_argument) {
+      numbers.insert(named.number);
+      continue;
+    }
+    for (const Axis& axis : task_.axes) {
+      const auto shape = shape_for(named, axis);
+      if (!shape || is_met(axis.name, shape->sizes.at(axis.name)) ||
+          std::any_of(asked.begin(), asked.end(),
+                      [&](const Step& one) { return one.workload == *shape; }))
+        continue;
+      asked.push_back({axis.name, *shape, cost_of(*shape), false, text_of(named), true});
+    }
+  }
+  std::stable_sort(asked.begin(), asked.end(),
+                   [](const Step& a, const Step& b) { return a.cost < b.cost; });
+  double left = idle_budget;
+  for (Step& step : asked) {
+    const bool pays = step.cost <= left && named_.size() < most_arguments;
+    if (pays) left -= step.cost;
+    (pays ? named_ : too_dear_).push_back(std::move(step));
+  }
+  add_numbers(numbers);
+}
+
+// Sizes that are numbers of the text, the least first, whatever it compares with them.
+void Reach::add_numbers(const std::set<std::int64_t>& numbers) {
   double left = named_budget;
   std::size_t taken = 0;
-  for (const std::int64_t number : compared_numbers(ptx)) {
+  for (const std::int64_t number : numbers) {
     if (taken++ == most_named) return;
     for (const Axis& axis : task_.axes) {
       if (axis.kind == AxisKind::fixed || number > largest_size(task_, axis.name)) continue;
       const auto shape = shape_of(axis.name, number);
       if (!shape || cost_of(*shape) > left) continue;
       left -= cost_of(*shape);
-      named_.push_back({axis.name, *shape, cost_of(*shape)});
+      named_.push_back({axis.name, *shape, cost_of(*shape), false,
+                        fmt::format("the text, which compares with {}", number), false});
     }
   }
+}
+
+// Ordinary content with each of the first values that the text compares with for equality, at the
+// largest of the battery's ordinary cases that is cheap.
+void Reach::add_values(std::string_view ptx, std::span<const Case> met) {
+  const Case* largest = nullptr;
+  for (const Case& one : met) {
+    const bool fits = !one.sampled && one.content.kind == ContentKind::ordinary &&
+                      one.content.variation == Variation::none &&
+                      cost_of(one.workload) <= named_budget;
+    if (fits && (largest == nullptr || cost_of(largest->workload) < cost_of(one.workload)))
+      largest = &one;
+  }
+  if (largest == nullptr) return;
+  std::set<double> values;
+  for (const NamedValue& named : named_values(ptx)) {
+    if (values.size() == most_values || !values.insert(named.value).second) continue;
+    values_.push_back(
+        {.workload = largest->workload, .content = {.seed = seed_, .held = named.value}});
+  }
+}
+
+// The shape at which an axis gives the argument this value; nullopt: none does that the plan
+// serves.
+std::optional<Workload> Reach::shape_for(const NamedSize& named, const Axis& axis) const {
+  if (axis.kind == AxisKind::fixed || is_absent(task_, axis.name)) return std::nullopt;
+  const std::int64_t most = std::max(farthest, largest_size(task_, axis.name));
+  const auto launch = std::find_if(source_.plan.launches.begin(), source_.plan.launches.end(),
+                                   [&](const PlanLaunch& one) { return one.entry == named.entry; });
+  const auto place = static_cast<std::size_t>(named.argument);
+  const bool known = launch != source_.plan.launches.end() && named.argument >= 0 &&
+                     place < launch->args.size() &&
+                     launch->args[place].kind != PlanArgument::Kind::record;
+  const auto at = [&](std::int64_t size) -> std::optional<std::int64_t> {
+    const auto shape = shape_of(axis.name, size);
+    if (!shape || shape->sizes.at(axis.name) != size) return std::nullopt;
+    if (!known) return size;
+    PlanScope scope(source_.plan, source_.constants, task_, *shape, device_, nullptr);
+    const ExprValue value = scope.value(launch->args[place].value);
+    const auto* number = std::get_if<std::int64_t>(&value);
+    return number == nullptr ? std::nullopt : std::optional(*number);
+  };
+  if (known && launch->args[place].kind == PlanArgument::Kind::name) return std::nullopt;
+  constexpr std::int64_t units[] = {64, 1024, 1};  // some plans serve multiples alone
+  for (const std::int64_t unit : units) {
+    std::int64_t size = named.number;
+    if (known) {
+      const auto low = at(unit), high = at(2 * unit);
+      if (!low || !high || *low >= *high) continue;
+      size = unit + (named.number - *low) * unit / (*high - *low);
+    }
+    if (size >= 1 && size <= most && at(size) == named.number) return shape_of(axis.name, size);
+  }
+  return std::nullopt;
 }
 
 double Reach::cost_of(const Workload& shape) const {
@@ -205,6 +309,7 @@ void Reach::add_ladder(const Axis& axis, std::int64_t met) {
   for (std::int64_t size = met; size < most;) {
     size = std::min(4 * size + 1, most);
     std::optional<Step> step = step_of(axis.name, size);
+    if (step && step->cost > idle_budget) cut_.push_back(*step);
     while (step && step->cost > idle_budget && size > met + met / 2) {
       size -= std::max<std::int64_t>(1, size / 4);
       step = step_of(axis.name, size);
@@ -212,6 +317,23 @@ void Reach::add_ladder(const Axis& axis, std::int64_t met) {
     if (!step || step->cost > idle_budget || size <= met) break;
     ladder_.push_back(std::move(*step));
     met = size;
+  }
+}
+
+// Four times what the task asks for, three times: there loops turn that do not at its own sizes.
+void Reach::add_further() {
+  std::map<std::string, std::int64_t> sizes;
+  for (const Axis& axis : task_.axes) {
+    if (axis.kind != AxisKind::fixed && !is_absent(task_, axis.name))
+      sizes[axis.name] = largest_size(task_, axis.name);
+  }
+  for (int times = 0; times < 3; ++times) {
+    for (auto& [axis, size] : sizes) {
+      if (size > farthest) continue;
+      size = 4 * size + 1;
+      const std::optional<Step> step = step_of(axis, size);
+      if (step && step->cost <= further_budget) further_.push_back(*step);
+    }
   }
 }
 
@@ -230,7 +352,6 @@ double Reach::blocks_at(const std::string& axis, std::int64_t size) const {
 // one, all but those of a last tile, or a second; where both are too expensive, one at which some
 // take a second. An item may be a tile of several units of the axis.
 void Reach::add_beyond(const Axis& axis) {
-  constexpr std::int64_t farthest = 1 << 20;
   std::int64_t below = largest_size(task_, axis.name), bound = 0;
   if (blocks_at(axis.name, below) >= blocks_at(axis.name, 2 * below)) return;
   for (; bound == 0 && below < farthest; below *= 2) {
@@ -278,9 +399,15 @@ void Reach::add_wide(const Axis& axis) {
 
 std::optional<Case> Reach::next(std::span<const EntryCoverage> coverage) {
   if (!coverage.empty() && !named_.empty()) {
-    const Workload shape = std::move(named_.back().workload);
+    last_ = std::move(named_.back());
     named_.pop_back();
-    return Case{.workload = shape, .content = {.seed = seed_}};
+    return Case{.workload = last_.workload, .content = {.seed = seed_}};
+  }
+  if (!coverage.empty() && !values_.empty()) {
+    const Case next = std::move(values_.back());
+    values_.pop_back();
+    last_ = {.axis = "", .workload = next.workload};
+    return next;
   }
   // A run that reached more costs nothing.
   if (!before_.empty() && reached(coverage) > reached(before_) && paid_ != nullptr)
@@ -288,17 +415,21 @@ std::optional<Case> Reach::next(std::span<const EntryCoverage> coverage) {
   before_.assign(coverage.begin(), coverage.end());
   paid_ = nullptr;
   if (coverage.empty()) return std::nullopt;
-  if (covers_all(coverage) || !pays_a_step()) return next_wide(coverage);
-  return take(ladder_, left_);
+  if (!covers_all(coverage)) {
+    if (pays(ladder_, left_)) return take(ladder_, left_);
+    if (pays(further_, left_further_)) return take(further_, left_further_);
+  }
+  return next_wide(coverage);
 }
 
 // Leaves out steps that are found to cost more than what is left.
-bool Reach::pays_a_step() {
-  while (!ladder_.empty()) {
-    Step& first = ladder_.front();
+bool Reach::pays(std::vector<Step>& steps, double left) {
+  while (!steps.empty()) {
+    Step& first = steps.front();
     if (!first.beyond) first.cost = std::max(first.cost, cost_of_step(first.axis, first.workload));
-    if (first.cost <= left_) return true;
-    ladder_.erase(ladder_.begin());
+    if (first.cost <= left) return true;
+    if (&steps == &ladder_) cut_.push_back(first);
+    steps.erase(steps.begin());
   }
   return false;
 }
@@ -306,6 +437,7 @@ bool Reach::pays_a_step() {
 // The first of `steps`, paid from `left`.
 std::optional<Case> Reach::take(std::vector<Step>& steps, double& left) {
   last_ = std::move(steps.front());
+  last_.asked_by = lacking(before_);
   steps.erase(steps.begin());
   left -= last_.cost;
   paid_ = &left;
@@ -321,9 +453,42 @@ std::optional<Case> Reach::next_wide(std::span<const EntryCoverage> coverage) {
 
 std::optional<Case> Reach::next_largest() {
   if (largest_.empty()) return std::nullopt;
-  const Step step = std::move(largest_.back());
+  last_ = std::move(largest_.back());
   largest_.pop_back();
-  return Case{.workload = step.workload, .content = {.seed = seed_}};
+  return Case{.workload = last_.workload, .content = {.seed = seed_}};
+}
+
+void Reach::give_up(const std::string& reason) {
+  endless_.push_back({.what = {.workload = last_.workload, .content = {.seed = seed_}},
+                      .asked_by = last_.asked_by,
+                      .reason = reason,
+                      .begun = true,
+                      .named = last_.named});
+}
+
+std::vector<CaseLeftOut> Reach::left_out(std::span<const EntryCoverage> coverage) const {
+  std::vector<CaseLeftOut> out = endless_;
+  const auto add = [&](const Step& step, const std::string& asked_by, const std::string& reason) {
+    out.push_back({.what = {.workload = step.workload, .content = {.seed = seed_}},
+                   .asked_by = asked_by,
+                   .reason = reason,
+                   .begun = false,
+                   .named = step.named});
+  };
+  for (const Step& step : too_dear_)
+    add(step, step.asked_by,
+        step.cost > idle_budget
+            ? fmt::format("it is priced at {:.2g} padded multiply-adds, above the {:.2g} granted",
+                          step.cost, idle_budget)
+            : "other such sizes took what is granted");
+  std::set<std::string> axes;
+  for (const Step& step : cut_) {
+    if (covers_all(coverage) || !axes.insert(step.axis).second) continue;
+    add(step, lacking(coverage),
+        fmt::format("it is priced at {:.2g} padded multiply-adds, above what is left of {:.2g}",
+                    step.cost, idle_budget));
+  }
+  return out;
 }
 
 }  // namespace cupilot

@@ -1,15 +1,17 @@
 // Runs beyond the battery: sizes that the code asks for by number; then, chosen by what the runs so
 // far executed, larger sizes, axis by axis, as long as instructions never ran or loops never came
-// to their second and third rounds.
+// to their second and third rounds, those beyond the task's own last.
 #pragma once
 
 #include <optional>
+#include <set>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include <cupilot/parts/verification.hpp>
 
+#include "verify/named_sizes.hpp"
 #include "verify/shapes.hpp"
 
 namespace cupilot {
@@ -36,12 +38,21 @@ class Reach {
   // what it may cost is spent.
   std::optional<Case> next(std::span<const EntryCoverage> coverage);
 
+  // Takes the last case as one that did not end, for this reason.
+  void give_up(const std::string& reason);
+
+  // Returns the cases that did not end and those that the code names and that cost too much; where
+  // `coverage` lacks something, also the first size of each axis that could not be paid.
+  std::vector<CaseLeftOut> left_out(std::span<const EntryCoverage> coverage) const;
+
  private:
   struct Step {
     std::string axis;
     Workload workload;
     double cost = 0;
     bool beyond = false;  // of a bounded grid: runs do not make it dearer
+    std::string asked_by{};
+    bool named = false;
   };
   // A run, and the warp instructions that it executed.
   struct Ran {
@@ -50,7 +61,11 @@ class Reach {
   };
   void add_ladder(const Axis& axis, std::int64_t met);
   void add_beyond(const Axis& axis);
-  void add_named(std::string_view ptx);
+  void add_named(std::string_view ptx, std::span<const Case> met);
+  void add_numbers(const std::set<std::int64_t>& numbers);
+  void add_values(std::string_view ptx, std::span<const Case> met);
+  void add_further();
+  std::optional<Workload> shape_for(const NamedSize& named, const Axis& axis) const;
   void add_wide(const Axis& axis);
   std::optional<Case> take(std::vector<Step>& steps, double& left);
   std::optional<Case> next_wide(std::span<const EntryCoverage> coverage);
@@ -60,7 +75,7 @@ class Reach {
   double blocks_at(const std::string& axis, std::int64_t size) const;
   double cost_of(const Workload& shape) const;
   double cost_of_step(const std::string& axis, const Workload& shape) const;
-  bool pays_a_step();
+  bool pays(std::vector<Step>& steps, double left);
 
   const Task& task_;
   const KernelSource& source_;
@@ -68,11 +83,16 @@ class Reach {
   PlanSteps steps_;
   PlanRequirements requirements_;
   std::vector<Ran> ran_;
-  std::vector<Step> named_;    // sizes that the code names
-  std::vector<Step> ladder_;   // by rising cost
-  std::vector<Step> wide_;     // one axis at a part, the others at their largest
-  std::vector<Step> largest_;  // of each axis, by falling cost
-  double left_ = 0, left_wide_ = 0;
+  std::vector<Step> named_;     // sizes that the code names
+  std::vector<Case> values_;    // contents with values that the code names
+  std::vector<Step> ladder_;    // by rising cost
+  std::vector<Step> further_;   // beyond the task\'s sizes, of each axis in turn
+  std::vector<Step> wide_;      // one axis at a part, the others at their largest
+  std::vector<Step> largest_;   // of each axis, by falling cost
+  std::vector<Step> too_dear_;  // that the code names
+  std::vector<Step> cut_;       // of the ladder
+  std::vector<CaseLeftOut> endless_;
+  double left_ = 0, left_wide_ = 0, left_further_ = 0;
   double* paid_ = nullptr;  // the last step was paid from it
   Step last_;               // the step that ran last
   std::vector<EntryCoverage> before_;

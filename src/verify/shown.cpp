@@ -11,6 +11,7 @@
 
 #include "task/content.hpp"
 #include "task/host_judge.hpp"
+#include "verify/left_out.hpp"
 
 namespace cupilot {
 namespace {
@@ -289,15 +290,24 @@ void say_coverage(const TrialReport& report, Verification& out) {
                     lines_text(once)));
 }
 
-void say_remarks(Verification& out) {
+const Fault* first_remark(const Verification& out, std::string_view code) {
   for (const CaseReport& done : out.cases) {
     for (const Fault& remark : done.remarks) {
-      if (remark.code != "same_value") continue;
-      out.unproved.push_back(
-          fmt::format("order of two stores of one value: {} ({})", remark.message, remark.where));
-      return;
+      if (remark.code == code) return &remark;
     }
   }
+  return nullptr;
+}
+
+void say_remarks(Verification& out) {
+  if (const Fault* same = first_remark(out, "same_value"))
+    out.unproved.push_back(
+        fmt::format("order of two stores of one value: {} ({})", same->message, same->where));
+  if (const Fault* assumed = first_remark(out, "assumed_order"))
+    out.unproved.push_back(fmt::format(
+        "order by the result of an atomic without an acquire or a fence after it, which "
+        "PTX does not promise: the kernel {} ({})",
+        assumed->message, assumed->where));
 }
 
 void say_excused(Verification& out) {
@@ -360,6 +370,8 @@ void say_what_was_shown(const Task& task, const CompiledKernel& kernel, const Tr
   say_contents(task, out);
   say_excused(out);
   say_coverage(report, out);
+  for (std::string& sentence : sentences_of(report.left_out))
+    out.unproved.push_back(std::move(sentence));
   say_remarks(out);
 }
 

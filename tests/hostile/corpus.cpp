@@ -81,7 +81,11 @@ Outcome outcome_of(const Result<Candidate>& candidate) {
             rejected->message + (rejected->where.empty() ? "" : " at " + rejected->where), 0};
   }
   if (const auto* lost = std::get_if<Lost>(&candidate->outcome)) return {"error", lost->reason, 0};
-  return {"accepted", "", 0};
+  const auto* accepted = std::get_if<Accepted>(&candidate->outcome);
+  return {"accepted",
+          accepted == nullptr ? ""
+                              : fmt::format("{}", fmt::join(accepted->verification.unproved, "\n")),
+          0};
 }
 
 }  // namespace

@@ -147,6 +147,54 @@ TEST_CASE("of several time shapes those that did not run in full are named") {
   CHECK(conclude(task, kernel_of(Precision::fp32_strict), ProofLevel::finalist, report)->full_size);
 }
 
+TEST_CASE("sizes met beyond the task's own claim no more than the task asks") {
+  Task task = gemm_of(50, 7, 11);
+  task.check_shapes.clear();
+  TrialReport report = good(task);
+  for (CaseReport& done : report.cases) done.what.workload.sizes["m"] = 6;
+  report.cases[0].what.workload.sizes["k"] = 401;
+  CHECK(conclude(task, kernel_of(Precision::fp32_strict), ProofLevel::finalist, report)->up_to ==
+        "batch 1, m 6, n 7, k 11");
+  report.cases[0].outputs[0].failed = 1;
+  const auto refused =
+      conclude(task, kernel_of(Precision::fp32_strict), ProofLevel::finalist, report);
+  REQUIRE(refused.is_rejected());
+  CHECK(refused.rejected().message.find("(the task's largest: k=11; `require`") !=
+        std::string::npos);
+}
+
+TEST_CASE("cases that were left out are named, and those among the task's sizes in the headline") {
+  Task task = gemm_of(50, 7, 11);
+  task.check_shapes.clear();
+  TrialReport report = good(task);
+  const auto leave_out = [&](std::int64_t m, bool begun, bool named) {
+    report.left_out.push_back({.what = {.workload = {{{"m", m}, {"n", 7}}, 1}},
+                               .asked_by = "PTX line 12",
+                               .reason = "it is dear",
+                               .begun = begun,
+                               .named = named});
+  };
+  const auto concluded = [&] {
+    return *conclude(task, kernel_of(Precision::fp32_strict), ProofLevel::finalist, report);
+  };
+  const auto says = [&](const std::string& line) {
+    const auto all = concluded().unproved;
+    return std::find(all.begin(), all.end(), line) != all.end();
+  };
+  CHECK(concluded().but_for.empty());
+  leave_out(51, true, true);  // beyond the task
+  leave_out(49, false, false);
+  CHECK(concluded().but_for.empty());
+  CHECK(says("not judged: m=51 n=7, asked for by PTX line 12: it is dear"));
+  CHECK(says("not run: m=49 n=7, asked for by PTX line 12: it is dear"));
+  leave_out(20, true, false);
+  CHECK(concluded().but_for == "m=20 n=7");
+  leave_out(21, false, true);
+  CHECK(concluded().but_for == "m=20 n=7; m=21 n=7");
+  leave_out(22, false, false);
+  CHECK(says("not run: 1 more sizes that the code asks for"));
+}
+
 TEST_CASE("what no case executed is named") {
   const Task task = gemm_of(5, 7, 11);
   TrialReport report = good(task);

@@ -48,8 +48,9 @@ TEST_CASE("sides of branches in loops that few rounds took are met at other rema
     Reach reach(task, source, DeviceSpec{}, level, met);
     return run_all(reach, covered(times, rounds));
   };
-  CHECK(cases_of(3, 2, ProofLevel::finalist).empty());  // in the third round, too
-  CHECK(cases_of(2, 0, ProofLevel::finalist).empty());  // no loop turns
+  CHECK(cases_of(3, 2, ProofLevel::finalist).empty());          // in the third round, too
+  for (const Case& one : cases_of(2, 0, ProofLevel::finalist))  // no loop turns
+    CHECK(one.workload.sizes.at("k") != 80);
   CHECK(cases_of(2, 2, ProofLevel::elite).empty());
   const std::vector<Case> cases = cases_of(2, 2, ProofLevel::finalist);
   REQUIRE_FALSE(cases.empty());
@@ -125,6 +126,125 @@ TEST_CASE("sizes that the text names are met whatever smaller runs executed") {
   std::set<std::int64_t> sizes;
   for (const Case& one : run_all(reach, all)) sizes.insert(one.workload.sizes.at("m"));
   CHECK(sizes.count(177) == 1);
+}
+
+// A plan whose third argument is k.
+std::string compares(const char* statement) {
+  return std::string(".visible .entry gemm(\n)\n{\nld.param.u32 %r1, [gemm_param_3];\n") +
+         statement + "\n}\n";
+}
+
+TEST_CASE("sizes that arguments are compared with are met beyond the task's, along their axis") {
+  Task task = gemm_of(64, 32, 128);
+  task.check_shapes.clear();
+  const KernelSource source = tiled_gemm();
+  const EntryCoverage all = covered(3, 2);
+  const auto sizes_by = [&](const std::string& ptx) {
+    Reach reach(task, source, DeviceSpec{}, ProofLevel::finalist, {}, ptx);
+    std::set<std::int64_t> sizes;
+    for (const Case& one : run_all(reach, all)) {
+      CHECK(one.workload.sizes.at("m") <= 64);
+      CHECK(one.workload.sizes.at("batch") == 1);
+      sizes.insert(one.workload.sizes.at("k"));
+    }
+    CHECK(reach.left_out({&all, 1}).empty());
+    return sizes;
+  };
+  CHECK(sizes_by(compares("setp.ne.s32 %p1, %r1, 1025;")) == std::set<std::int64_t>{1025});
+  CHECK(sizes_by(compares("setp.gt.s32 %p1, %r1, 700;")) == std::set<std::int64_t>{700, 701});
+  CHECK(sizes_by(compares("setp.ne.s32 %p1, %r1, 4194305;")).empty());  // farther than any runs
+}
+
+TEST_CASE("values that the code compares with for equality are in the content of a run each") {
+  const Task task = gemm_of(64, 32, 128);
+  const KernelSource source = tiled_gemm();
+  const EntryCoverage all = covered(3, 2);
+  const std::vector<Case> met = {{.workload = task.time_shapes.front(), .content = {.seed = 9}}};
+  const auto held = [&](ProofLevel level) {
+    Reach reach(task, source, DeviceSpec{}, level, met,
+                "setp.eq.f32 %p1, %f1, 0f40700000;\nsetp.neu.f32 %p1, %f1, 0f40700000;\n"
+                "setp.eq.f32 %p1, %f1, 0f41000000;\n");
+    std::set<double> values;
+    for (const Case& one : run_all(reach, all)) {
+      CHECK(one.content.kind == ContentKind::ordinary);
+      CHECK(values.insert(one.content.held).second);
+    }
+    return values;
+  };
+  CHECK(held(ProofLevel::finalist) == std::set<double>{3.75, 8});
+  CHECK(held(ProofLevel::elite).empty());
+}
+
+TEST_CASE("a size that the code names and that is too dear is left out by name") {
+  const Task task = gemm_of(64, 32, 1 << 20);
+  KernelSource source = tiled_gemm();
+  source.plan.launches[0].grid = {"k"};
+  const EntryCoverage all = covered(1, 2);
+  Reach reach(task, source, DeviceSpec{}, ProofLevel::finalist, {},
+              compares("setp.ne.s32 %p1, %r1, 900001;"));
+  CHECK(run_all(reach, all).empty());
+  const auto left = reach.left_out({&all, 1});
+  REQUIRE(left.size() == 1);
+  CHECK(left[0].what.workload.sizes.at("k") == 900001);
+  CHECK(left[0].named);
+  CHECK_FALSE(left[0].begun);
+  CHECK(left[0].asked_by == "PTX line 5, which compares with 900001");
+}
+
+TEST_CASE("a case that did not end is left out by name, with what asked for it") {
+  const Task task = gemm_of(4096, 512, 8192);
+  const KernelSource source = tiled_gemm();
+  const std::vector<Case> met = {
+      {.workload = {{{"m", 100}, {"n", 90}, {"k", 70}, {"batch", 1}}, 1}, .content = {.seed = 9}}};
+  Reach reach(task, source, DeviceSpec{}, ProofLevel::finalist, met);
+  const EntryCoverage part = covered(0, 2), all = covered(1, 2);
+  const auto first = reach.next({&part, 1});
+  REQUIRE(first);
+  reach.give_up("it passed its budget");
+  const auto left = reach.left_out({&all, 1});
+  REQUIRE(left.size() == 1);
+  CHECK(left[0].what.workload == first->workload);
+  CHECK(left[0].begun);
+  CHECK(left[0].asked_by == "PTX line 11, which no case reached");
+  CHECK(left[0].reason == "it passed its budget");
+}
+
+TEST_CASE("sizes at which coverage might grow and that cannot be paid are left out by name") {
+  const Task task = gemm_of(4'000'000, 8, 8);
+  KernelSource source = tiled_gemm();
+  source.plan.launches[0].grid = {"m"};
+  source.plan.launches[0].block = {64};
+  const std::vector<Case> met = {
+      {.workload = {{{"m", 10}, {"n", 8}, {"k", 8}, {"batch", 1}}, 1}, .content = {.seed = 9}}};
+  Reach reach(task, source, DeviceSpec{}, ProofLevel::finalist, met);
+  const EntryCoverage part = covered(1, 1), all = covered(1, 2);
+  const auto ran = run_all(reach, part);
+  const auto left = reach.left_out({&part, 1});
+  REQUIRE(left.size() == 1);
+  for (const Case& one : ran)
+    CHECK(one.workload.sizes.at("m") < left[0].what.workload.sizes.at("m"));
+  CHECK(left[0].asked_by == "a third round of the loop that ends at PTX line 12");
+  CHECK(reach.left_out({&all, 1}).empty());
+}
+
+TEST_CASE("sizes go beyond the task's own while a loop's third round is not taken") {
+  const Task task = gemm_of(64, 32, 128);
+  const KernelSource source = tiled_gemm();
+  const std::vector<Case> met = {{.workload = task.time_shapes.front(), .content = {.seed = 9}}};
+  const auto most = [&](std::uint32_t rounds, ProofLevel level) {
+    Reach reach(task, source, DeviceSpec{}, level, met);
+    std::map<std::string, std::int64_t> most;
+    for (const Case& one : run_all(reach, covered(3, rounds))) {
+      for (const auto& [axis, size] : one.workload.sizes) most[axis] = std::max(most[axis], size);
+    }
+    return most;
+  };
+  auto grown = most(1, ProofLevel::finalist);
+  CHECK(grown["k"] >= 4 * 128 + 1);
+  CHECK(grown["m"] >= 4 * 64 + 1);
+  CHECK(grown["batch"] == 1);  // the task has no such axis
+  CHECK(most(2, ProofLevel::finalist).empty());
+  CHECK(most(1, ProofLevel::elite).empty());
 }
 
 TEST_CASE("axes do not grow beyond the warps that can be begun") {
@@ -213,11 +333,11 @@ TEST_CASE("a grid that the task's sizes leave below its bound is met beyond it")
   // Where that is too expensive a second one, some a second, or none.
   CHECK(most("min(m, 7000)", ProofLevel::finalist) == 2 * 7000 + 1);
   CHECK(most("min(m, 9500)", ProofLevel::finalist) == 9500 + 9500 / 8 + 1);
-  CHECK(most("min(m, 60000)", ProofLevel::finalist) <= 1000);
+  CHECK(most("min(m, 60000)", ProofLevel::finalist) <= 4001);
   CHECK(most("min(m * batch, 2112)", ProofLevel::finalist) == 3 * 2112 + 1);
   CHECK(most("min(m, 2112)", ProofLevel::candidate) <= 1000);
-  CHECK(most("min(m, 500)", ProofLevel::finalist) <= 1000);
-  CHECK(most("m", ProofLevel::finalist) <= 1000);
+  CHECK(most("min(m, 500)", ProofLevel::finalist) <= 4001);
+  CHECK(most("m", ProofLevel::finalist) <= 4001);
 }
 
 TEST_CASE("where no time shape ran a size beyond a bounded grid takes no largest size's place") {

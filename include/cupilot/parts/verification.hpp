@@ -31,6 +31,9 @@ struct Verification {
   bool sampled = false;    // blocks of the grid of every time shape ran that did not run in full
   // The largest sizes met, "rows 1024, cols 4096", where a time shape neither ran nor was sampled.
   std::string up_to{};
+  // Sizes among the task's that the code asks for and at which it was not judged, "rows=4097
+  // cols=37"; "" where there are none.
+  std::string but_for{};
   int processes = 1;          // independent processes that agreed
   std::string battery = "4";  // version of the battery
   int repeats = 0;            // launches whose bits were compared with another's on the same inputs

@@ -268,8 +268,12 @@ Result<bool> PlanRun::once(VirtualMemory& memory, const Case& what, int repeat,
   const Poison poison = other == (what.poison == Poison::large) ? Poison::quiet_nan : Poison::large;
   if (Result<void> filled = memory.fill_tensors(context.inputs, poison); !filled)
     return filled.error();
+  constexpr std::uint64_t seconds_of = 50'000'000;  // warp instructions that take some seconds
   LaunchRun how;
   how.budget = instruction_budget(task, what.workload);
+  if (what.patience > 1)
+    how.budget = std::max(
+        how.budget, std::min(seconds_of, how.budget * static_cast<std::uint64_t>(what.patience)));
   how.count = what.count && repeat == 0;
   how.seed = launch_seed(what, repeat);
   // Some runs of a proof see asynchronous copies arrive at once, some as late as they may.

@@ -12,6 +12,7 @@
 
 #include "base/phases.hpp"
 #include "base/stop.hpp"
+#include "verify/left_out.hpp"
 #include "verify/reach.hpp"
 
 namespace cupilot {
@@ -20,6 +21,7 @@ namespace {
 constexpr std::size_t cases_of_a_candidate = 6;
 // Interpreting takes what it takes; no further case begins after these.
 constexpr double candidate_seconds = 5, elite_seconds = 20;
+constexpr int patience_of_a_second_try = 8;
 
 // Sizes multiplied: which of a task's shapes is cheaper to interpret.
 double extent(const Case& what) {
@@ -52,11 +54,14 @@ bool is_too_expensive(const CaseReport& done) {
                      [](const Fault& fault) { return fault.code == "run.budget"; });
 }
 
+bool ended_too_soon(const TrialReport& ran) {
+  return !ran.cases.empty() && is_too_expensive(ran.cases.back());
+}
+
 // True for a case that tells nothing: its buffers do not fit, its reference is too dear, or its
 // budget ended.
 bool is_left_out(const Result<TrialReport>& report) {
-  if (!report) return report.error().code == ErrorCode::not_done;
-  return !report->cases.empty() && is_too_expensive(report->cases.back());
+  return report ? ended_too_soon(*report) : report.error().code == ErrorCode::not_done;
 }
 
 // Runs cases on several threads, the largest first, or in turn on one, each by the next thread that
@@ -143,15 +148,26 @@ Result<void> reach_further(Backend& backend, const TaskRef& task, const Compiled
         });
       });
   Reach reach(task, kernel.source, backend.device(), level, met, kernel.ptx, timed, report.cases);
-  while (const auto next = reach.next(report.coverage)) {
+  int second_tries = 2;
+  while (auto next = reach.next(report.coverage)) {
     auto ran = backend.run(task, kernel, {&*next, 1});
+    if (ran && ended_too_soon(*ran) && second_tries > 0) {
+      --second_tries;
+      next->patience = patience_of_a_second_try;
+      ran = backend.run(task, kernel, {&*next, 1});
+    }
     if (!ran) return ran.error();
-    if (!ran->cases.empty() && is_too_expensive(ran->cases.back())) continue;
+    if (ended_too_soon(*ran)) {
+      const Fault& fault = ran->cases.back().faults.front();
+      reach.give_up(fault.message + (fault.where.empty() ? "" : ", at " + fault.where));
+      continue;
+    }
     reach.tell(ran->cases);
     add_coverage(report.coverage, ran->coverage);
     for (CaseReport& done : ran->cases) report.cases.push_back(std::move(done));
     if (failed(report.cases.back())) return {};
   }
+  report.left_out = reach.left_out(report.coverage);
   return {};
 }
 
@@ -199,6 +215,8 @@ Result<Screened> screen(const Pipe& pipe, const CompiledKernel& kernel, ProofLev
         "uninitialised reads, barriers",
         pipe.screen->identity(), report->cases.size());
     if (ran < cases.size()) result.unproved = too_expensive();
+    for (const std::string& sentence : sentences_of(report->left_out))
+      result.unproved += fmt::format("{}{}", result.unproved.empty() ? "" : "; ", sentence);
     return result;
   }
   if (!beyond_the_screen(concluded.rejected())) {

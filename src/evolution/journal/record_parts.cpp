@@ -73,6 +73,7 @@ Json put(const Verification& v) {
                {"cases", std::move(cases)}};
   if (v.sampled) json["sampled"] = true;
   if (!v.up_to.empty()) json["up_to"] = v.up_to;
+  if (!v.but_for.empty()) json["but_for"] = v.but_for;
   // A champion's page and evidence list them.
   if (v.level != ProofLevel::finalist) return json;
   if (!v.proved_by.empty()) json["shown"] = v.proved_by;
@@ -89,6 +90,7 @@ Verification verification_of(const Json& json) {
   v.full_size = json.at("full_size").get<bool>();
   v.sampled = json.value("sampled", false);
   v.up_to = json.value("up_to", std::string());
+  v.but_for = json.value("but_for", std::string());
   v.proved_by = json.value("shown", std::vector<std::string>());
   v.unproved = json.value("not_proved", std::vector<std::string>());
   v.processes = json.at("processes").get<int>();
