@@ -39,7 +39,7 @@ extern "C" __global__ void sum_rows(const float* x, float* y, int cols) {
   for (int s = 0; s < slabs; ++s) {
     wait(&full[s % 2], s / 2 % 2);
     for (int c = t; c < min(256, cols - s * 256); c += 64) sum += ring[s % 2][c];
-
+    __syncthreads();  // before a third part takes the first's place
     if (t == 0 && s + 2 < slabs) {
       asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
       start(s + 2);
