@@ -118,8 +118,7 @@ constexpr NextStep next_steps[] = {
      "loosen the plan's require, or state the shapes it is meant for in the task"},
     {"verify.",
      "release what was written before it is told of (__threadfence() or st.release.gpu by who "
-     "tells) "
-     "and acquire it before it is read (ld.acquire.gpu, or a fence behind the poll)",
+     "tells) and acquire it before it is read (ld.acquire.gpu, or a fence behind the poll)",
      "an older value goes into"},
     {"verify.precision",
      "keep all bits of the inputs, or state the class you mean in the task (precision=)"},

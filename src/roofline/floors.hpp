@@ -5,8 +5,8 @@
 
 namespace cupilot {
 
-// floor_us() where tensors that are updated in place need neither be read nor written: a mask may
-// leave elements as they are.
+// floor_us() where tensors that are updated in place are read or written alone: a mask may leave
+// elements as they are.
 Result<double> floor_beside_updates_us(const Task& task, const Workload& workload,
                                        const DeviceSpec& device, Precision proved);
 

@@ -73,7 +73,7 @@ double intensity_of(const Task& task, const Workload& workload) {
 }
 
 // Bytes that must cross DRAM while the kernel is timed: what it reads once; of what it writes, L2
-// may keep its size. Without `updates`, tensors in place count nothing: a mask, say, may leave
+// may keep its size. Without `updates`, tensors in place count once: a mask, say, may leave
 // elements as they are.
 Result<double> unavoidable_bytes(const Task& task, const Workload& workload,
                                  const DeviceSpec& device, bool updates = true) {
@@ -87,7 +87,7 @@ Result<double> unavoidable_bytes(const Task& task, const Workload& workload,
   }
   const auto all = compulsory_bytes(task, workload);
   if (!all) return all.error();
-  read = std::max(0.0, static_cast<double>(*all) - written - (updates ? updated : 2 * updated));
+  read = std::max(0.0, static_cast<double>(*all) - written - updated);
   if (updates) written += updated;
   return read + std::max(0.0, written - static_cast<double>(device.l2_bytes));
 }

@@ -308,7 +308,9 @@ class Power {
           untried_.size(), task_->tensors[*untried_.begin()].name));
     for (auto& [input, error] : blind_) {
       if (seen_.contains(input) || !error) continue;
-      if (!reached_.contains(input) && shows_special_) {
+      const auto moved = !reached_.contains(input) ? moves_by_special(input) : Result<bool>(false);
+      if (!moved) return moved.error();
+      if (*moved) {
         report_.exempt.push_back(
             fmt::format("{}: finite numbers move nothing, what is not finite moves a flag",
                         task_->tensors[input].name));
@@ -336,6 +338,21 @@ class Power {
                       task_->tensors[input].name));
     }
     return {};
+  }
+
+  // True if an output of special content changes where one input has its ordinary content.
+  Result<bool> moves_by_special(std::size_t input) {
+    if (!shows_special_) return false;
+    TensorList inputs = shown_.back().inputs;
+    inputs[input] = shown_.front().inputs[input];
+    const auto after = backend_.inspector().reference(task_, report_.workload, inputs);
+    if (!after) return after.error();
+    for (std::size_t i = 0; i < after->size(); ++i) {
+      const std::vector<double>& now = (*after)[i].values;
+      const std::vector<double>& before = shown_.back().right[i].values;
+      if (!std::equal(now.begin(), now.end(), before.begin(), before.end(), is_same)) return true;
+    }
+    return false;
   }
 
   // True where moving one more input passes what a deep graph may cost and shows remarks alone.

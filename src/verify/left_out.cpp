@@ -38,12 +38,15 @@ std::vector<std::string> sentences_of(std::span<const CaseLeftOut> left_out) {
 }
 
 std::string excepted_sizes(const Task& task, std::span<const CaseLeftOut> left_out) {
+  constexpr std::size_t most = 4;
   std::string out;
+  std::size_t count = 0;
   for (const CaseLeftOut& one : left_out) {
-    if ((one.begun || one.named) && is_within(task, one.what.workload))
+    if (!(one.begun || one.named) || !is_within(task, one.what.workload)) continue;
+    if (++count <= most)
       out += fmt::format("{}{}", out.empty() ? "" : "; ", sizes_text(one.what.workload));
   }
-  return out;
+  return count <= most ? out : fmt::format("{}; {} more sizes", out, count - most);
 }
 
 }  // namespace cupilot

@@ -32,6 +32,12 @@ std::optional<std::int64_t> number_in(std::string_view word) {
   return number;
 }
 
+// True for numbers that sizes and steps may be, whose sums and products fit 64 bits.
+bool is_moderate(std::int64_t number) {
+  constexpr std::int64_t most = 1ll << 40;
+  return number > -most && number < most;
+}
+
 // The words of a statement: operation, then operands; labels, guards and brackets left out.
 Words words_of_statement(std::string_view text) {
   constexpr std::string_view between = " \t\n\r,{}[]();";
@@ -50,14 +56,16 @@ Words words_of_statement(std::string_view text) {
 // The value before a step, of that after it; nullopt: none gives it.
 std::optional<std::int64_t> before(const Step& step, std::int64_t value) {
   const std::int64_t n = step.number;
+  if (!is_moderate(value) || !is_moderate(n)) return std::nullopt;
   if (step.operation == "add") return value - n;
   if (step.operation == "sub") return value + n;
   if (step.operation == "xor") return value ^ n;
   if (step.operation == "and" && (value & ~n) == 0) return value;
   if (step.operation == "rem" && value < n) return value;
-  if (step.operation == "div" && n > 0 && value < (1ll << 40) / n) return value * n;
+  if (step.operation == "div" && n > 0 && value >= 0 && value < (1ll << 40) / n) return value * n;
   if (step.operation == "mul" && n != 0 && value % n == 0) return value / n;
-  if (step.operation == "shr" && n >= 0 && n < 32 && value < (1ll << 31)) return value << n;
+  if (step.operation == "shr" && n >= 0 && n < 32 && value >= 0 && value < (1ll << 31))
+    return value << n;
   if (step.operation == "shl" && n >= 0 && n < 32 && value % (1ll << n) == 0) return value >> n;
   return std::nullopt;
 }
@@ -101,7 +109,7 @@ class ArgumentsOfText {
     if (words[0].find(".f") != std::string_view::npos) return;
     const bool swapped = number_in(words[2]).has_value();
     const auto number = number_in(words[swapped ? 2 : 3]);
-    if (!number) return;
+    if (!number || !is_moderate(*number)) return;
     const std::string_view relation = words[0].substr(5, 2);
     const bool equal = relation == "eq" || relation == "ne";
     const auto made = made_.find(words[swapped ? 3 : 2]);
@@ -120,7 +128,7 @@ class ArgumentsOfText {
     std::optional<std::int64_t> size = number;
     for (auto step = made.steps.rbegin(); size && step != made.steps.rend(); ++step)
       size = before(*step, *size);
-    if (!size || *size <= (equal ? 1 : fewest_)) return;
+    if (!size || !is_moderate(*size) || *size <= (equal ? 1 : fewest_)) return;
     const std::size_t at = made.parameter.rfind("_param_");
     const auto place = at == std::string::npos
                            ? std::nullopt
@@ -148,6 +156,9 @@ void for_statements(std::string_view ptx, F f) {
   }
 }
 
+// True for values that what is computed of them does not overflow by: a sentinel is none.
+bool is_usual(double value) { return std::abs(value) >= 1e-6 && std::abs(value) <= 1e6; }
+
 // "0f406CCCCD", "0d400D99999999999A"
 std::optional<double> float_in(std::string_view word) {
   const bool wide = word.starts_with("0d");
@@ -162,12 +173,10 @@ std::optional<double> float_in(std::string_view word) {
 
 // The value of fp32 whose bits a whole number is; nullopt: it is small or large, or no bits.
 std::optional<double> float_of_bits(std::string_view word) {
-  constexpr double least = 1e-6, most = 1e6;
   const auto number = number_in(word);
   if (!number || *number < -(1ll << 31) || *number >= 1ll << 32) return std::nullopt;
   const double value = std::bit_cast<float>(static_cast<std::uint32_t>(*number));
-  if (!(std::abs(value) >= least && std::abs(value) <= most)) return std::nullopt;
-  return value;
+  return is_usual(value) ? std::optional(value) : std::nullopt;
 }
 
 }  // namespace
@@ -190,7 +199,7 @@ std::vector<NamedValue> named_values(std::string_view ptx) {
     const bool whole = words[0].find(".f") == std::string_view::npos;
     for (std::size_t i = 2; i < 4; ++i) {
       const auto value = whole ? float_of_bits(words[i]) : float_in(words[i]);
-      if (value && *value != 0 && std::isfinite(*value)) found.push_back({*value, line});
+      if (value && is_usual(*value)) found.push_back({*value, line});
     }
   });
   return found;

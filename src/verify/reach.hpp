@@ -86,7 +86,7 @@ class Reach {
   std::vector<Step> named_;     // sizes that the code names
   std::vector<Case> values_;    // contents with values that the code names
   std::vector<Step> ladder_;    // by rising cost
-  std::vector<Step> further_;   // beyond the task\'s sizes, of each axis in turn
+  std::vector<Step> further_;   // beyond the task's sizes, of each axis in turn
   std::vector<Step> wide_;      // one axis at a part, the others at their largest
   std::vector<Step> largest_;   // of each axis, by falling cost
   std::vector<Step> too_dear_;  // that the code names

@@ -34,6 +34,9 @@ TEST_CASE("comparisons of arguments name the sizes at which they change") {
       {"\tsetp.lt.s32 \t%p1, %r1, 5000;\n", {5000, 4999}},
       {"\tsetp.lt.s32 \t%p1, 5000, %r1;\n", {5000, 5001}},
       {"\tsetp.gt.s32 \t%p1, %r1, 20;\n", {}},  // met by small sizes
+      {"\tmul.lo.s64 %rd1, %r1, -1;\n\tsetp.eq.s64 %p1, %rd1, -9223372036854775808;\n", {}},
+      {"\tadd.s64 %rd1, %r1, 9;\n\tsetp.gt.s64 %p1, %rd1, 9223372036854775807;\n", {}},
+      {"\tshr.s64 %rd1, %r1, 4;\n\tsetp.eq.s64 %p1, %rd1, -2;\n", {}},
       {"\tsetp.ne.s32 \t%p1, %r1, 1;\n", {}},
       {"\tsetp.eq.f32 \t%p1, %r1, 4097;\n", {}},
       {"\tadd.s32 \t%r1, %r1, %r9;\n\tsetp.gt.s32 \t%p1, %r1, 5000;\n", {}},  // is something else
@@ -90,6 +93,7 @@ TEST_CASE("values that numbers are compared with for equality are named") {
       {"setp.eq.f32 %p1, %f1, 0f7F800000;", {}},
       {"setp.eq.s32 %p1, %r1, 2139095040;", {}},  // those of infinity
       {"setp.eq.s32 %p1, %r1, 4097;", {}},
+      {"setp.eq.f32 %p1, %f1, 0fF149F2CA;", {}},  // -1e30, a sentinel
       {"add.f32 %f1, %f1, 0f40700000;", {}},
   };
   for (const Row& row : rows) {

@@ -73,19 +73,18 @@ std::optional<Follows> rule_of(const Task& task, std::size_t tensor, const Case&
   return rule;
 }
 
-// The least magnitude that a factor of a few units rounds as much as its multiple: denormals have
-// fewer bits.
+// Twice the least normal number: what is rounded above it has all bits of the type.
 double least_of(int type) {
   switch (static_cast<DType>(type)) {
     case DType::f64:
-      return 0x1p-1018;
+      return 0x1p-1021;
     case DType::f16:
     case DType::e5m2:
-      return 0x1p-10;
+      return 0x1p-13;
     case DType::e4m3:
-      return 0x1p-2;
+      return 0x1p-5;
     default:
-      return 0x1p-122;
+      return 0x1p-125;
   }
 }
 

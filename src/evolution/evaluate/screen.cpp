@@ -13,6 +13,7 @@
 #include "base/phases.hpp"
 #include "base/stop.hpp"
 #include "verify/left_out.hpp"
+#include "verify/plan_steps.hpp"
 #include "verify/reach.hpp"
 
 namespace cupilot {
@@ -119,6 +120,21 @@ Result<TrialReport> run_side_by_side(Backend& screen, const TaskRef& task,
   return all;
 }
 
+// True if a kernel ends at sizes beyond the task's own where the device or its own shared memory
+// has no room for more: it is written for the sizes that the task names.
+bool has_no_room(const Task& task, const CaseReport& done) {
+  const Sizes& sizes = done.what.workload.sizes;
+  const bool beyond = std::any_of(sizes.begin(), sizes.end(), [&](const auto& size) {
+    return size.second > largest_size(task, size.first);
+  });
+  return beyond && !done.faults.empty() &&
+         std::all_of(done.faults.begin(), done.faults.end(), [](const Fault& fault) {
+           return fault.code == "plan.limit" ||
+                  (fault.code == "run.out_of_bounds" &&
+                   fault.message.find("but the block has") != std::string::npos);
+         });
+}
+
 std::string unproved_by(const Backend& screen, const std::string& reason) {
   return fmt::format(
       "races, bounds and uninitialised reads in each access: {} could not run it ({})",
@@ -162,6 +178,7 @@ Result<void> reach_further(Backend& backend, const TaskRef& task, const Compiled
       reach.give_up(fault.message + (fault.where.empty() ? "" : ", at " + fault.where));
       continue;
     }
+    if (!ran->cases.empty() && has_no_room(*task, ran->cases.back())) continue;
     reach.tell(ran->cases);
     add_coverage(report.coverage, ran->coverage);
     for (CaseReport& done : ran->cases) report.cases.push_back(std::move(done));

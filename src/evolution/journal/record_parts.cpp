@@ -34,11 +34,13 @@ Json put_case(const CaseReport& report) {
                        {"failed", output.failed},
                        {"worst_ratio", finite(output.worst_ratio)}});
   }
-  return {{"sizes", report.what.workload.sizes},
-          {"content", name_of(report.what.content.kind)},
-          {"seed", report.what.content.seed},
-          {"not_for_this_shape", report.not_for_this_shape},
-          {"outputs", std::move(outputs)}};
+  Json json = {{"sizes", report.what.workload.sizes},
+               {"content", name_of(report.what.content.kind)},
+               {"seed", report.what.content.seed},
+               {"not_for_this_shape", report.not_for_this_shape},
+               {"outputs", std::move(outputs)}};
+  if (report.what.content.held != 0) json["held"] = report.what.content.held;
+  return json;
 }
 
 CaseReport case_of(const Json& json) {
@@ -46,6 +48,7 @@ CaseReport case_of(const Json& json) {
   report.what.workload.sizes = json.at("sizes").get<Sizes>();
   report.what.content.kind = content_kind_of(json.at("content").get<std::string>());
   report.what.content.seed = json.at("seed").get<std::uint64_t>();
+  report.what.content.held = json.value("held", 0.0);
   report.not_for_this_shape = json.at("not_for_this_shape").get<bool>();
   for (const Json& entry : json.at("outputs")) {
     OutputReport& output = report.outputs.emplace_back();
