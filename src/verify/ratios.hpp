@@ -19,7 +19,7 @@ struct SizePair {
 // once by multiples of 4 and of 8.
 std::span<const SizePair> telling_ratios();
 
-// The same of multiples of both units, up to 24 times them, small ones first: a formula that any of
+// Takes multiples of both units, up to 24 times them, small ones first: a formula that any of
 // these tells is told twice where it can be.
 std::vector<SizePair> telling_ratios(const SizePair& units);
 

@@ -17,7 +17,7 @@ namespace cupilot {
 class Coverage {
  public:
   static Result<Coverage> of(const Task& task, const Workload& workload, VirtualMemory& memory);
-  // Of one tensor that is updated in place; of nothing where its content before is not kept.
+  // Covers one tensor that is updated in place; nothing where its content before is not kept.
   static Coverage of_update(std::size_t tensor, const VirtualMemory& memory);
   bool any() const { return bytes_ > 0; }  // true if there is anything to write
   std::uint64_t bytes() const { return bytes_; }
