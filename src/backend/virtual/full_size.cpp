@@ -4,7 +4,9 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -483,21 +485,39 @@ class SampledRun {
 
 }  // namespace
 
+namespace {
+
+// Tensors of which a few blocks touch a part, and what was written and read of them.
+struct SparseTensors {
+  VirtualMemory memory;
+  Coverage coverage;
+  ReadShare inputs;
+
+  // nullopt: they cannot be made so.
+  static Result<std::optional<SparseTensors>> of(const PlanRun& run, const Case& what) {
+    auto memory =
+        VirtualMemory::sparse(run.task, what, run.plan, run.context.inputs, SmallInputs::piecewise);
+    if (!memory) return memory.error();
+    if (!*memory) return std::optional<SparseTensors>();
+    auto coverage = Coverage::of(run.task, what.workload, **memory);
+    if (!coverage) return coverage.error();
+    auto inputs = ReadShare::of(run.task, what.workload, **memory);
+    if (!inputs) return inputs.error();
+    return std::optional(
+        SparseTensors{std::move(**memory), std::move(*coverage), std::move(*inputs)});
+  }
+};
+
 // Tells of an output that earlier launches fill and the last one goes over, where no block of the
 // last one reaches the end and what the others left there is wrong.
-static Result<bool> tell_last_launch(const PlanRun& run, const Case& what,
-                                     const ResolvedLaunch& launch, VirtualMemory& filled,
-                                     CaseReport& report) {
-  auto memory =
-      VirtualMemory::sparse(run.task, what, run.plan, run.context.inputs, SmallInputs::piecewise);
-  if (!memory) return memory.error();
-  if (!*memory) return false;
-  Result<Coverage> coverage = Coverage::of(run.task, what.workload, **memory);
-  if (!coverage) return coverage.error();
-  Result<ReadShare> inputs = ReadShare::of(run.task, what.workload, **memory);
-  if (!inputs) return inputs.error();
+Result<bool> tell_last_launch(const PlanRun& run, const Case& what, const ResolvedLaunch& launch,
+                              VirtualMemory& filled, CaseReport& report) {
+  Result<std::optional<SparseTensors>> sparse = SparseTensors::of(run, what);
+  if (!sparse) return sparse.error();
+  if (!*sparse) return false;
+  auto& [memory, coverage, inputs] = **sparse;
   CaseReport alone;
-  SampledRun sampled(run, what, **memory, *coverage, *inputs, alone);
+  SampledRun sampled(run, what, memory, coverage, inputs, alone);
   const Result<bool> told = sampled.launch(launch, true);
   if (!told || !*told || !alone.faults.empty()) return told ? false : told;
   double end = 0;
@@ -513,19 +533,17 @@ static Result<bool> tell_last_launch(const PlanRun& run, const Case& what,
   return !report.outputs.empty();
 }
 
+}  // namespace
+
 Result<bool> run_sampled(const PlanRun& run, const Case& what, CaseReport& report) {
   Dependence seen;
   const std::vector<const ResolvedLaunch*> launches = sampled_launches(run, seen);
   if (launches.empty()) return false;
-  auto memory =
-      VirtualMemory::sparse(run.task, what, run.plan, run.context.inputs, SmallInputs::piecewise);
-  if (!memory) return memory.error();
-  if (!*memory) return false;
-  Result<Coverage> coverage = Coverage::of(run.task, what.workload, **memory);
-  if (!coverage) return coverage.error();
-  Result<ReadShare> inputs = ReadShare::of(run.task, what.workload, **memory);
-  if (!inputs) return inputs.error();
-  SampledRun sampled(run, what, **memory, *coverage, *inputs, report);
+  Result<std::optional<SparseTensors>> sparse = SparseTensors::of(run, what);
+  if (!sparse) return sparse.error();
+  if (!*sparse) return false;
+  auto& [memory, coverage, inputs] = **sparse;
+  SampledRun sampled(run, what, memory, coverage, inputs, report);
   bool told = true, changed = false;
   for (const ResolvedLaunch* launch : launches) {
     const Result<bool> one = sampled.launch(*launch, launch == launches.front());
@@ -559,11 +577,11 @@ Result<bool> run_sampled(const PlanRun& run, const Case& what, CaseReport& repor
   // Behind a launch that changes things in place values are not compared, faults are told.
   if (changed) return false;
   if (launches.size() > 1 && !sampled.last_alone()) {
-    const Result<bool> left = tell_last_launch(run, what, *launches.back(), **memory, report);
+    const Result<bool> left = tell_last_launch(run, what, *launches.back(), memory, report);
     return left ? true : left;
   }
   const Result<bool> compared =
-      compare_part(run.context, run.task, **memory, what.workload, what.content,
+      compare_part(run.context, run.task, memory, what.workload, what.content,
                    Rng::of(what.content.seed, "full size", 1), 2 * (drawn_blocks + most_named),
                    sampled.places(), report.outputs);
   for (std::size_t i = 0; compared && launches.size() == 1 && i < run.task->tensors.size(); ++i) {
