@@ -1,7 +1,9 @@
-// Practice of templates with hooks and of attention: the space of a task that such a template
-// serves takes each starting point as it stands.
+// Practice of templates with hooks, of windows and of attention: the space of a task that such a
+// template serves takes each starting point as it stands.
 #include <cupilot/family.hpp>
 #include <cupilot/parts/pool.hpp>
+
+#include <set>
 
 #include <fmt/ranges.h>
 
@@ -41,9 +43,103 @@ Task attention(const std::string& precision, const std::string& head) {
   return *task;
 }
 
+// A convolution or pool of the kinds that starting points name.
+Task windows(const std::string& op, std::vector<Expr> x, std::vector<Expr> weight,
+             std::vector<Expr> result, std::map<std::string, Attribute> attributes,
+             const std::string& precision) {
+  const DType type = type_of(precision);
+  std::vector<Tensor> tensors = {input("x", std::move(x), type)};
+  std::vector<std::string> names = {"x"};
+  if (!weight.empty()) {
+    tensors.push_back(input("weight", std::move(weight), type));
+    names.emplace_back("weight");
+  }
+  tensors.push_back(output("y", std::move(result), type));
+  const auto asked = precision_from(precision);
+  REQUIRE(asked);
+  auto task = graph_task(
+      std::move(tensors), {{"one", op, std::move(names), {"y"}, std::move(attributes)}},
+      {{"n", 16}, {"c", 32}, {"o", 64}, {"d", 16}, {"h", 64}, {"w", 64}, {"l", 65536}}, *asked);
+  if (!task) FAIL(task.error().message);
+  return *task;
+}
+
+std::vector<Task> windows_of(const std::string& family, const std::string& precision) {
+  using Whole = std::vector<std::int64_t>;
+  const std::vector<Expr> line = {"n", "c", "l"}, plane = {"n", "c", "h", "w"},
+                          space = {"n", "c", "d", "h", "w"};
+  if (family == "window") {
+    const auto taps = [](Whole size) {
+      return std::map<std::string, Attribute>{{"kernel_size", size},
+                                              {"stride", Whole(size.size(), 1)}};
+    };
+    return {windows("max_pool1d", line, {}, {"n", "c", "l-7"}, taps({8}), precision),
+            windows("max_pool2d", plane, {}, {"n", "c", "h-3", "w-3"}, taps({4, 4}), precision),
+            windows("max_pool3d", space, {}, {"n", "c", "d-2", "h-2", "w-2"}, taps({3, 3, 3}),
+                    precision)};
+  }
+  if (family == "convolution") {
+    return {windows("conv2d", plane, {"o", "c", 1, 1}, {"n", "o", "h", "w"}, {}, precision),
+            windows("conv2d", plane, {"o", "c", 3, 3}, {"n", "o", "h-2", "w-2"}, {}, precision),
+            windows("conv2d", plane, {128, "c", 3, 3}, {"n", 128, "h-2", "w-2"}, {}, precision),
+            windows("conv1d", line, {128, "c", 3}, {"n", 128, "l-2"}, {}, precision),
+            windows("conv2d", {"n", 32, "h", "w"}, {32, 1, 3, 3}, {"n", 32, "h-2", "w-2"},
+                    {{"groups", std::int64_t{32}}}, precision)};
+  }
+  const std::vector<Expr> cube = {"c", "o", 3, 3, 3};
+  const std::map<std::string, Attribute> strided = {{"stride", Whole{2, 2, 2}},
+                                                    {"padding", Whole{1, 1, 1}}};
+  std::map<std::string, Attribute> dilated = strided, grouped = strided;
+  dilated["dilation"] = Whole{2, 2, 2};
+  grouped["padding"] = Whole{1, 2, 3};
+  grouped["output_padding"] = Whole{1, 1, 1};
+  grouped["groups"] = std::int64_t{4};
+  const std::map<std::string, Attribute> uneven = {{"stride", Whole{2, 3}},
+                                                   {"padding", Whole{1, 2}},
+                                                   {"dilation", Whole{2, 1}},
+                                                   {"groups", std::int64_t{4}}};
+  return {
+      windows("conv_transpose1d", line, {"c", 128, 3}, {"n", 128, "l+2"}, {}, precision),
+      windows("conv_transpose1d", line, {"c", "o", 3}, {"n", "o", "l*2+1"}, {{"stride", Whole{2}}},
+              precision),
+      windows("conv_transpose2d", plane, {"c", 128, 3, 5}, {"n", 128, "h+2", "w+4"}, {}, precision),
+      windows("conv_transpose2d", plane, {"c", 32, 3, 7}, {"n", 32, "h+2", "w+6"}, {}, precision),
+      windows("conv_transpose2d", plane, {"c", 16, 3, 5}, {"n", 64, "h*2+1", "w*3-2"}, uneven,
+              precision),
+      windows("conv_transpose3d", space, cube, {"n", "o", "d+2", "h+2", "w+2"}, {}, precision),
+      windows("conv_transpose3d", space, {"c", 24, 3, 3, 3}, {"n", 24, "d+2", "h+2", "w+2"}, {},
+              precision),
+      windows("conv_transpose3d", space, {"c", 32, 3, 3, 3}, {"n", 32, "d*2-1", "h*2-1", "w*2-1"},
+              strided, precision),
+      windows("conv_transpose3d", space, cube, {"n", "o", "d*2+1", "h*2+1", "w*2+1"}, dilated,
+              precision),
+      windows("conv_transpose3d", space, {"c", 8, 3, 5, 7}, {"n", 32, "d*2", "h*2", "w*2"}, grouped,
+              precision)};
+}
+
+// A normalisation of groups and the least of its channels: reductions of several parts of a row.
+Task group_norm_then_least(const std::string& precision) {
+  const DType type = type_of(precision);
+  auto task =
+      graph_task({input("x", {"rows", "cols"}, type), input("g", {"cols"}, type),
+                  input("b", {"cols"}, type), output("y", {"rows", 1}, type)},
+                 {{"norm", "group_norm", {"x", "g", "b"}, {"h"}, {{"groups", std::int64_t{8}}}},
+                  {"least",
+                   "amin",
+                   {"h"},
+                   {"y"},
+                   {{"dim", std::vector<std::int64_t>{1}}, {"keepdim", std::int64_t{1}}}}},
+                 {{"rows", 1024}, {"cols", 1024}}, *precision_from(precision));
+  if (!task) FAIL(task.error().message);
+  return *task;
+}
+
 // Tasks that templates of the family serve.
 std::vector<Task> tasks_of(const std::string& family, const std::string& precision) {
   if (family == "attention") return {attention(precision, "64"), attention(precision, "128")};
+  if (family == "blockwise") return {group_norm_then_least(precision)};
+  if (family == "window" || family == "convolution" || family == "transposed_convolution")
+    return windows_of(family, precision);
   const std::vector<Expr> whole = {"rows", "cols"};
   const auto over = [](std::int64_t dim) {
     return std::map<std::string, Attribute>{{"dim", std::vector<std::int64_t>{dim}}};
@@ -88,14 +184,20 @@ std::string lost(const PoolEntry& entry) {
   return least;
 }
 
-TEST_CASE("starting points of graphs and attention reach their templates", "[practice]") {
-  for (const char* name : {"attention", "axiswise", "pointwise", "rowwise", "scanwise"}) {
+TEST_CASE("starting points of graphs, windows and attention reach their templates", "[practice]") {
+  const std::set<std::string> of_windows = {"window", "convolution", "transposed_convolution"};
+  for (const char* name :
+       {"attention", "axiswise", "blockwise", "pointwise", "rowwise", "scanwise", "windowed"}) {
     const Family* family = find_family(builtin_families(), name);
     REQUIRE(family != nullptr);
-    CHECK(family->practice.size() >= 8);
+    CHECK(family->practice.size() >= 6);
     for (const PoolEntry& entry : family->practice) {
       INFO(name << " " << entry.precision << ": " << entry.text);
-      CHECK(entry.family == name);
+      if (std::string(name) == "windowed") {
+        CHECK(of_windows.contains(entry.family));
+      } else {
+        CHECK(entry.family == name);
+      }
       CHECK(lost(entry) == "");
     }
   }
