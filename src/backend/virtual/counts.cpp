@@ -133,6 +133,7 @@ CountingPlan counting_plan(const TaskRef& task, const CompiledKernel& kernel, co
 struct ModelledLaunch {
   ModelInput input;
   bool counted = false;
+  bool too_long = false;  // a block passed the budget
   bool apart = false;   // blocks do not wait for one another, but samples do not stand for the grid
   RingRounds rounds{};  // of what was not counted
 };
@@ -149,6 +150,7 @@ struct LaunchCounter {
   VirtualMemory& memory;
   const ResolvedPlan &plan, &small_plan;  // at `full`, at `at`
   bool only;                              // it runs one launch
+  std::uint64_t block_budget;             // warp instructions of a block
 
   // True if blocks load far more than the tensors hold.
   bool rereads(const Counts& counts) const {
@@ -168,7 +170,7 @@ struct LaunchCounter {
     if (!coverage) return coverage.error();
     Attempt<Sampled> sampled =
         sample(context, kernel, programs, memory, small, launch.grid, columns,
-               by_one && !columns && coverage->any() ? &*coverage : nullptr);
+               by_one && !columns && coverage->any() ? &*coverage : nullptr, block_budget);
     if (!sampled) return sampled.failure();
     if (only && sampled->silent)
       return reject("measure.timed_launch",
@@ -179,6 +181,7 @@ struct LaunchCounter {
                     "its blocks leave a part of the outputs unwritten, as those drawn at random do",
                     launch.name);
     // A judge of the calling program's looks at whole runs.
+    into.too_long = sampled->too_long;
     into.counted = !sampled->too_long && !sampled->unlike && !(only && sampled->idle) &&
                    !has_host_judge(*task);
     if (into.counted && by_one) {
@@ -264,13 +267,13 @@ Attempt<bool> put_fitted(const FittedPlan& of, std::vector<ModelledLaunch>& laun
   return true;
 }
 
-}  // namespace
-
-Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, const TaskRef& task,
+// too_long: a block passed its budget.
+Attempt<std::vector<ModelledLaunch>> count_each(const VirtualContext& context, const TaskRef& task,
                                                 const CompiledKernel& kernel,
                                                 KernelPrograms& programs, const PlanAt& plan_at,
                                                 const ResolvedPlan& plan, const Workload& workload,
-                                                const Content& content) {
+                                                const Content& content, std::uint64_t block_budget,
+                                                bool& too_long) {
   const CountingPlan counting = counting_plan(task, kernel, plan_at, plan, workload);
   const ResolvedPlan& small = counting.smaller ? *counting.smaller : plan;
   Attempt<std::optional<VirtualMemory>> memory = memory_to_count_in(
@@ -298,21 +301,44 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, c
                                   **memory,
                                   plan,
                                   small,
-                                  runs_one_launch(plan)};
+                                  runs_one_launch(plan),
+                                  block_budget};
       Attempt<ModelledLaunch> done =
           counter.look(small.launches[l], launch, *facts, seen, std::move(launches.back()));
       if (!done) return done.failure();
       launches.back() = std::move(*done);
     }
     missing = missing || !launches.back().counted;
+    too_long = too_long || launches.back().too_long;
   }
   if (missing) {
     const FittedPlan fitted{context, task, kernel, programs, plan_at, plan, workload, content};
     const Attempt<bool> put = put_fitted(fitted, launches);
     if (!put) return put.failure();
   }
+  return launches;
+}
+
+}  // namespace
+
+Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, const TaskRef& task,
+                                                const CompiledKernel& kernel,
+                                                KernelPrograms& programs, const PlanAt& plan_at,
+                                                const ResolvedPlan& plan, const Workload& workload,
+                                                const Content& content) {
+  bool too_long = false;
+  const auto within = [&](std::uint64_t block_budget) {
+    return count_each(context, task, kernel, programs, plan_at, plan, workload, content,
+                      block_budget, too_long);
+  };
+  Attempt<std::vector<ModelledLaunch>> launches = within(2 * counting_budget);
+  // A block that stays may be long where no smaller shape is affordable either.
+  if (too_long && launches.is_rejected() && launches.rejected().code == "measure.failed") {
+    if (auto longer = within(8 * counting_budget)) launches = std::move(longer);
+  }
+  if (!launches) return launches.failure();
   std::vector<ModelInput> inputs;
-  for (ModelledLaunch& launch : launches) inputs.push_back(std::move(launch.input));
+  for (ModelledLaunch& launch : *launches) inputs.push_back(std::move(launch.input));
   if (Result<void> estimated = estimate_traffic(context.device, task, workload, plan, inputs);
       !estimated) {
     return estimated.error();

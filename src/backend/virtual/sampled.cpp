@@ -115,15 +115,21 @@ struct Stored {
 class BlockRunner {
  public:
   BlockRunner(const VirtualContext& context, const CompiledKernel& kernel, KernelPrograms& programs,
-              VirtualMemory& memory, const ResolvedLaunch& launch)
-      : context_(context), kernel_(kernel), programs_(programs), memory_(memory), launch_(launch) {}
+              VirtualMemory& memory, const ResolvedLaunch& launch,
+              std::uint64_t budget = 2 * counting_budget)
+      : context_(context),
+        kernel_(kernel),
+        programs_(programs),
+        memory_(memory),
+        launch_(launch),
+        budget_(budget) {}
 
   // nullopt: past the budget.
   Attempt<std::optional<Counts>> run(std::vector<std::uint64_t> blocks, bool products = true) {
     LaunchRun how;
     const std::uint64_t asked = blocks.size();
     how.blocks = std::move(blocks);
-    how.budget = 2 * counting_budget;
+    how.budget = budget_;
     how.checks = false;
     how.count = how.note_stores = true;
     how.products = products;
@@ -169,6 +175,7 @@ class BlockRunner {
   KernelPrograms& programs_;
   VirtualMemory& memory_;
   const ResolvedLaunch& launch_;
+  std::uint64_t budget_;
   void note_stored(const std::vector<std::uint64_t>& stored) {
     std::map<std::uint64_t, std::uint64_t> sectors;
     for (const std::uint64_t one : stored) sectors[one / 16] |= one % 16;
@@ -413,10 +420,10 @@ std::vector<std::uint64_t> one_a_cluster(const ResolvedLaunch& launch,
 Attempt<Sampled> sample(const VirtualContext& context, const CompiledKernel& kernel,
                         KernelPrograms& programs, VirtualMemory& memory,
                         const ResolvedLaunch& launch, const std::array<std::int64_t, 3>& full,
-                        bool columns, Coverage* coverage) {
+                        bool columns, Coverage* coverage, std::uint64_t block_budget) {
   const std::vector<Sample> own = choose_samples(launch.grid, columns);
   const std::vector<Sample> samples = rescaled(own, launch.grid, full, columns);
-  BlockRunner runner(context, kernel, programs, memory, launch);
+  BlockRunner runner(context, kernel, programs, memory, launch, block_budget);
   Sampled seen;
   std::vector<Counts> ran;
   Stored stored;

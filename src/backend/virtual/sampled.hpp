@@ -38,12 +38,13 @@ struct Sampled {
 };
 
 // Runs samples of a launch, whose grid is `full` at full size, as far as the budget reaches; the
-// first is always run, within all of it. `coverage`: of the outputs that this launch alone writes,
-// each element by one block; null: others write them too.
+// first is always run, within all of it. block_budget: warp instructions of a block. `coverage`: of
+// the outputs that this launch alone writes, each element by one block; null: others write them
+// too.
 Attempt<Sampled> sample(const VirtualContext& context, const CompiledKernel& kernel,
                         KernelPrograms& programs, VirtualMemory& memory,
                         const ResolvedLaunch& launch, const std::array<std::int64_t, 3>& full,
-                        bool columns, Coverage* coverage);
+                        bool columns, Coverage* coverage, std::uint64_t block_budget);
 
 // Counts blocks drawn from all of a grid whose samples differ, where the budget reaches enough:
 // places do not tell how often a kind of block, one at an edge, stands in it. Products of matrices

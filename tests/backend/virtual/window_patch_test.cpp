@@ -160,6 +160,22 @@ TEST_CASE("blocks that stay for hundreds of tiles are counted with all of their 
   CHECK(operations.value == Approx(2.0 * 16 * 128 * 8 * 9 * 1024 * 1024).epsilon(0.03));
 }
 
+TEST_CASE("a block too long for the samples' budget is counted where smaller shapes are, too",
+          "[templates]") {
+  const Window window{"conv2d", plane, {"o", "ch", 3, 3}, {"n", "o", "h-2", "w-2"}};
+  const Sizes large = {{"n", 16}, {"ch", 16}, {"o", 128}, {"h", 1024}, {"w", 1024}};
+  const Task task = window_task(window, large, Precision::tf32);
+  const Values stays = {{"GROUPS", 2}, {"PARTS", 2},  {"BLOCK_N", 128},
+                        {"LINE", 64},  {"ACROSS", 2}, {"STEPS", 8},
+                        {"STAGES", 4}, {"STAY", 1},   {"CHANNELS", 8}};
+  Counted counted(task, instance(task, "window_patch", stays));
+  const std::vector<ModelInput> launches = counted.at_full_size();
+  REQUIRE(launches.size() == 2);
+  const Count& operations = launches[1].counts[Counter::ops_tensor_tf32];
+  CHECK(operations.how == CountHow::sampled);
+  CHECK(operations.value == Approx(2.0 * 16 * 128 * 16 * 9 * 1024 * 1024).epsilon(0.03));
+}
+
 TEST_CASE("patches are for tensor cores", "[hooks]") {
   const Window window{"conv2d", plane, {"o", "ch", 3, 3}, {"n", "o", "h-2", "w-2"}};
   const auto strict = window_task(window, sizes, Precision::fp32_strict, false);
