@@ -10,6 +10,7 @@
 #include <thread>
 
 #include <cupilot/parts/host.hpp>
+#include <cupilot/parts/peaks.hpp>
 #include <cupilot/parts/suite.hpp>
 
 #include "commands/verbs.hpp"
@@ -32,6 +33,18 @@ std::vector<std::string> devices_of(const std::string& typed) {
   for (int i = 0; std::filesystem::exists("/dev/nvidia" + std::to_string(i)); ++i)
     names.push_back("cuda:" + std::to_string(i));
   return names.empty() ? std::vector<std::string>{"auto"} : names;
+}
+
+// Measures what a GPU sustains, and keeps it; nothing of another device, nor of one known already.
+Result<void> measure_peaks(const std::string& name, FILE* screen) {
+  const auto backend = open_device(name);
+  if (!backend) return backend.error();
+  if (!name.starts_with("cuda:") || !(*backend)->device().ceilings.empty()) return {};
+  show(screen, fmt::format("measuring what {} sustains, as `cupilot peaks` does …", name));
+  const auto peaks = (*backend)->inspector().peaks();
+  if (!peaks) return peaks.error();
+  return peaks->measured && !peaks_path().empty() ? save_peaks(*peaks, peaks_path())
+                                                  : Result<void>();
 }
 
 Result<void> run_tar(std::vector<std::string> words) {
@@ -201,6 +214,10 @@ int suite_command(const SuiteFlags& flags) {
                   "`cupilot suite --run {0}` shows what has ended\n",
                   flags.run_dir));
   const Ticker waiting = tell_waits("searching " + flags.suite);
+  for (const std::string& name : options.devices) {
+    if (auto measured = measure_peaks(name, json ? stderr : stdout); !measured)
+      show(stderr, "note: floors are told by typical rates: " + measured.error().message);
+  }
   return finish_suite(run_suite(options), flags);
 }
 
