@@ -247,7 +247,8 @@ void add_suite(CLI::App& app, Verbs& verbs) {
       ->capture_default_str()
       ->transform(whole<std::uint64_t>(0));
   add_against(*verb, flags.against, ")");
-  verb->add_option("--pool", flags.pool, "file of a strategy pool, or off")->capture_default_str();
+  verb->add_option("--pool", flags.pool,
+                   "file of a strategy pool, or off (default: pool.sqlite in the run directory)");
   CLI::Option* pack = verb->add_option("--pack", flags.pack,
                                        "write what has ended into this .tar.xz, of at most 16 MiB");
   verb->add_option("--unpack", flags.unpack, "make the run directory of such an archive first")

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 
 #include "device.hpp"
 
@@ -14,6 +15,14 @@ std::string data_folder() {
   std::error_code failed;
   if (!folder.empty()) std::filesystem::create_directories(folder, failed);
   return failed ? "" : folder;
+}
+
+// The flag's pool, else the environment's, else the default one; "": none.
+std::string pool_told(const std::string& flag, const std::function<std::string()>& otherwise) {
+  const char* told = std::getenv("CUPILOT_POOL");
+  const std::string pool = flag.empty() && told != nullptr ? told : flag;
+  if (pool == "off") return "";
+  return pool.empty() ? otherwise() : pool;
 }
 
 }  // namespace
@@ -36,12 +45,14 @@ void add_steering(CLI::App& verb, EvolveFlags& flags) {
 }
 
 std::string pool_of(const EvolveFlags& flags) {
-  const char* told = std::getenv("CUPILOT_POOL");
-  std::string pool = flags.pool.empty() && told != nullptr ? told : flags.pool;
-  if (pool == "off") return "";
-  if (!pool.empty()) return pool;
-  const std::string folder = data_folder();
-  return folder.empty() ? "" : folder + "/pool.sqlite";
+  return pool_told(flags.pool, [] {
+    const std::string folder = data_folder();
+    return folder.empty() ? std::string() : folder + "/pool.sqlite";
+  });
+}
+
+std::string pool_of(const SuiteFlags& flags) {
+  return pool_told(flags.pool, [&] { return flags.run_dir + "/pool.sqlite"; });
 }
 
 std::string pool_anywhere(const std::string& pool) {

@@ -17,6 +17,7 @@
 #include "device.hpp"
 #include "screens/say.hpp"
 #include "signals.hpp"
+#include "steering.hpp"
 
 namespace cupilot::cli {
 namespace {
@@ -60,9 +61,10 @@ Result<void> run_tar(std::vector<std::string> words) {
   return Error{ErrorCode::failure, "tar did not succeed", "install tar and xz"};
 }
 
-// Settings, outcomes and champions; searches under way begin anew elsewhere.
+// Settings, outcomes, the pool and champions; searches under way begin anew elsewhere.
 Result<void> pack(const std::string& run_dir, const std::string& file) {
   std::vector<std::string> words = {"-cJf", file, "-C", run_dir, "suite.json", "outcomes"};
+  if (real_host().exists(run_dir + "/pool.sqlite")) words.emplace_back("pool.sqlite");
   const auto tasks = real_host().list(run_dir + "/tasks");
   for (const std::string& id : tasks ? *tasks : std::vector<std::string>()) {
     const std::string best = "tasks/" + id + "/best";
@@ -200,7 +202,7 @@ int suite_command(const SuiteFlags& flags) {
   options.seed = flags.seed;
   options.against = flags.against;
   options.run_dir = flags.run_dir;
-  options.pool = flags.pool;
+  options.pool = pool_anywhere(pool_of(flags));
   // Devices share the processors that compile.
   const int devices = static_cast<int>(options.devices.size());
   const int processors = static_cast<int>(std::thread::hardware_concurrency());

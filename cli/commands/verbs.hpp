@@ -66,7 +66,8 @@ struct SuiteFlags {
   std::int64_t evaluations = 2000;  // a task
   std::uint64_t seed = 1;
   std::vector<std::string> against;  // contestants
-  std::string run_dir, pool = "off";
+  std::string run_dir;
+  std::string pool;          // file of the strategy pool, or "off"; empty: the run directory's own
   std::string pack, unpack;  // archives to write, to read
 };
 

@@ -137,6 +137,18 @@ TEST_CASE("a run of a suite is packed, and goes on elsewhere", "[cli]") {
   CHECK(again.err.find("holds a run already") != std::string::npos);
 }
 
+TEST_CASE("a suite has a pool of its own, which goes along in archives", "[cli][search]") {
+  const Scratch scratch;
+  const std::string task_a = settings + "--evaluations 3 --device virtual:h200 --only a --run ";
+  REQUIRE(run(task_a + "here --pack here.tar.xz", scratch).exit == 0);
+  CHECK(fs::exists(scratch.path / "here/pool.sqlite"));
+  REQUIRE(run("suite --run there --unpack here.tar.xz", scratch).exit == 0);
+  CHECK(fs::exists(scratch.path / "there/pool.sqlite"));
+  REQUIRE(run(task_a + "none --pool off", scratch).exit == 0);
+  CHECK_FALSE(fs::exists(scratch.path / "none/pool.sqlite"));
+  CHECK_FALSE(fs::exists(scratch.path / "off"));
+}
+
 TEST_CASE("a task that fails leaves its error and does not end the suite", "[cli]") {
   const Scratch scratch;
   REQUIRE(run(settings + landscape + " --only a --run r", scratch).exit == 0);
