@@ -14,7 +14,7 @@ void add_steering(CLI::App& verb, EvolveFlags& flags);
 // The pool that a search reads and writes; "": none. Where the flag is silent: $CUPILOT_POOL, else
 // pool.sqlite in the user's data folder (XDG base directories), which is made.
 std::string pool_of(const EvolveFlags& flags);
-// The same of a suite, whose own pool lies in its run directory.
+// Names a suite's, by default in its run directory.
 std::string pool_of(const SuiteFlags& flags);
 
 // Makes the path absolute: a run may be resumed, or begun anew, from another folder.
