@@ -45,7 +45,8 @@ enum ContentCode : int {
   content_mixed,
   content_denormals,
   content_integers,
-  content_scales
+  content_scales,
+  content_infinite_lines
 };
 
 constexpr int max_rank = 8;
@@ -72,7 +73,8 @@ struct FillParams {
   double unit;        // content integers: what they are multiples of, a power of two
   int wide;           // content integers: this one has full significands
   int first;          // content constant_rows of whole numbers: the turn of the first line
-  double held;        // content ordinary: the value of one element in sixteen; 0: none
+  double held;        // content ordinary: the value of one element in sixteen; 0: none.
+                      // infinite_lines: the infinity
   // Variations: a factor on every value; line i of an axis exchanged with i + 8 of its 16 (extent
   // 0: none).
   double factor;
@@ -417,6 +419,15 @@ CUPILOT_HD double scales_float(const FillParams& p, long long index, double ordi
   }
 }
 
+// infinite_lines: nothing but one infinity on every second line and in every second outermost
+// slice; of the rest one element in 64 stays.
+CUPILOT_HD double infinite_float(const FillParams& p, long long index, double ordinary) {
+  const long long slice = p.rank > 1 ? index / (p.elements / p.extents[0]) : 0;
+  const bool whole = (on_line(p, index).number & slice & 1) == 0;
+  return whole || hash_of(p.key, static_cast<unsigned long long>(index), 19) % 64 != 0 ? p.held
+                                                                                       : ordinary;
+}
+
 CUPILOT_HD double denormal_float(const FillParams& p, long long index, double ordinary) {
   const OnLine on = on_line(p, index);
   const unsigned long long draw = hash_of(p.key, on.line, 10);
@@ -452,6 +463,8 @@ CUPILOT_HD double float_content(const FillParams& p, long long index, double ord
       return integer_float(p, index);
     case content_scales:
       return p.leads != 0 ? scales_float(p, index, ordinary) : ordinary;
+    case content_infinite_lines:
+      return p.leads != 0 ? infinite_float(p, index, ordinary) : ordinary;
     default: {
       const bool holds = p.held != 0.0 && hash_of(p.key, index, 17) % 16 == 0;
       return holds ? p.held : ordinary;

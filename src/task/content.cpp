@@ -28,7 +28,7 @@ static_assert(static_cast<int>(FillKind::normal) == fill_normal &&
 static_assert(static_cast<int>(Structure::diagonal) == structure_diagonal);
 static_assert(static_cast<int>(ContentKind::probe) == content_probe &&
               static_cast<int>(ContentKind::integers) == content_integers &&
-              static_cast<int>(ContentKind::scales) == content_scales);
+              static_cast<int>(last_content) == content_infinite_lines);
 static_assert(static_cast<int>(CheckKind::custom) == check_custom);
 
 // Deviation of normal_raw: 2^50 * sqrt(4 / 12).
@@ -79,9 +79,16 @@ bool leaves_out(const Task& task, const std::string& name) {
          tensor->fill.structure != Structure::symmetric;
 }
 
+bool holds_infinity(const Task& task, const Tensor& tensor) {
+  return is_float_type(static_cast<int>(tensor.type)) && tensor.type != DType::e4m3 &&
+         !stays_finite(task, tensor);
+}
+
 ContentKind content_of(const Task& task, const Tensor& tensor, ContentKind kind) {
   const bool whole = !is_float_type(static_cast<int>(tensor.type));
   if (tensor.fill.values == FillValues::range && !whole) return ContentKind::ordinary;
+  if (kind == ContentKind::infinite_lines)
+    return holds_infinity(task, tensor) ? kind : ContentKind::ordinary;
   return kind == ContentKind::special && stays_finite(task, tensor) ? ContentKind::ordinary : kind;
 }
 
@@ -246,12 +253,13 @@ Result<void> take_file(FillParams& p, const Task& task, const Tensor& tensor) {
   return {};
 }
 
-constexpr std::array<std::string_view, 14> kind_names = {
-    "ordinary",   "probe",  "zeros",     "huge_element", "alternating", "special",  "constant_rows",
-    "range_rows", "sparse", "hard_line", "mixed",        "denormals",   "integers", "scales"};
+constexpr std::array<std::string_view, 15> kind_names = {
+    "ordinary", "probe",         "zeros",      "huge_element", "alternating",
+    "special",  "constant_rows", "range_rows", "sparse",       "hard_line",
+    "mixed",    "denormals",     "integers",   "scales",       "infinite_lines"};
 constexpr std::array<std::string_view, 4> variation_names = {"none", "overlap", "scaled",
                                                              "swapped"};
-static_assert(kind_names.size() == static_cast<std::size_t>(ContentKind::scales) + 1);
+static_assert(kind_names.size() == static_cast<std::size_t>(last_content) + 1);
 static_assert(variation_names.size() == static_cast<std::size_t>(Variation::swapped) + 1);
 
 }  // namespace
@@ -277,6 +285,13 @@ bool stays_finite(const Task& task, const Tensor& tensor) {
     return std::find(row->finite.begin(), row->finite.end(), role) != row->finite.end();
   };
   return std::any_of(task.operations.begin(), task.operations.end(), keeps_finite);
+}
+
+bool may_be_infinite(const Task& task) {
+  for (std::size_t i = 0; i < task.tensors.size(); ++i) {
+    if (is_first_float_input(task, i)) return holds_infinity(task, task.tensors[i]);
+  }
+  return false;
 }
 
 std::string_view name_of(ContentKind kind) { return kind_names[static_cast<std::size_t>(kind)]; }
@@ -341,6 +356,8 @@ Result<FillParams> fill_params(const Task& task, std::size_t asked, const Worklo
   const bool bounded = tensor.fill.values == FillValues::range;
   if (!bounded || (content.held >= recipe.low && content.held <= recipe.high))
     p.held = content.held;
+  if (p.content == content_infinite_lines)
+    p.held = std::copysign(HUGE_VAL, content.seed % 2 == 0 ? -1.0 : 1.0);
   if (auto taken = take_file(p, task, tensor); !taken) return taken.error();
   const bool scales = content.variation == Variation::scaled && p.leads != 0 &&
                       tensor.fill.values != FillValues::range;

@@ -32,6 +32,9 @@ Result<std::size_t> source_of(const Task& task, std::size_t tensor, const Worklo
 // operator that it is an input of (`finite`).
 bool stays_finite(const Task& task, const Tensor& tensor);
 
+// True if the first floating input may be nothing but an infinity (content infinite_lines).
+bool may_be_infinite(const Task& task);
+
 // True for content of whole numbers in a range, which kinds of content run through.
 bool is_counted(const Tensor& tensor);
 

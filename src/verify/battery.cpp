@@ -243,8 +243,10 @@ class Battery {
       add(wish(Boundary::whole_tiles, Kind::range_rows));
       lone_elements();
     }
-    if (selects(task_) || gives_extremes(task_))
+    if (selects(task_) || gives_extremes(task_)) {
       add({.workload = narrow_lines(1), .content = {.seed = seed_, .kind = Kind::special}});
+      infinite_lines();
+    }
     for (const Kind kind : {Kind::probe, Kind::special}) add(wish(Boundary::whole_tiles, kind));
     add(wish(Boundary::many_tiles, Kind::ordinary));
     check_shapes(Kind::special);
@@ -331,6 +333,17 @@ class Battery {
     if (selects(task_) || gives_extremes(task_)) furthest_elements(place, Kind::special);
   }
 
+  // Adds lines of nothing but an infinity, of each sign: lines of one element do not exist under
+  // every plan's `require`, nor where windows or lines have a length of their own.
+  void infinite_lines() {
+    for (const std::uint64_t sign : {0, 1}) {
+      const Content content{.seed = seed_ + sign, .kind = Kind::infinite_lines};
+      add({.workload = narrow_lines(2, 24, 2), .content = content});
+      add({.workload = boundary_[static_cast<std::size_t>(Boundary::whole_tiles)],
+           .content = content});
+    }
+  }
+
   void furthest_elements(std::size_t tensor, Kind kind) {
     Case least{.workload = narrow_lines(1), .content = {.seed = seed_, .kind = kind}};
     Case most = least;
@@ -350,10 +363,12 @@ class Battery {
   // Content that may fail in the contract's own type is met where the reference is run in it: the
   // norm of denormals is zero there, and what is divided by it is no number.
   bool is_met(Kind kind) const {
+    if (kind == Kind::infinite_lines && !may_be_infinite(task_)) return false;
     // Integers that fp32 adds up exactly leave the range of fp16.
     if (kind == Kind::integers && adds_in_fp16_) return false;
     if (!real_) return true;
-    return kind != Kind::scales && (kind != Kind::denormals || !divides(task_));
+    if (kind == Kind::scales || kind == Kind::infinite_lines) return false;
+    return kind != Kind::denormals || !divides(task_);
   }
 
   // Sizes at which a place by a ratio rounded to fp32 is another than the exact one.

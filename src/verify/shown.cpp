@@ -205,7 +205,7 @@ void say_files(const Task& task, Verification& out) {
 // Names the kinds of content that the level asks for on every device and the budget or the plan
 // left out.
 void say_contents(const Task& task, Verification& out) {
-  std::array<bool, static_cast<std::size_t>(ContentKind::scales) + 1> met{};
+  std::array<bool, static_cast<std::size_t>(last_content) + 1> met{};
   constexpr auto last = static_cast<std::size_t>(ContentKind::integers);
   for (const CaseReport& done : out.cases) {
     if (!done.not_for_this_shape) met[static_cast<std::size_t>(done.what.content.kind)] = true;

@@ -472,7 +472,7 @@ TEST_CASE("contents stay in the domain that a recipe names") {
 
 TEST_CASE("contents hold what the task lets a tensor hold") {
   Fill fill{.kind = FillKind::uniform, .low = -2, .high = 3};
-  for (int kind = 0; kind <= static_cast<int>(ContentKind::scales); ++kind) {
+  for (int kind = 0; kind <= static_cast<int>(last_content); ++kind) {
     const auto name = static_cast<ContentKind>(kind);
     INFO(name_of(name));
     fill.values = FillValues::range;
@@ -496,10 +496,10 @@ TEST_CASE("contents hold what the task lets a tensor hold") {
 
 TEST_CASE("every content has its own name") {
   std::set<std::string> names;
-  for (int kind = 0; kind <= static_cast<int>(ContentKind::integers); ++kind) {
+  for (int kind = 0; kind <= static_cast<int>(last_content); ++kind) {
     names.insert(std::string(name_of(static_cast<ContentKind>(kind))));
   }
-  CHECK(names.size() == static_cast<std::size_t>(ContentKind::integers) + 1);
+  CHECK(names.size() == static_cast<std::size_t>(last_content) + 1);
   CHECK(names.count("") == 0);
 }
 

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cupilot/parts/verification.hpp>
+#include <set>
+#include <string_view>
 
 #include "catch.hpp"
 #include "task/content.hpp"
@@ -97,6 +99,89 @@ TEST_CASE("where the answer is an extreme, lines and wholes of one infinity each
     }
     CHECK(low == row.given);
     CHECK(high == row.given);
+  }
+}
+
+TEST_CASE("lines of nothing but an infinity are met under a require and where windows are given") {
+  struct Row {
+    const char* require;
+    const char* cols;
+    CheckKind kind;
+    FillValues values;
+    std::size_t met;
+  };
+  for (const Row& row : {Row{"cols % 4 == 0", "cols", CheckKind::bitwise, FillValues::any, 2},
+                         Row{"true", "8", CheckKind::bitwise, FillValues::any, 2},
+                         Row{"cols % 64 == 0", "cols", CheckKind::bitwise, FillValues::finite, 0},
+                         Row{"cols % 64 == 0", "cols", CheckKind::bitwise, FillValues::range, 0},
+                         Row{"true", "cols", CheckKind::within, FillValues::any, 0}}) {
+    Task task;
+    task.name = task.family = "most";
+    task.axes = {{"rows", AxisKind::free}};
+    if (std::string_view(row.cols) == "cols") task.axes.push_back({"cols", AxisKind::reduced});
+    task.tensors = {{"x", Role::in, DType::f32, {"rows", row.cols}, {}, {}, {}},
+                    {"y", Role::out, DType::f32, {"rows"}, {}, {}, {}}};
+    task.tensors[0].fill.values = row.values;
+    task.tensors[1].check.kind = row.kind;
+    task.time_shapes = {{{{"rows", 64}, {"cols", 512}}, 1}};
+    KernelSource source;
+    source.plan.launches = {{.name = "k", .entry = "k", .grid = {"rows"}, .block = {128}}};
+    if (std::string_view(row.require) != "true") source.plan.require = {row.require};
+    const auto signs = [&](bool real) {
+      std::set<bool> signs;
+      for (const Case& run : battery(task, source, DeviceSpec{}, ProofLevel::elite, 7, real)) {
+        if (run.content.kind != ContentKind::infinite_lines) continue;
+        const auto params = fill_params(task, 0, run.workload, run.content);
+        REQUIRE(params);
+        signs.insert(params->held < 0);
+      }
+      return signs.size();
+    };
+    INFO(row.require << " " << row.cols);
+    CHECK(signs(false) == row.met);
+    CHECK(signs(true) == 0);
+  }
+}
+
+TEST_CASE("lines and windows hold nothing but an infinity, of each sign by the seed") {
+  constexpr std::int64_t rows = 40, cols = 64;
+  Task task;
+  task.axes = {{"rows", AxisKind::free}, {"cols", AxisKind::free}};
+  task.tensors = {{"x", Role::in, DType::f32, {"rows", "cols"}, {}, {}, {}}};
+  for (const std::uint64_t seed : {6, 7}) {
+    for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::e5m2, DType::e4m3}) {
+      task.tensors[0].type = type;
+      const auto params = fill_params(task, 0, {{{"rows", rows}, {"cols", cols}}},
+                                      {.seed = seed, .kind = ContentKind::infinite_lines});
+      REQUIRE(params);
+      const auto is_infinite = [&](std::int64_t row, std::int64_t col) {
+        const double value = decode(fill_bits(*params, row * cols + col), params->type);
+        return std::isinf(value) && (value < 0) == (seed == 6);
+      };
+      std::int64_t whole = 0, windows = 0, infinite = 0;
+      for (std::int64_t r = 0; r < rows; ++r) {
+        std::int64_t here = 0;
+        for (std::int64_t c = 0; c < cols; ++c) {
+          here += is_infinite(r, c) ? 1 : 0;
+          const bool window = r % 2 == 0 && c % 2 == 0;
+          windows += window && is_infinite(r, c) && is_infinite(r, c + 1) &&
+                             is_infinite(r + 1, c) && is_infinite(r + 1, c + 1)
+                         ? 1
+                         : 0;
+        }
+        whole += here == cols ? 1 : 0;
+        infinite += here;
+      }
+      CAPTURE(static_cast<int>(type), seed);
+      if (type == DType::e4m3) {  // it has no infinity
+        CHECK(infinite == 0);
+        continue;
+      }
+      CHECK(whole >= rows / 2);
+      CHECK(windows > 500);
+      CHECK(infinite < rows * cols - 5);
+      CHECK(infinite > rows * cols - 60);
+    }
   }
 }
 

@@ -24,6 +24,7 @@ namespace cupilot {
 // integers: signed integers of 12 bits times signs, whose sums are exact in any order. scales:
 // lines of magnitudes from 1e-30 to 1e30, far below zero, and of long runs of one value; where
 // arithmetic of the contract's own type fails on it, as on denormals, so may a kernel.
+// infinite_lines: lines of nothing but -infinity, with the next seed +infinity.
 enum class ContentKind {
   ordinary,
   probe,
@@ -38,8 +39,10 @@ enum class ContentKind {
   mixed,
   denormals,
   integers,
-  scales
+  scales,
+  infinite_lines
 };
+inline constexpr ContentKind last_content = ContentKind::infinite_lines;
 std::string_view name_of(ContentKind kind);  // "huge_element"
 
 // A change to the inputs of a content kind. overlap: floating inputs of equal type and layout are

@@ -19,7 +19,7 @@ int index_of(const std::array<const char*, N>& names, const std::string& name) {
 }
 
 ContentKind content_kind_of(const std::string& name) {
-  for (int kind = 0; kind <= static_cast<int>(ContentKind::scales); ++kind) {
+  for (int kind = 0; kind <= static_cast<int>(last_content); ++kind) {
     if (name == name_of(static_cast<ContentKind>(kind))) return static_cast<ContentKind>(kind);
   }
   throw Json::other_error::create(501, "unknown content " + name, nullptr);
