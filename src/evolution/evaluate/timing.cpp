@@ -53,14 +53,23 @@ std::optional<Rejected> no_number(const Measurement& measurement, double elapsed
 
 double believable_us(double floor_us) { return std::max(floor_margin * floor_us, shortest_us); }
 
-// Weighted mean over the task's time shapes of what `of` makes of their floors.
+// The shortest time at one shape that below_floor() lets pass.
+Result<double> believable_floor_us(const Task& task, const Workload& workload,
+                                   const DeviceSpec& device, Precision precision) {
+  auto us = floor_beside_updates_us(task, workload, device, precision);
+  if (us) us = believable_us(*us);
+  return us;
+}
+
+// Weighted mean of a floor of each of the task's time shapes.
 Result<double> mean_of_floors(const Task& task, const DeviceSpec& device, Precision precision,
-                              double (*of)(double)) {
+                              Result<double> (*floor)(const Task&, const Workload&,
+                                                      const DeviceSpec&, Precision)) {
   double sum = 0, weights = 0;
   for (const Workload& workload : task.time_shapes) {
-    auto us = floor_us(task, workload, device, precision);
+    auto us = floor(task, workload, device, precision);
     if (!us) return us.error();
-    sum += workload.weight * of(*us);
+    sum += workload.weight * *us;
     weights += workload.weight;
   }
   return sum / weights;
@@ -178,9 +187,9 @@ Result<std::optional<Rejected>> below_floor(const TaskRef& task, Backend& backen
     auto floor = floor_us(*task, shape, device, proved);
     if (!floor) return floor.error();
     const double us = timed.shape_us[i], least = believable_us(*floor);
-    const auto beside = floor_beside_updates_us(*task, shape, device, proved);
+    const auto beside = believable_floor_us(*task, shape, device, proved);
     if (!beside) return beside.error();
-    if (us >= believable_us(*beside)) continue;
+    if (us >= *beside) continue;
     Measurement& measurement = *timed.report.measurement;
     std::string why;
     const auto counts = counts_of_short_cut(task, i, backend, kernel, measurement, why);
@@ -203,11 +212,11 @@ Result<double> short_cut_floor(const Task& task, const DeviceSpec& device, const
 }
 
 Result<double> mean_floor(const Task& task, const DeviceSpec& device, Precision precision) {
-  return mean_of_floors(task, device, precision, [](double us) { return us; });
+  return mean_of_floors(task, device, precision, floor_us);
 }
 
 Result<double> least_mean_us(const Task& task, const DeviceSpec& device, Precision proved) {
-  return mean_of_floors(task, device, proved, believable_us);
+  return mean_of_floors(task, device, proved, believable_floor_us);
 }
 
 std::uint64_t timing_seed(std::uint64_t search_seed) {

@@ -31,8 +31,8 @@ EvolutionOptions small_search(std::uint64_t seed = 7) {
   return options;
 }
 
-Evolution begin(const EvolutionOptions& options) {
-  auto evolution = Evolution::begin(landscape_task(), *chip("h200"), options);
+Evolution begin(const EvolutionOptions& options, const Task& task = landscape_task()) {
+  auto evolution = Evolution::begin(task, *chip("h200"), options);
   REQUIRE_OK(evolution);
   return std::move(*evolution);
 }
@@ -279,6 +279,26 @@ TEST_CASE("a time below the floor is never best, nor is its kernel again") {
   CHECK(told(8500, "") == "accepted");
   REQUIRE(evolution->best());
   CHECK(evolution->best()->time_us == 8500);
+}
+
+// A mask may leave most of a tensor that is updated in place as it is.
+TEST_CASE("an update in place is told below the floor that counts its tensor twice") {
+  const DeviceSpec device = *chip("h200");
+  Task task = landscape_task();
+  task.tensors[1].role = Role::in_out;
+  task.time_shapes = {{{{"n", 100'000'000}}, 1.0}};
+  const auto twice = floor_us(task, task.time_shapes[0], device, task.precision);
+  REQUIRE_OK(twice);
+  Evolution evolution = begin(small_search(), task);
+  const auto told = [&](double us) -> std::string {
+    const auto jobs = jobs_of(evolution, 1);
+    REQUIRE(jobs.size() == 1);
+    auto receipt = evolution.tell(jobs.front().proposal.id, Reported{us, "", {}});
+    REQUIRE_OK(receipt);
+    return receipt->counts_as ? receipt->counts_as->code : "accepted";
+  };
+  CHECK(told(0.8 * *twice) == "accepted");
+  CHECK(told(0.5 * *twice) == "floor.impossible");
 }
 
 TEST_CASE("text that save did not write is refused") {
