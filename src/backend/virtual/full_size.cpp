@@ -99,70 +99,21 @@ std::vector<const ResolvedLaunch*> sampled_launches(const PlanRun& run, Dependen
   return launches;
 }
 
-// Shares of all outputs that the blocks of a launch wrote.
-struct Shares {
-  double least = 1, most = 0, sum = 0;
-  std::size_t blocks = 0, writers = 0;
-  std::vector<double> all{};
-
-  void add(double one) {
-    all.push_back(one);
-    least = std::min(least, one);
-    most = std::max(most, one);
-    sum += one;
-    ++blocks;
-    if (one > 0) ++writers;
-  }
-  // By how much those that ran stay behind as many of those that write most.
-  double behind() const { return most * static_cast<double>(blocks) - sum; }
-  // At least what the whole grid writes; as most blocks do, or all alike.
-  double bound(std::uint64_t grid) const { return most * static_cast<double>(grid); }
-  bool alike() const { return blocks > 4 && most <= 1.001 * least; }
-  // True if all but those at the ends of tensors, which write less, write alike.
-  bool mostly_alike() const {
-    const auto full =
-        std::count_if(all.begin(), all.end(), [&](double one) { return most <= 1.001 * one; });
-    return blocks > 4 && 4 * static_cast<std::size_t>(full) >= 3 * blocks;
-  }
-  bool tells() const { return alike() || writers > 4; }
-  // True where the grid suffices only if those that ran had written as much as most do, too.
-  bool leaves_out(double all_launches, double all_behind) const {
-    constexpr double all = 1 - 1e-9, nearly_all = 0.95;
-    return all_launches < (alike() ? all : nearly_all) ||
-           (all_behind > 0 && all_launches - all_behind < all);
-  }
-};
-
-// The share of one input that the blocks of all launches read.
-struct Reads {
-  std::vector<double> shares;  // of the blocks of the launch in progress
-  double bound = 0;            // at least what all grids read
-  const ResolvedLaunch* by = nullptr;
-  int launches = 0;  // that read it
-  bool alike = false;
-
-  void end(const ResolvedLaunch& launch) {
-    const double most = shares.empty() ? 0 : *std::max_element(shares.begin(), shares.end());
-    // The last block may have less to do.
-    const auto less =
-        std::count_if(shares.begin(), shares.end(), [&](double one) { return 1.001 * one < most; });
-    bound += most * static_cast<double>(block_count(launch));
-    if (most > 0) {
-      by = &launch;
-      ++launches;
-      alike = shares.size() > 4 && less <= 1;
-    }
-    shares.clear();
-  }
-};
-
-// Reports an output of which a share alone is written.
+// Reports an output of which so many elements are not written.
 OutputReport unwritten(const Task& task, std::size_t tensor, const Workload& workload,
-                       double share) {
+                       std::int64_t left) {
   OutputReport output;
   output.tensor = task.tensors[tensor].name;
   const auto shape = shape_of(task, task.tensors[tensor], workload);
   output.elements = shape ? shape->elements : 0;
+  output.never_written = std::clamp<std::int64_t>(left, 1, output.elements);
+  return output;
+}
+
+// Reports an output of which a share alone is written.
+OutputReport unwritten(const Task& task, std::size_t tensor, const Workload& workload,
+                       double share) {
+  OutputReport output = unwritten(task, tensor, workload, std::int64_t{1});
   output.never_written = std::max<std::int64_t>(
       1, static_cast<std::int64_t>((1 - share) * static_cast<double>(output.elements)));
   return output;
@@ -200,7 +151,11 @@ class SampledRun {
         coverage_(coverage),
         inputs_(inputs),
         reads_(inputs.inputs()),
-        report_(report) {}
+        report_(report) {
+    for (std::size_t i = 0; i < run.task->tensors.size(); ++i) {
+      if (run.task->tensors[i].role == Role::in_out) updates_.emplace_back(i, memory);
+    }
+  }
 
   // False: nothing is told. A fault stands in the report.
   Result<bool> launch(const ResolvedLaunch& launch, bool first) {
@@ -243,10 +198,11 @@ class SampledRun {
             {fault.code, fmt::format("{}: {}", launch.entry, fault.message), fault.where});
       if (!report_.faults.empty()) return true;
       shares.add(coverage_.take(memory_));
+      for (UpdatePlaces& one : updates_) one.note(block, memory_);
       for (std::size_t i = 0; i < reads_.size(); ++i)
         reads_[i].shares.push_back(inputs_.take(i, memory_));
     }
-    for (Reads& one : reads_) one.end(launch);
+    for (Reads& one : reads_) one.end(launch, block_count(launch));
     written_ += shares.bound(block_count(launch));
     behind_ += shares.behind();
     unjudged_ = unjudged_ || (shares.most > 0 && !shares.tells());
@@ -284,7 +240,29 @@ class SampledRun {
     const Result<bool> left = none_reaches(
         launch, [&] { return updates.reached(memory_); }, share, 1);
     if (!left || !*left) return left;
-    return changes_the_end(run_.context, run_.task, tensor, what_.workload, memory_);
+    return changes_at(run_.context, run_.task, tensor, what_.workload,
+                      memory_.device()[memory_.tensor(tensor)].bytes - 1, memory_);
+  }
+
+  // Reports tensors of which some blocks leave the elements that their places in the grid ask for
+  // as they are, though the reference changes them.
+  Result<bool> leaves_blocks(const ResolvedLaunch& launch) {
+    if (cut_ || launch.cluster != std::array{1, 1, 1}) return false;
+    if (const Result<void> drew = draw_updates(launch); !drew) return drew.error();
+    for (const UpdatePlaces& one : updates_) {
+      const int size = size_of(run_.task->tensors[one.tensor()].type);
+      std::int64_t left = 0;
+      for (const std::uint64_t offset : one.left_out(launch.grid)) {
+        const Result<bool> changes =
+            changes_at(run_.context, run_.task, one.tensor(), what_.workload, offset, memory_);
+        if (!changes) return changes.error();
+        left += *changes ? static_cast<std::int64_t>(one.each()) / size : 0;
+      }
+      if (left == 0) continue;
+      report_.outputs.push_back(unwritten(*run_.task, one.tensor(), what_.workload, left));
+      return true;
+    }
+    return false;
   }
 
   // True, and a fault stands in the report, if the grids leave a part of an input unread that sums
@@ -320,6 +298,25 @@ class SampledRun {
   bool last_alone() const { return wrote_ == (last_.most > 0 ? 1 : 0); }
 
  private:
+  // Runs further blocks for what they update, none of them twice.
+  Result<void> draw_updates(const ResolvedLaunch& launch) {
+    constexpr std::size_t drawn = 64;
+    if (updates_.empty() || what_.content.kind != ContentKind::ordinary) return {};
+    Rng rng = Rng::of(what_.content.seed, "updates");
+    std::uint64_t spent = 0;
+    for (std::size_t i = 0; i < drawn && spent < other_budget; ++i) {
+      const auto block =
+          static_cast<std::uint64_t>(rng.below(static_cast<std::int64_t>(block_count(launch))));
+      if (updates_[0].knows(block)) continue;
+      Attempt<ptx::Report> one = run_block(launch, block);
+      if (one.is_error()) return one.error();
+      if (one.is_rejected() || !one->faults.empty()) return {};
+      spent += one->warp_instructions;
+      for (UpdatePlaces& update : updates_) update.note(block, memory_);
+    }
+    return {};
+  }
+
   // True if as many drawn blocks as leave no doubt come no further than those that ran; `share`:
   // how far. `bound`: what the grid would do if all its blocks did as most; the more, the fewer of
   // its blocks need to go further.
@@ -362,7 +359,7 @@ class SampledRun {
       std::int64_t elements = 1;
       for (const Tensor& tensor : run_.task->tensors) {
         const auto shape = shape_of(run_.task, tensor, what_.workload);
-        if (tensor.role == Role::out && shape) elements = std::max(elements, shape->elements);
+        if (tensor.role != Role::in && shape) elements = std::max(elements, shape->elements);
       }
       const std::uint64_t grid = block_count(launch);
       for (const std::uint64_t block : named_blocks(numbers, grid, elements)) {
@@ -474,6 +471,7 @@ class SampledRun {
   std::vector<Reads> reads_;
   CaseReport& report_;
   std::vector<std::int64_t> places_ = {0, -1};
+  std::vector<UpdatePlaces> updates_;
   Shares last_;
   double written_ = 0;  // of the outputs, by the whole grids
   double behind_ = 0;   // of that, what blocks that ran did not write
@@ -584,6 +582,10 @@ Result<bool> run_sampled(const PlanRun& run, const Case& what, CaseReport& repor
       compare_part(run.context, run.task, memory, what.workload, what.content,
                    Rng::of(what.content.seed, "full size", 1), 2 * (drawn_blocks + most_named),
                    sampled.places(), report.outputs);
+  if (compared && launches.size() == 1) {
+    const Result<bool> left = sampled.leaves_blocks(*launches[0]);
+    if (!left || *left) return left;
+  }
   for (std::size_t i = 0; compared && launches.size() == 1 && i < run.task->tensors.size(); ++i) {
     if (run.task->tensors[i].role != Role::in_out) continue;
     const Result<bool> left = sampled.leaves_update(*launches[0], i, end);

@@ -1,6 +1,7 @@
 // Measures the share of the inputs read by a grid whose blocks add to what others add.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -30,6 +31,30 @@ class ReadShare {
     std::uint64_t taken = 0;  // pieces
   };
   std::vector<Input> inputs_;
+};
+
+// The share of one input that the blocks of all launches read.
+struct Reads {
+  std::vector<double> shares;  // of the blocks of the launch in progress
+  double bound = 0;            // at least what all grids read
+  const ResolvedLaunch* by = nullptr;
+  int launches = 0;  // that read it
+  bool alike = false;
+
+  // Ends a launch of so many blocks.
+  void end(const ResolvedLaunch& launch, std::uint64_t blocks) {
+    const double most = shares.empty() ? 0 : *std::max_element(shares.begin(), shares.end());
+    // The last block may have less to do.
+    const auto less =
+        std::count_if(shares.begin(), shares.end(), [&](double one) { return 1.001 * one < most; });
+    bound += most * static_cast<double>(blocks);
+    if (most > 0) {
+      by = &launch;
+      ++launches;
+      alike = shares.size() > 4 && less <= 1;
+    }
+    shares.clear();
+  }
 };
 
 }  // namespace cupilot

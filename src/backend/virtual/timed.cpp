@@ -1,6 +1,9 @@
 #include "backend/virtual/timed.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -151,10 +154,12 @@ Result<Coverage> Coverage::of(const Task& task, const Workload& workload, Virtua
   return coverage;
 }
 
-Coverage Coverage::of_update(std::size_t tensor, const VirtualMemory& memory) {
+Coverage Coverage::of_update(std::size_t tensor, VirtualMemory& memory) {
   Coverage coverage;
   if (memory.original(tensor) == memory.tensor(tensor)) return coverage;
   coverage.buffers_.push_back(memory.tensor(tensor));
+  coverage.bytes_ = memory.device()[memory.tensor(tensor)].bytes;
+  coverage.unwritten_ = memory.device().unwritten_bytes(memory.tensor(tensor));
   return coverage;
 }
 
@@ -175,6 +180,132 @@ double Coverage::reached(VirtualMemory& memory) const {
   const std::uint64_t last = written - 1;
   const std::vector<std::uint64_t> at = memory.device().written_at(buffers_[0], {&last, 1});
   return at.empty() ? 1 : static_cast<double>(at[0] + 1) / static_cast<double>(bytes);
+}
+
+namespace {
+
+using WrittenWords = ptx::DeviceMemory::WrittenWords;
+
+// The offset of the first byte that is written now and was not before.
+std::uint64_t first_new(const WrittenWords& before, const WrittenWords& now) {
+  std::size_t stretch = 0;
+  for (std::size_t i = 0; i < now.first.size(); ++i) {
+    for (std::size_t w = 0; w < now.bytes[i].size(); ++w) {
+      const std::uint64_t word = now.first[i] + w;
+      while (stretch < before.first.size() &&
+             before.first[stretch] + before.bytes[stretch].size() <= word)
+        ++stretch;
+      const bool known = stretch < before.first.size() && before.first[stretch] <= word;
+      const unsigned old = known ? before.bytes[stretch][word - before.first[stretch]] : 0u;
+      const unsigned fresh = now.bytes[i][w] & ~old;
+      if (fresh != 0) return 4 * word + static_cast<std::uint64_t>(std::countr_zero(fresh));
+    }
+  }
+  return 0;
+}
+
+std::array<std::int64_t, 3> place_in(const std::array<std::int64_t, 3>& grid, std::uint64_t block) {
+  const auto at = static_cast<std::int64_t>(block);
+  return {at % grid[0], at / grid[0] % grid[1], at / grid[0] / grid[1]};
+}
+
+// Gives where a block begins: at `first`, and so many bytes further for each step along a side.
+struct GridMap {
+  std::int64_t first = 0;
+  std::array<std::int64_t, 3> steps{};
+
+  std::int64_t of(const std::array<std::int64_t, 3>& at) const {
+    return first + at[0] * steps[0] + at[1] * steps[1] + at[2] * steps[2];
+  }
+};
+
+// A block by its place, and where it began.
+struct Begun {
+  std::array<std::int64_t, 3> at;
+  std::int64_t first;
+};
+
+// The bytes of a step along a side, by two blocks that differ there alone.
+std::optional<std::int64_t> step_along(const std::vector<Begun>& blocks, std::size_t side) {
+  for (const Begun& a : blocks) {
+    for (const Begun& b : blocks) {
+      bool alone = a.at[side] < b.at[side];
+      for (std::size_t d = 0; d < 3; ++d) alone = alone && (d == side || a.at[d] == b.at[d]);
+      if (!alone) continue;
+      const std::int64_t steps = b.at[side] - a.at[side];
+      if ((b.first - a.first) % steps != 0) return std::nullopt;
+      return (b.first - a.first) / steps;
+    }
+  }
+  return std::nullopt;
+}
+
+// nullopt: blocks do not begin at their places in the grid.
+std::optional<GridMap> map_of(const std::vector<Begun>& blocks,
+                              const std::array<std::int64_t, 3>& grid) {
+  GridMap map;
+  for (std::size_t side = 0; side < 3; ++side) {
+    if (grid[side] == 1) continue;
+    const auto step = step_along(blocks, side);
+    if (!step) return std::nullopt;
+    map.steps[side] = *step;
+  }
+  map.first = blocks[0].first - map.of(blocks[0].at);
+  const bool all = std::all_of(blocks.begin(), blocks.end(),
+                               [&](const Begun& one) { return map.of(one.at) == one.first; });
+  return all ? std::optional(map) : std::nullopt;
+}
+
+}  // namespace
+
+UpdatePlaces::UpdatePlaces(std::size_t tensor, VirtualMemory& memory)
+    : tensor_(tensor), coverage_(Coverage::of_update(tensor, memory)), size_(coverage_.bytes()) {
+  if (size_ > 0) before_ = memory.device().written_words(memory.tensor(tensor));
+}
+
+void UpdatePlaces::note(std::uint64_t block, VirtualMemory& memory) {
+  if (size_ == 0) return;
+  const double share = coverage_.take(memory);
+  Block one{block, static_cast<std::uint64_t>(std::llround(share * static_cast<double>(size_))), 0};
+  if (one.bytes > 0) {
+    WrittenWords now = memory.device().written_words(memory.tensor(tensor_));
+    one.first = first_new(std::exchange(before_, now), now);
+  }
+  blocks_.push_back(one);
+}
+
+bool UpdatePlaces::knows(std::uint64_t block) const {
+  return std::any_of(blocks_.begin(), blocks_.end(),
+                     [&](const Block& one) { return one.block == block; });
+}
+
+std::uint64_t UpdatePlaces::each() const {
+  std::uint64_t most = 0;
+  for (const Block& one : blocks_) most = std::max(most, one.bytes);
+  return most > 0 ? most : size_;
+}
+
+std::vector<std::uint64_t> UpdatePlaces::left_out(const std::array<std::int64_t, 3>& grid) const {
+  constexpr std::size_t fewest = 5, many = 16;
+  std::vector<Begun> begun;
+  for (const Block& one : blocks_) {
+    if (one.bytes > 0)
+      begun.push_back({place_in(grid, one.block), static_cast<std::int64_t>(one.first)});
+  }
+  if (begun.empty() && blocks_.size() >= many) return {0, size_ - 1};
+  const double whole = static_cast<double>(each()) * static_cast<double>(grid[0] * grid[1]) *
+                       static_cast<double>(grid[2]);
+  const bool spare = whole > 1.5 * static_cast<double>(size_);
+  if (begun.size() < fewest || spare) return {};
+  const std::optional<GridMap> map = map_of(begun, grid);
+  std::vector<std::uint64_t> offsets;
+  for (const Block& one : blocks_) {
+    if (!map || one.bytes > 0) continue;
+    const std::int64_t offset = map->of(place_in(grid, one.block));
+    if (offset >= 0 && static_cast<std::uint64_t>(offset) < size_)
+      offsets.push_back(static_cast<std::uint64_t>(offset));
+  }
+  return offsets;
 }
 
 Result<std::optional<Rejected>> wrong_whole(const VirtualContext& context, const TaskRef& task,
@@ -209,23 +340,22 @@ Result<std::optional<Rejected>> wrong_whole(const VirtualContext& context, const
 
 namespace {
 
-// The last elements of a tensor.
-ElementRuns last_run(std::int64_t elements) {
-  ElementRuns runs;
-  runs.length = runs.count = std::min<std::int64_t>(compared_run, elements);
-  runs.begins = {elements - runs.length};
-  return runs;
-}
-
 constexpr std::uint64_t last_budget = 40'000'000;  // warp instructions of a reference
 
 }  // namespace
 
-Result<bool> changes_the_end(const VirtualContext& context, const TaskRef& task, std::size_t tensor,
-                             const Workload& workload, VirtualMemory& memory) {
+Result<bool> changes_at(const VirtualContext& context, const TaskRef& task, std::size_t tensor,
+                        const Workload& workload, std::uint64_t offset, VirtualMemory& memory) {
+  const auto shape = shape_of(task, task->tensors[tensor], workload);
+  if (!shape) return shape.error();
   const auto layout = fill_params(task, tensor, workload, {});
   if (!layout) return layout.error();
-  const ElementRuns runs = last_run(layout->elements);
+  const int size = size_of(task->tensors[tensor].type);
+  ElementRuns runs;
+  runs.length = runs.count = std::min<std::int64_t>(compared_run, shape->elements);
+  runs.begins = {
+      std::clamp<std::int64_t>(element_at(*shape, static_cast<std::int64_t>(offset) / size), 0,
+                               shape->elements - runs.length)};
   const auto wanted = context.oracle.at(task, tensor, workload, memory.device(),
                                         originals(task, memory), runs, last_budget);
   if (!wanted) return wanted.error();
@@ -233,8 +363,11 @@ Result<bool> changes_the_end(const VirtualContext& context, const TaskRef& task,
   const std::uint8_t* before = memory.device().data(memory.original(tensor)).data();
   for (std::int64_t i = 0; i < runs.length; ++i) {
     const auto at = storage_offset(*layout, runs.begins[0] + i);
+    const auto byte = static_cast<std::uint64_t>(at * size);
     const double value = (*wanted)->values[static_cast<std::size_t>(i)];
-    if (load_bits(before, at, layout->type) != encode(value, layout->type)) return true;
+    if (!memory.device().is_written(memory.tensor(tensor), byte) &&
+        load_bits(before, at, layout->type) != encode(value, layout->type))
+      return true;
   }
   return false;
 }

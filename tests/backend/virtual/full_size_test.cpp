@@ -198,6 +198,57 @@ std::string verdict_of_two(const char* grid, const char* second) {
   return verdict_of_sampled(flipped_task(500000000, 1, false), source);
 }
 
+// y = 3 - y in place over 4 million rows of 64, whose rows from `first` on, to `end`, stay as they
+// are.
+std::string verdict_of_update(std::int64_t first, std::int64_t end, const char* body,
+                              std::vector<Expr> grid = {"rows"}) {
+  Task task = flipped_task(4'000'000, 64, true);
+  task.reference.text =
+      "__device__ real reference_y(const Inputs& in, long long i) { return i >= " +
+      std::to_string(64 * first) + " && i < " + std::to_string(64 * end) +
+      " ? in.y(i) : real(3.0) - in.y(i); }\n";
+  KernelSource source = row_sum_source(
+      std::string("extern \"C\" __global__ void k(float* y, const float*, int rows, int cols) ") +
+      body);
+  PlanLaunch& launch = source.plan.launches[0];
+  launch.args[0].name = "y";
+  launch.grid = std::move(grid);
+  launch.block = {Expr(64)};
+  return verdict_of_sampled(task, source);
+}
+
+TEST_CASE("blocks that leave their part of an update are told, whatever their place", "[threads]") {
+  const auto update = [](const std::string& leaves) {
+    return "{ if (" + leaves +
+           ") return; const size_t i = (size_t)blockIdx.x * 64 + threadIdx.x; y[i] = 3.0f - y[i]; "
+           "}";
+  };
+  const auto verdict = [&](const char* leaves, std::int64_t first = 0, std::int64_t end = 0) {
+    return verdict_of_update(first, end, update(leaves).c_str());
+  };
+  CHECK(verdict("false").empty());
+  CHECK(verdict("blockIdx.x >= 1000000 && blockIdx.x < 1400000") == "verify.never_written");
+  CHECK(verdict("blockIdx.x % 10 == 3") == "verify.never_written");
+  CHECK(verdict("((blockIdx.x << 11) >> 11) != blockIdx.x") == "verify.never_written");
+  CHECK(verdict("rows > 1000000") == "verify.never_written");
+  CHECK(verdict("blockIdx.x < 400000") == "verify.never_written");
+  // Those have nothing to do.
+  CHECK(verdict("blockIdx.x >= 1000000 && blockIdx.x < 1400000", 1000000, 1400000).empty());
+  // The other side of the grid's middle takes their part.
+  CHECK(verdict_of_update(0, 0,
+                          "{ if (blockIdx.x >= 2000000) return; for (int k = 0; k < 2; ++k) { "
+                          "const size_t i = ((size_t)blockIdx.x + 2000000 * k) * 64 + threadIdx.x; "
+                          "y[i] = 3.0f - y[i]; } }")
+            .empty());
+  // Tiles of a grid of two sides.
+  CHECK(
+      verdict_of_update(0, 0,
+                        "{ if (blockIdx.y % 16 == 5 && blockIdx.x > 100) return; const size_t i = "
+                        "((size_t)blockIdx.y * 2000 + blockIdx.x) * 64 + threadIdx.x; y[i] = "
+                        "3.0f - y[i]; }",
+                        {2000, 2000}) == "verify.never_written");
+}
+
 // Three: `first` writes a buffer, `half` changes it, `second` takes it from there.
 std::string verdict_of_three(const char* half, const char* second = "y[i] = mid[i];",
                              const char* first = "mid[i] = 6.0f - 2.0f * x[i];",
