@@ -243,10 +243,9 @@ class Battery {
       add(wish(Boundary::whole_tiles, Kind::range_rows));
       lone_elements();
     }
-    if (selects(task_) || gives_extremes(task_)) {
+    if (selects(task_) || gives_extremes(task_))
       add({.workload = narrow_lines(1), .content = {.seed = seed_, .kind = Kind::special}});
-      infinite_lines();
-    }
+    if (chooses_by_size(task_)) infinite_lines();
     for (const Kind kind : {Kind::probe, Kind::special}) add(wish(Boundary::whole_tiles, kind));
     add(wish(Boundary::many_tiles, Kind::ordinary));
     check_shapes(Kind::special);

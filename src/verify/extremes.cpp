@@ -55,4 +55,21 @@ bool gives_extremes(const Task& task) {
   return staged || (compares && told && computes_nothing(text));
 }
 
+bool chooses_by_size(const Task& task) {
+  if (gives_extremes(task)) return true;
+  const auto compares = [](std::string_view text) {
+    constexpr std::array<std::string_view, 4> words = {"max", "min", "<", ">"};
+    return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
+      return text.find(word) != std::string_view::npos;
+    });
+  };
+  const auto any = [&](const ReferenceStage& one) {
+    return compares(one.term) || compares(one.finish) ||
+           (one.kind == StageKind::fold && is_extreme(one.combine));
+  };
+  const auto& stages = task.reference.stages;
+  return selects(task) &&
+         (compares(task.reference.text) || std::any_of(stages.begin(), stages.end(), any));
+}
+
 }  // namespace cupilot

@@ -14,4 +14,8 @@ bool selects(const Task& task);
 // True where an output is the largest or the least itself: of nothing but infinities it is one.
 bool gives_extremes(const Task& task);
 
+// True where an output may be chosen by its size: selects() or gives_extremes(), and the reference
+// compares.
+bool chooses_by_size(const Task& task);
+
 }  // namespace cupilot

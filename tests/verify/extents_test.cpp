@@ -109,12 +109,14 @@ TEST_CASE("lines of nothing but an infinity are met under a require and where wi
     CheckKind kind;
     FillValues values;
     std::size_t met;
+    const char* text = "max_(in.x(i), in.x(i + 1))";
   };
   for (const Row& row : {Row{"cols % 4 == 0", "cols", CheckKind::bitwise, FillValues::any, 2},
                          Row{"true", "8", CheckKind::bitwise, FillValues::any, 2},
                          Row{"cols % 64 == 0", "cols", CheckKind::bitwise, FillValues::finite, 0},
                          Row{"cols % 64 == 0", "cols", CheckKind::bitwise, FillValues::range, 0},
-                         Row{"true", "cols", CheckKind::within, FillValues::any, 0}}) {
+                         Row{"true", "cols", CheckKind::bitwise, FillValues::any, 0, "in.x(i)"},
+                         Row{"true", "cols", CheckKind::within, FillValues::any, 0, "in.x(i)"}}) {
     Task task;
     task.name = task.family = "most";
     task.axes = {{"rows", AxisKind::free}};
@@ -123,6 +125,7 @@ TEST_CASE("lines of nothing but an infinity are met under a require and where wi
                     {"y", Role::out, DType::f32, {"rows"}, {}, {}, {}}};
     task.tensors[0].fill.values = row.values;
     task.tensors[1].check.kind = row.kind;
+    task.reference.text = row.text;
     task.time_shapes = {{{{"rows", 64}, {"cols", 512}}, 1}};
     KernelSource source;
     source.plan.launches = {{.name = "k", .entry = "k", .grid = {"rows"}, .block = {128}}};
