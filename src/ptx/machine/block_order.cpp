@@ -75,8 +75,8 @@ void add(Foreign& into, const Foreign& from) {
 
 struct Tellings {
   struct Word {
-    Foreign all;
-    std::shared_ptr<const Foreign> given;  // a copy of it; null once it has grown
+    Foreign all, assumed;
+    Told given;  // copies of them; null once they have grown
   };
   std::unordered_map<std::uint64_t, Word> words;
 };
@@ -99,21 +99,25 @@ void learn_foreign(std::shared_ptr<const Foreign>& into,
   into = std::move(both);
 }
 
-void tell_blocks(Warp& warp, std::uint64_t word, const ClocksPtr& clocks,
-                 const std::shared_ptr<const Foreign>& foreign) {
+void tell_blocks(Warp& warp, std::uint64_t word, const ClocksPtr& clocks, const Told& others) {
   Tellings::Word& told = warp.block->launch->tellings->words[word];
-  told.given = nullptr;
+  told.given.known = nullptr;
   if (is_watched(*warp.block->launch, warp.block->index))
     add(told.all, {warp.block->index, clocks});
-  if (foreign != nullptr) add(told.all, *foreign);
+  if (others.known != nullptr) add(told.all, *others.known);
+  if (others.assumed == nullptr) return;
+  told.given.assumed = nullptr;
+  add(told.assumed, *others.assumed);
 }
 
-std::shared_ptr<const Foreign> told_to(const Warp& warp, std::uint64_t word) {
+Told told_to(const Warp& warp, std::uint64_t word) {
   auto& words = warp.block->launch->tellings->words;
   const auto found = words.find(word);
-  if (found == words.end()) return nullptr;
+  if (found == words.end()) return {};
   Tellings::Word& told = found->second;
-  if (told.given == nullptr) told.given = std::make_shared<Foreign>(told.all);
+  if (told.given.known == nullptr) told.given.known = std::make_shared<Foreign>(told.all);
+  if (told.given.assumed == nullptr && !told.assumed.blocks.empty())
+    told.given.assumed = std::make_shared<Foreign>(told.assumed);
   return told.given;
 }
 

@@ -24,12 +24,17 @@ void watch_blocks(LaunchContext& launch);
 void learn_foreign(std::shared_ptr<const Foreign>& into,
                    const std::shared_ptr<const Foreign>& from);
 
+// Holds what a word was told of other blocks; null: nothing. `assumed`: by results of atomics
+// alone.
+struct Told {
+  std::shared_ptr<const Foreign> known, assumed;
+};
 // A strong write by the block tells `clocks` of its warps, and what they know of other blocks, to
 // who reads the word so.
 void tell_blocks(Warp& warp, std::uint64_t word, const std::shared_ptr<const Clocks>& clocks,
-                 const std::shared_ptr<const Foreign>& foreign);
-// Returns what a word was told so far; null: nothing.
-std::shared_ptr<const Foreign> told_to(const Warp& warp, std::uint64_t word);
+                 const Told& others);
+// Returns what a word was told so far.
+Told told_to(const Warp& warp, std::uint64_t word);
 
 // True if the accesses at a clock by a warp of another block come before the warp's next.
 bool block_knows(const Warp& warp, std::uint64_t block, std::uint32_t other, std::uint32_t clock);

@@ -38,7 +38,7 @@ struct Place {
   Moment written{};
   std::vector<Moment> seen;  // reads of the newest value
   std::array<u8, widest> before{};
-  std::shared_ptr<const Foreign> told;  // before
+  Told told;  // before
 };
 
 }  // namespace
@@ -149,7 +149,7 @@ void keep_older(Warp& w, const Step&, const LaneAddresses& a, const LanePointers
     place.written = now(older, w);
     place.seen.clear();
     std::memcpy(place.before.data(), p.at[lane], bytes);
-    place.told = w.block->launch->tellings ? told_to(w, a.at[lane] & ~u64{3}) : nullptr;
+    place.told = w.block->launch->tellings ? told_to(w, a.at[lane] & ~u64{3}) : Told{};
   }
 }
 
@@ -184,13 +184,13 @@ u32 take_older(Warp& w, const Step& s, const LaneAddresses& a, u32 bytes, LanePo
   return out;
 }
 
-std::shared_ptr<const Foreign> told_before(const Warp& w, u64 address) {
+Told told_before(const Warp& w, u64 address) {
   const auto found = w.block->launch->older->at.find(address / widest);
-  if (found == w.block->launch->older->at.end()) return nullptr;
+  if (found == w.block->launch->older->at.end()) return {};
   for (const Place& place : found->second) {
     if (place.address == address) return place.told;
   }
-  return nullptr;
+  return {};
 }
 
 void note_fence(Warp& w) {

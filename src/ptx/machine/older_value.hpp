@@ -2,6 +2,7 @@
 // Internal.
 #pragma once
 
+#include "ptx/machine/block_order.hpp"
 #include "ptx/machine/memory.hpp"
 
 namespace cupilot::ptx {
@@ -29,8 +30,8 @@ void note_seen(Warp& warp, const LaneAddresses& addresses, std::uint32_t bytes);
 // before, by chance. Returns them.
 std::uint32_t take_older(Warp& warp, const Step& step, const LaneAddresses& addresses,
                          std::uint32_t bytes, LanePointers& pointers);
-// Returns what a lane of take_older's is told of other blocks; null: nothing.
-std::shared_ptr<const Foreign> told_before(const Warp& warp, std::uint64_t address);
+// Returns what a lane of take_older's is told of other blocks.
+Told told_before(const Warp& warp, std::uint64_t address);
 // After a fence in one order.
 void note_fence(Warp& warp);
 

@@ -137,6 +137,7 @@ void assume_seen(Warp& w, const Fenced& wide) {
   if (!wide.reads) return;
   ReleaseClock by_result;
   by_result.assumed = wide.seen.foreign;
+  learn_foreign(by_result.assumed, wide.seen.assumed);
   acquire_from(w, by_result);
 }
 
@@ -144,9 +145,10 @@ void assume_seen(Warp& w, const Fenced& wide) {
 void hear_blocks(Warp& w, const Step& s, const LaneAddresses& a, u32 bytes, Intent intent,
                  u32 older) {
   Fenced& wide = signals_of(w).wide[w.index];
-  const auto hear = [&](const std::shared_ptr<const Foreign>& told) {
-    if (told == nullptr) return;
-    learn_foreign(wide.seen.foreign, told);
+  const auto hear = [&](const Told& told) {
+    if (told.known == nullptr && told.assumed == nullptr) return;
+    learn_foreign(wide.seen.foreign, told.known);
+    learn_foreign(wide.seen.assumed, told.assumed);
     wide.reads = true;
   };
   const u32 mask = std::exchange(w.mask, w.mask & ~older);
@@ -169,10 +171,8 @@ void inform_blocks(Warp& w, const Step& s, const LaneAddresses& a, u32 bytes) {
   auto clocks = std::make_shared<Clocks>(wide.released.known);
   for (u32 i = 0; i < clocks->size(); ++i)
     (*clocks)[i] = std::max((*clocks)[i], std::min(w.known[i], signals.fenced[i]));
-  for_words(w, s, a, bytes, [&](u64 key) {
-    tell_blocks(w, key, clocks, wide.released.foreign);
-    if (wide.released.assumed != nullptr) tell_blocks(w, key, clocks, wide.released.assumed);
-  });
+  const Told others{wide.released.foreign, wide.released.assumed};
+  for_words(w, s, a, bytes, [&](u64 key) { tell_blocks(w, key, clocks, others); });
 }
 
 }  // namespace

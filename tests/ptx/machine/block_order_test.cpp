@@ -58,6 +58,9 @@ K ticket_of_no_order_between_fences(int* o) { T; TICKET(__threadfence(), "", __t
 K handed_on(int* o) { T; if (t > 0) return; if (b == 0) { o[0] = 7; __threadfence(); atomicAdd(o + 256, 1); }
   else if (b == 1) { while (atomicAdd(o + 256, 0) != 1); __threadfence(); atomicAdd(o + 256, 1); }
   else { while (get(o + 256) != 2); o[1] = o[0]; } }
+K handed_on_by_result(int* o) { T; if (t > 0) return; if (b == 0) { o[0] = 7; __threadfence(); atomicAdd(o + 256, 1); }
+  else if (b == 1) { while (atomicAdd(o + 256, 0) != 1); put(o + 257, 1); }
+  else { while (!get(o + 257)); o[1] = o[0]; } }
 K last_adds_unfenced(int* o) { T; LAST(;) if (b > 1000) __threadfence(); }
 // Blocks take turns.
 #define TURN(hand) if (t == 0) { while (get(o + 256) != b); o[0] += b; hand; }
@@ -102,6 +105,7 @@ const Shared shared_rows[] = {
     {"ticket_of_no_order", 9, ""},
     {"ticket_of_no_order_between_fences", 9, ""},
     {"handed_on", 3, ""},
+    {"handed_on_by_result", 3, ""},
     {"turns", 13, ""},
     {"turns_unreleased", 13, "run.race"},
     {"sum_of_all", 2, "run.race"},
@@ -152,16 +156,21 @@ TEST_CASE("order by an atomic's result alone is remarked, not refused", "[order]
   struct Row {
     const char* entry;
     bool remarked;
+    std::uint32_t blocks = 9;
   };
   for (const Row row : {Row{"last_adds", true},
                         {"ticket_of_no_order", true},
                         {"ticket_both", false},
-                        {"ticket_of_no_order_between_fences", false}}) {
+                        {"ticket_of_no_order_between_fences", false},
+                        {"handed_on", false, 3},
+                        {"handed_on_by_result", true, 3}}) {
     Device d;
     const auto io = d.output("o", 4096);
     d.memory.mark_written(io);
     d.options.seed = 1;
-    const auto report = d.run(module_of_cuda(between_blocks), row.entry, {9}, {128}, 0, P{io});
+    d.options.resident = 64;
+    const auto report =
+        d.run(module_of_cuda(between_blocks), row.entry, {row.blocks}, {128}, 0, P{io});
     CAPTURE(row.entry, faults_of(report));
     CHECK(report.faults.empty());
     std::string told;
