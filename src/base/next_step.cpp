@@ -58,6 +58,10 @@ constexpr NextStep next_steps[] = {
      "give PTX whose .target and instructions this device runs, or CUDA, which is compiled for it"},
     {"load.", "use fewer registers or less shared memory a block"},
     {"run.race",
+     "let that arrival release: leave .relaxed out, or write .release (barrier.cluster.arrive and "
+     "mbarrier.arrive release by default)",
+     "is relaxed and releases nothing"},
+    {"run.race",
      "release what was written (a barrier of the block, then __threadfence() or st.release.gpu by "
      "who tells) and acquire it (ld.acquire.gpu or a fence by who is told, then a barrier) before "
      "this access; a fence alone makes no block wait",

@@ -31,7 +31,11 @@ void cluster_arrive(Lanes& l, const Step& s) {
   }
   tick(w);
   drain_reads(w);
-  if ((s.aux & 1) == 0) release_to(w, cluster.barrier.open);
+  if ((s.aux & 1) == 0) {
+    release_to(w, cluster.barrier.open);
+  } else {
+    note_relaxed(w, s, 0, cluster.barrier.phase);
+  }
   for (Mbarrier& b : cluster.mbarriers) {
     if (b.fenced && b.owner == 32 * w.block->rank + w.index)
       b.told = std::min(b.told, cluster.barrier.phase);
@@ -235,6 +239,36 @@ std::string waiting_reason(const Warp& w) {
                      cluster.barrier.arrived);
 }
 
+void note_relaxed(Warp& w, const Step& s, u32 slot, u32 phase) {
+  constexpr std::size_t most = 64;
+  std::deque<RelaxedArrivals>& all = w.block->cluster->relaxed;
+  auto at = std::find_if(all.begin(), all.end(), [&](const RelaxedArrivals& one) {
+    return one.slot == slot && one.phase == phase;
+  });
+  if (at == all.end()) {
+    if (all.size() == most) all.pop_front();
+    at = all.insert(all.end(), {slot, phase, w.code, &s, {}});
+  }
+  release_to(w, at->clock);
+}
+
+std::string relaxed_cause(Warp& w, const std::function<bool()>& ordered) {
+  for (const RelaxedArrivals& one : w.block->cluster->relaxed) {
+    const u32 seen = one.slot == 0                     ? w.cluster_seen
+                     : one.slot < w.beyond.seen.size() ? w.beyond.seen[one.slot]
+                                                       : 0;
+    if (seen <= one.phase) continue;
+    acquire_from(w, one.clock);
+    if (!ordered()) continue;
+    const Module& module = *w.block->program->module;
+    const Instruction& by =
+        module.functions[one.code->function].instructions[one.step->instruction];
+    return fmt::format("; {} (ptx line {}) between the two is relaxed and releases nothing",
+                       module.form(by).text, by.line);
+  }
+  return "";
+}
+
 void note_far(Warp& w, Block& target) { note_far(w, target, w.clock); }
 
 void note_far(Warp& w, Block& target, u32 clock) {
@@ -255,10 +289,13 @@ void end_block(Block& block) {
                                   [&](const Warp& w) { return w.beyond.far[i] > clock; });
     if (told) continue;
     Warp& last = block.warps.front();
-    return fault_here(last, "run.race",
-                      fmt::format("block {} of the cluster ends while warp {} of block {} may "
-                                  "still use its shared memory: no cluster barrier between",
-                                  block.rank, i % 32, i / 32));
+    const std::string relaxed = relaxed_cause(last, [&] { return last.beyond.far[i] > clock; });
+    return fault_here(
+        last, "run.race",
+        fmt::format("block {} of the cluster ends while warp {} of block {} may still use its "
+                    "shared memory{}",
+                    block.rank, i % 32, i / 32,
+                    relaxed.empty() ? ": no cluster barrier between" : relaxed));
   }
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -44,6 +45,15 @@ struct ClusterBarrier {
   std::vector<Warp*> waiting;
 };
 
+// Relaxed arrivals at one phase of an mbarrier (its slot) or of the cluster's barrier (0): they
+// release nothing, and `clock` is kept for messages alone.
+struct RelaxedArrivals {
+  std::uint32_t slot = 0, phase = 0;
+  const Code* code = nullptr;  // of the first
+  const Step* step = nullptr;
+  ReleaseClock clock;
+};
+
 // A copy into a block's shared memory by another block's thread, and its mark.
 struct FarCopy {
   std::uint32_t rank = 0, mark = 0;
@@ -59,7 +69,8 @@ struct Cluster {
   std::vector<Mark> marks;          // 0: ordered for all
   std::vector<FarCopy> far_copies;  // which a block must see complete before it ends
   ClusterBarrier barrier;
-  std::deque<Transfer> pending;  // issued, their data not moved yet (late mode)
+  std::deque<RelaxedArrivals> relaxed;  // the latest
+  std::deque<Transfer> pending;         // issued, their data not moved yet (late mode)
   std::uint64_t pending_since = 0;
   std::vector<std::uint32_t> order;  // of blocks
   std::uint64_t state = 0;           // of the generator that picks among what may come next
@@ -109,6 +120,12 @@ void arrive_for_copies(Cluster& cluster, Mbarrier& barrier);
 std::string describe(const Cluster& cluster, const Mbarrier& barrier);
 // Ends every wait on a phase with "not yet".
 bool expire_waits(Cluster& cluster);
+
+void note_relaxed(Warp& warp, const Step& step, std::uint32_t slot, std::uint32_t phase);
+// Says by which relaxed arrival that the warp has waited for accesses would be ordered, did it
+// release: `ordered` tells whether they are; "": by none. For faults alone: the warp knows more
+// behind.
+std::string relaxed_cause(Warp& warp, const std::function<bool()>& ordered);
 
 // The barrier of the cluster, once a warp has arrived or ended.
 void settle_cluster_barrier(Cluster& cluster);

@@ -172,6 +172,7 @@ void arrive(Lanes& l, const Step& s) {
       }
     }
     if (told != b && (s.aux & arrive_relaxed) == 0) release_to(w, b->open);
+    if (told != b && (s.aux & arrive_relaxed) != 0) note_relaxed(w, s, b->slot, b->phase);
     // Tells those that see the phase complete.
     if ((s.aux & arrive_relaxed) == 0 && b->rank != w.block->rank)
       note_far(w, *w.block->cluster->blocks[b->rank], w.clock - 1);

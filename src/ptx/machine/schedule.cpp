@@ -168,6 +168,7 @@ void start_cluster(Cluster& cluster, Worker& worker, std::uint64_t index) {
   cluster.marks.assign(1, Mark{});
   cluster.far_copies.clear();
   cluster.barrier = {};
+  cluster.relaxed.clear();
   cluster.pending.clear();
   cluster.idle_rounds = 0;
   cluster.used = cluster.pending_since = 0;

@@ -86,6 +86,18 @@ bool race(Warp& w, const Step& s, u32 lane, std::string message) {
   return false;
 }
 
+// Names a relaxed arrival behind a write or a read, besides.
+bool write_race(Warp& w, const Step& s, u32 lane, const Block& target, u32 stamp,
+                std::string message) {
+  message += relaxed_cause(w, [&] { return write_ordered(w, target, stamp); });
+  return race(w, s, lane, std::move(message));
+}
+bool read_race(Warp& w, const Step& s, u32 lane, const Block& target, u32 stamp,
+               std::string message) {
+  message += relaxed_cause(w, [&] { return read_ordered(w, lane, target, stamp); });
+  return race(w, s, lane, std::move(message));
+}
+
 // Names the reader of reads that are in order but for the asynchronous proxy.
 std::string loader_name(const Warp& w, const Block& target, u32 stamp) {
   if ((stamp & read_mark) != 0)
@@ -104,9 +116,9 @@ bool async_reads_cell(Warp& w, const Step& s, u32 lane, const Block& target, u32
   }
   if (!options.check_races) return true;
   if (!write_known(w, lane, target, stamp) && !write_ordered(w, target, stamp)) {
-    return race(w, s, lane,
-                fmt::format("has the asynchronous proxy read {} while {}",
-                            place_name(target, offset), writer_name(w, target, stamp)));
+    return write_race(w, s, lane, target, stamp,
+                      fmt::format("has the asynchronous proxy read {} while {}",
+                                  place_name(target, offset), writer_name(w, target, stamp)));
   }
   if (write_proxied(w, target, stamp)) return true;
   return race(
@@ -129,20 +141,21 @@ bool far_cell(Warp& w, const Step& s, u32 lane, Block& target, u32 cell, Intent 
     if (intent != Intent::store && options.check_initialised)
       suspect_read(w, s, lane, target, offset);
   } else if (options.check_races && !alike && !write_ordered(w, target, stamp)) {
-    return race(w, s, lane,
-                fmt::format("{} {} of block {} of the cluster while {}",
-                            intent == Intent::load ? "reads" : "writes", place_name(target, offset),
-                            target.rank, writer_name(w, target, stamp)));
+    return write_race(
+        w, s, lane, target, stamp,
+        fmt::format("{} {} of block {} of the cluster while {}",
+                    intent == Intent::load ? "reads" : "writes", place_name(target, offset),
+                    target.rank, writer_name(w, target, stamp)));
   }
   if (intent == Intent::load) {
     target.reader[cell] = read_mark | mark;
     return true;
   }
   if (options.check_races && !alike && !read_ordered(w, lane, target, target.reader[cell])) {
-    return race(w, s, lane,
-                fmt::format("writes {} of block {} of the cluster that {} may still read",
-                            place_name(target, offset), target.rank,
-                            reader_name(w, target, target.reader[cell])));
+    return read_race(w, s, lane, target, target.reader[cell],
+                     fmt::format("writes {} of block {} of the cluster that {} may still read",
+                                 place_name(target, offset), target.rank,
+                                 reader_name(w, target, target.reader[cell])));
   }
   target.writer[cell] = (mark_base + mark) | (strong ? strong_bit : 0);
   return true;
@@ -226,15 +239,15 @@ bool check_async_write(Warp& w, const Step& s, u32 lane, Block& target, u32 offs
     const u32 stamp = target.writer[c], reader = target.reader[c];
     if (stamp == stamp_gap) return past_variable(w, s, lane, target, c << shift);
     if (check && !write_known(w, lane, target, stamp) && !write_ordered(w, target, stamp)) {
-      return race(w, s, lane,
-                  fmt::format("has an asynchronous copy write {} while {}",
-                              place_name(target, c << shift), writer_name(w, target, stamp)));
+      return write_race(w, s, lane, target, stamp,
+                        fmt::format("has an asynchronous copy write {} while {}",
+                                    place_name(target, c << shift), writer_name(w, target, stamp)));
     }
     const bool read_known = target.rank == w.block->rank && lane_knows_reads(w, lane, c);
     if (check && reader != 0 && !read_known && !read_ordered(w, lane, target, reader)) {
-      return race(w, s, lane,
-                  fmt::format("has an asynchronous copy write {} that {} may still read",
-                              place_name(target, c << shift), reader_name(w, target, reader)));
+      return read_race(w, s, lane, target, reader,
+                       fmt::format("has an asynchronous copy write {} that {} may still read",
+                                   place_name(target, c << shift), reader_name(w, target, reader)));
     }
     if (check && !read_drained(w, target, reader)) {
       return race(w, s, lane,

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "ptx/machine/cluster.hpp"
 #include "ptx/machine/memory.hpp"
 #include "ptx/machine/reader_stamp.hpp"
 #include "ptx/machine/signal.hpp"
@@ -101,9 +102,11 @@ bool explain_read(Warp& warp, const Step& step, std::uint32_t lane, std::uint32_
   if (is_mark(stamp) || stamp == stamp_barrier) {
     if (write_ordered(warp, *warp.block, stamp) || (strong && (stamp & 0x80000000u) != 0))
       return true;
+    const std::string relaxed =
+        relaxed_cause(warp, [&] { return write_ordered(warp, *warp.block, stamp); });
     fault(warp, step, lane, "run.race",
-          fmt::format("reads {} while {}", place(warp, offset),
-                      writer_name(warp, *warp.block, stamp)));
+          fmt::format("reads {} while {}{}", place(warp, offset),
+                      writer_name(warp, *warp.block, stamp), relaxed));
     return false;
   }
   if (stamp_clock(stamp) == clock_pending) {
@@ -114,9 +117,11 @@ bool explain_read(Warp& warp, const Step& step, std::uint32_t lane, std::uint32_
   }
   if (writer == me || excused(warp, step, stamp, strong) || lane_knows_write(warp, lane, stamp))
     return true;
+  const std::string relaxed = relaxed_cause(
+      warp, [&] { return write_known(warp, stamp) || lane_knows_write(warp, lane, stamp); });
   fault(warp, step, lane, "run.race",
-        fmt::format("reads {} that {} wrote without a barrier between", place(warp, offset),
-                    thread_name(warp, writer)));
+        fmt::format("reads {} that {} wrote without a barrier between{}", place(warp, offset),
+                    thread_name(warp, writer), relaxed));
   return false;
 }
 
@@ -190,9 +195,11 @@ bool check_shared_write(Warp& warp, const Step& step, std::uint32_t lane, std::u
                              excused(warp, step, s, strong) || lane_knows_write(warp, lane, s) ||
                              (is_mark(s) && write_ordered(warp, block, s));
     if (!after_write && (is_mark(s) || s == stamp_barrier)) {
-      fault(
-          warp, step, lane, "run.race",
-          fmt::format("writes {} while {}", place(warp, c << shift), writer_name(warp, block, s)));
+      const std::string relaxed =
+          relaxed_cause(warp, [&] { return write_ordered(warp, block, s); });
+      fault(warp, step, lane, "run.race",
+            fmt::format("writes {} while {}{}", place(warp, c << shift),
+                        writer_name(warp, block, s), relaxed));
       return false;
     }
     if (!after_write) {
@@ -208,15 +215,20 @@ bool check_shared_write(Warp& warp, const Step& step, std::uint32_t lane, std::u
     }
     if ((r >> 31) != 0) {
       if (read_ordered(warp, lane, block, r)) continue;
+      const std::string relaxed =
+          relaxed_cause(warp, [&] { return read_ordered(warp, lane, block, r); });
       fault(warp, step, lane, "run.race",
-            fmt::format("writes {} that {} may still read", place(warp, c << shift),
-                        reader_name(warp, block, r)));
+            fmt::format("writes {} that {} may still read{}", place(warp, c << shift),
+                        reader_name(warp, block, r), relaxed));
       return false;
     }
     if (!after_reads(warp, lane, r, strong) && !lane_knows_reads(warp, lane, c)) {
+      const std::string relaxed = relaxed_cause(warp, [&] {
+        return after_reads(warp, lane, r, strong) || lane_knows_reads(warp, lane, c);
+      });
       fault(warp, step, lane, "run.race",
-            fmt::format("writes {} that {} read without a barrier between", place(warp, c << shift),
-                        readers_name(warp, r)));
+            fmt::format("writes {} that {} read without a barrier between{}",
+                        place(warp, c << shift), readers_name(warp, r), relaxed));
       return false;
     }
   }
