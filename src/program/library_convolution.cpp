@@ -123,7 +123,7 @@ class ConvolutionMaker {
     stride_ = numbers("stride", 1);
     padding_ = numbers("padding", 0);
     dilation_ = numbers("dilation", 1);
-    groups_ = std::max<std::int64_t>(numbers("groups", 1)[2], 1);
+    groups_ = groups();
     if (numbers("same", 0)[2] == 0) return std::nullopt;
     const auto weight = shape_of(task_, *weight_, task_.time_shapes.front());
     if (!weight) return no_convolution(weight.error().message);
@@ -148,6 +148,14 @@ class ConvolutionMaker {
     return out;
   }
 
+  Expr groups() const {
+    const auto given = operation_.attributes.find("groups");
+    const auto* text =
+        given == operation_.attributes.end() ? nullptr : std::get_if<std::string>(&given->second);
+    if (text != nullptr) return *text;
+    return std::max<std::int64_t>(numbers("groups", 1)[2], 1);
+  }
+
   std::vector<Expr> in_space(const Tensor& tensor) const {
     std::vector<Expr> out(3 - rank_, Expr(1));
     out.insert(out.end(), tensor.shape.begin() + 2, tensor.shape.end());
@@ -168,7 +176,7 @@ class ConvolutionMaker {
     const auto wide = [&](const Expr& value) {
       out.args.push_back({.kind = PlanArgument::Kind::i64, .value = value});
     };
-    for (const Expr& one : {x_->shape[0], x_->shape[1], y_->shape[1], Expr(groups_)}) wide(one);
+    for (const Expr& one : {x_->shape[0], x_->shape[1], y_->shape[1], groups_}) wide(one);
     for (const Tensor* one : {x_, weight_, y_})
       for (const Expr& extent : in_space(*one)) wide(extent);
     for (const Numbers& all : {stride_, dilation_, padding_})
@@ -188,7 +196,7 @@ class ConvolutionMaker {
   const Operation& operation_;
   std::size_t rank_;  // spatial dimensions
   bool transposed_ = false;
-  std::int64_t groups_ = 1;
+  Expr groups_ = 1;
   Numbers stride_{}, padding_{}, dilation_{};
   const Tensor *x_ = nullptr, *weight_ = nullptr, *y_ = nullptr, *bias_ = nullptr;
 };

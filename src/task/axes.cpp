@@ -102,6 +102,15 @@ class Names {
     return changed;
   }
 
+  // Lets an extent be `count` groups of one size. Returns true if a name changed for it.
+  bool divide(const Expr& whole, const Expr& count) {
+    if (quotient_of(resolved(whole), resolved(count))) return false;
+    const auto all = number(whole), groups = number(count);
+    if (!all || !groups || *groups < 1 || *all % *groups != 0) return keep_all({whole}, {count});
+    const std::int64_t each = *all / *groups;
+    return equate({whole}, {count, each == 1 ? Expr(1) : add(each)});
+  }
+
  private:
   using Factors = std::vector<Expr>;
 
@@ -137,7 +146,7 @@ class Names {
       is_[first ? b[0].text : a[0].text] = first ? a[0] : b[0];
       return true;
     }
-    return let(a, b) || let(b, a) || split(a) || split(b) || refine(a, b) || keep_all(a, b);
+    return let(a, b) || let(b, a) || refine(a, b) || keep_all(a, b);
   }
 
   // Lets the larger name, where factors begin to differ, become a multiple of the smaller factor:
@@ -163,29 +172,6 @@ class Names {
     if (text.size() > longest_extent || uses(text, a[0].text)) return false;
     is_[a[0].text] = text;
     return true;
-  }
-
-  // A name that a number divides becomes a multiple of another: groups of channels.
-  bool split(const Factors& factors) {
-    for (const Expr& one : factors) {
-      const auto parsed = parse_expr(one.text);
-      const auto* tree = std::get_if<ExprTree>(&parsed);
-      if (tree == nullptr) continue;
-      for (const ExprNode& node : tree->nodes) {
-        if (node.op != ExprOp::divide) continue;
-        const auto child = [&](int i) { return tree->nodes[static_cast<std::size_t>(i)]; };
-        const ExprNode whole = child(node.child[0]), by = child(node.child[1]);
-        if (whole.op != ExprOp::name || by.op != ExprOp::literal || by.value < 2) continue;
-        const std::string name(whole.name);
-        const auto number = numbers_.find(name);
-        if (number == numbers_.end() || number->second % by.value != 0) continue;
-        const std::int64_t each = number->second / by.value;
-        is_[name] =
-            each == 1 ? Expr(by.value) : Expr(fmt::format("{}*{}", by.value, add(each).text));
-        return true;
-      }
-    }
-    return false;
   }
 
   const Constants& constants_;
@@ -248,6 +234,7 @@ class AxisGiver {
       name_slice(operation);
     else
       name_shape(operation, row->rule);
+    name_groups(operation);
     if (operation.attributes != before) told_[operation.name] = before;
   }
 
@@ -296,6 +283,11 @@ class AxisGiver {
     if (start > part) operation.attributes["start"] = fmt::format("{}*{}", start / part, each);
   }
 
+  void name_groups(Operation& operation) {
+    const std::int64_t groups = integer_of(operation, "groups", 0);
+    if (groups > 1) operation.attributes["groups"] = names_.add(groups).text;
+  }
+
   static std::int64_t integer_of(const Operation& operation, const char* name,
                                  std::int64_t otherwise) {
     const auto found = operation.attributes.find(name);
@@ -324,6 +316,9 @@ class AxisGiver {
       Equalities equal;
       equal.number = [&](const Expr& extent) { return names_.number(extent); };
       const auto composed = compose_equal(task_, equal);
+      for (const auto& [whole, count] : equal.multiples)
+        changed = names_.divide(whole, count) || changed;
+      if (changed) continue;  // quotients of them are others now
       for (const Expr& extent : equal.kept) changed = names_.keep(extent) || changed;
       for (const auto& [a, b] : equal.products) changed = names_.equate(a, b) || changed;
       for (const Tensor& tensor : task_.tensors) changed = keep_square(tensor) || changed;

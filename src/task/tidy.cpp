@@ -1,6 +1,7 @@
 #include "task/tidy.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -227,6 +228,33 @@ Expr product_text(const std::vector<Expr>& factors) {
     out += (out.empty() ? "" : "*") + (plain ? one.text : "(" + one.text + ")");
   }
   return out.empty() ? "1" : out;
+}
+
+std::optional<Expr> quotient_of(const Expr& product, const Expr& by) {
+  // Takes the numbers out of factors and multiplies them.
+  const auto number_of = [](std::vector<Expr>& factors) {
+    std::optional<std::int64_t> all = 1;
+    std::erase_if(factors, [&](const Expr& one) {
+      const bool number = one.text.find_first_not_of("0123456789") == std::string::npos;
+      std::int64_t value = 0;
+      if (!number) return false;
+      const auto [end, code] =
+          std::from_chars(one.text.data(), one.text.data() + one.text.size(), value);
+      if (code != std::errc() || !all || __builtin_mul_overflow(*all, value, &*all)) all.reset();
+      return true;
+    });
+    return all;
+  };
+  auto rest = factors_in(product), divisors = factors_in(by);
+  const auto whole = number_of(rest), part = number_of(divisors);
+  if (!whole || !part || *part == 0 || *whole % *part != 0) return std::nullopt;
+  for (const Expr& one : divisors) {
+    const auto found = std::find(rest.begin(), rest.end(), one);
+    if (found == rest.end()) return std::nullopt;
+    rest.erase(found);
+  }
+  if (*whole != *part) rest.insert(rest.begin(), *whole / *part);
+  return product_text(rest);
 }
 
 Expr KnownExtents::text_of(const Expr& extent) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,9 @@ Expr tidied(const Expr& expr);
 // left out.
 std::vector<Expr> factors_in(const Expr& expr);
 Expr product_text(const std::vector<Expr>& factors);
+// The product of the factors that `by` leaves: of "2*g*w" by "g" it is "2*w". None: `by` is no
+// product of factors.
+std::optional<Expr> quotient_of(const Expr& product, const Expr& by);
 
 // The texts that a graph writes its extents in.
 class KnownExtents {

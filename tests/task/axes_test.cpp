@@ -74,13 +74,13 @@ TEST_CASE("numbers that must be equal share an axis", "[axes]") {
       {numbered({input("x", {8, 16}), input("w", {16}), output("y", {8, 16})},
                 {{"one", "layer_norm", {"x", "w"}, {"y"}}}),
        "d0 d1, d1, d0 d1"},
-      // Groups keep their number; their width is an axis.
+      // Groups and their width are axes.
       {numbered({input("x", {2, 12, 5}), input("w", {12}), output("y", {2, 12, 5})},
                 {{"one", "group_norm", {"x", "w"}, {"y"}, {{"groups", std::int64_t{4}}}}}),
-       "d0 4*d1 d2, 4*d1, d0 4*d1 d2"},
+       "d0 d1*d2 d3, d1*d2, d0 d1*d2 d3"},
       {numbered({input("x", {2, 4, 5}), output("y", {2, 4, 5})},
                 {{"one", "group_norm", {"x"}, {"y"}, {{"groups", std::int64_t{4}}}}}),
-       "d0 4 d1, d0 4 d1"},
+       "d0 d1 d2, d0 d1 d2"},
       // Windows keep theirs; what they leave is told by what they slide over.
       {numbered({input("x", {2, 4, 16}), input("w", {6, 4, 3}), input("z", {2, 6, 14}),
                  output("y", {2, 6, 14})},
@@ -88,7 +88,7 @@ TEST_CASE("numbers that must be equal share an axis", "[axes]") {
        "d0 d1 d2, d3 d1 3, d0 d3 d2 - 2, d0 d3 d2 - 2"},
       {numbered({input("x", {2, 4, 16}), input("w", {4, 2, 3}), output("y", {2, 4, 14})},
                 {{"conv", "conv1d", {"x", "w"}, {"y"}, {{"groups", std::int64_t{2}}}}}),
-       "d0 2*d1 d2, 2*d3 d1 3, d0 2*d3 d2 - 2"},
+       "d0 d1*d2 d3, d1*d4 d2 3, d0 d1*d4 d3 - 2"},
       {numbered({input("x", {4, 6}), input("z", {3, 6}), output("y", {7, 6})},
                 {support::cat("one", {"x", "z"}, "y", 0)}),
        "d0 d1, d2 d1, d0 + d2 d1"},
@@ -250,6 +250,97 @@ TEST_CASE("slices that are equal parts follow an axis", "[axes]") {
             {input("x", {5, 8}), output("y", {5})},
             {{"one", "select", {"x"}, {"y"}, {{"dim", one}, {"index", std::int64_t{-1}}}}})) ==
         "d0 d1, d0");
+}
+
+TEST_CASE("groups follow the channels that they divide", "[axes]") {
+  const auto norm = [](const char* from, const char* to, std::int64_t groups) {
+    return Operation{std::string("norm_") + to, "group_norm", {from}, {to}, {{"groups", groups}}};
+  };
+  const auto conv = [](std::int64_t groups) {
+    return Operation{"conv", "conv1d", {"x", "w"}, {"h"}, {{"groups", groups}}};
+  };
+  const auto slice = [](std::int64_t end) {
+    return Operation{
+        "cut", "slice", {"x"}, {"h"}, {{"dim", std::int64_t{1}}, {"start", end - 5}, {"end", end}}};
+  };
+  struct Row {
+    Task task;
+    const char *shapes, *groups;
+  };
+  const auto row = GENERATE_COPY(values<Row>({
+      // A channel a group: x and the weight have as many, one channel each.
+      {numbered({input("x", {2, 6, 9}), input("w", {6, 1, 3}), output("h", {2, 6, 7})}, {conv(6)}),
+       "d0 d1 d2, d1 1 3, d0 d1 d2 - 2", "d1"},
+      {numbered({input("x", {2, 6, 9}), input("w", {18, 1, 3}), output("h", {2, 18, 7})},
+                {conv(6)}),
+       "d0 d1 d2, d1*d3 1 3, d0 d1*d3 d2 - 2", "d1"},
+      {numbered({input("x", {2, 6, 9}), input("w", {6, 3, 3}), output("h", {2, 6, 11})},
+                {{"conv", "conv_transpose1d", {"x", "w"}, {"h"}, {{"groups", std::int64_t{2}}}}}),
+       "d0 d1*d2 d3, d1*d2 d4 3, d0 d1*d4 d3 + 2", "d1"},
+      // No groups at all.
+      {numbered({input("x", {2, 6, 9}), input("w", {4, 6, 3}), output("h", {2, 4, 7})}, {conv(1)}),
+       "d0 d1 d2, d3 d1 3, d0 d3 d2 - 2", "1"},
+      // Groups of the same channels: as many, fewer, more, and of no common factor.
+      {numbered({input("x", {2, 12, 5}), output("y", {2, 12, 5})},
+                {norm("x", "h", 4), norm("h", "y", 4)}),
+       "d0 d1*d2 d3, d0 d1*d2 d3", "d1, d1"},
+      {numbered({input("x", {2, 12, 5}), output("y", {2, 12, 5})},
+                {norm("x", "h", 4), norm("h", "y", 2)}),
+       "d0 d1*d2*d3 d4, d0 d1*d2*d3 d4", "d1*d2, d1"},
+      {numbered({input("x", {2, 12, 5}), output("y", {2, 12, 5})},
+                {norm("x", "h", 2), norm("h", "y", 4)}),
+       "d0 d1*d2*d3 d4, d0 d1*d2*d3 d4", "d1, d1*d2"},
+      {numbered({input("x", {2, 12, 5}), output("y", {2, 12, 5})},
+                {norm("x", "h", 3), norm("h", "y", 4)}),
+       "d0 12 d1, d0 12 d1", "3, 4"},
+      // Channels of which places are counted keep their number, and so do their groups.
+      {numbered({input("x", {2, 12, 5}), output("y", {2, 5, 5})}, {slice(8), norm("h", "y", 5)}),
+       "d0 12 d1, d0 5 d1", "5"},
+  }));
+  CHECK(shapes_of(row.task) == row.shapes);
+  Task task = row.task, whole = row.task;
+  REQUIRE(complete(whole));
+  REQUIRE(give_axes(task, whole));
+  std::string groups;
+  for (const Operation& one : task.operations) {
+    const auto found = one.attributes.find("groups");
+    if (found == one.attributes.end()) continue;
+    const auto* text = std::get_if<std::string>(&found->second);
+    groups += groups.empty() ? "" : ", ";
+    groups += text ? *text : fmt::format("{}", std::get<std::int64_t>(found->second));
+  }
+  CHECK(groups == row.groups);
+}
+
+TEST_CASE("groups that a text counts divide their channels at all sizes", "[axes]") {
+  struct Row {
+    const char *groups, *channels, *message;
+  };
+  const auto row = GENERATE(values<Row>({
+      {"g", "g*w", ""},
+      {"2*g", "4*g*w", ""},
+      {"WIDE", "WIDE*w", ""},
+      {"4", "4*w", ""},
+      {"g", "g", ""},
+      {"g", "w", "w channels are no product of g groups"},
+      {"g*g", "g*w", "g*w channels are no product of g*g groups"},
+      {"3*g", "4*g*w", "4*g*w channels are no product of 3*g groups"},
+      {"NONE", "NONE*w + 15", "NONE*w + 15 channels are no product of NONE groups"},
+      {"NONE", "NONE*w", "there are 0 groups, not 1"},
+      {"h", "h*w", "'h'"},
+      {"g +", "g*w", "g*w channels are no product of g + groups"},
+  }));
+  INFO(row.groups << " of " << row.channels);
+  Task task =
+      numbered({input("x", {"n", row.channels, 2}), output("y", {"n", row.channels, 2})},
+               {{"one", "group_norm", {"x"}, {"y"}, {{"groups", std::string(row.groups)}}}});
+  task.axes = {{"n"}, {"g"}, {"w", AxisKind::reduced}};
+  task.constants = {{"WIDE", 4}, {"NONE", 0}};
+  task.time_shapes = {{{{"n", 2}, {"g", 3}, {"w", 5}}}};
+  auto done = complete(task);
+  if (done) done = validate(task);
+  CHECK((done ? "" : done.error().message).find(row.message) != std::string::npos);
+  CHECK(bool(done) == (*row.message == '\0'));
 }
 
 TEST_CASE("a slice told by texts ends within its dimension", "[axes]") {

@@ -33,6 +33,8 @@ struct Equalities {
   std::function<std::optional<std::int64_t>(const Expr&)> number{};  // an extent's
   // Lists of extents whose products are equal, row-major order kept.
   std::vector<std::pair<ExprShape, ExprShape>> products{};
+  // Extents that are multiples of another, which counts groups of them.
+  std::vector<std::pair<Expr, Expr>> multiples{};
   ExprShape kept{};                 // extents that a rule takes as numbers alone
   std::vector<RuleInput> inputs{};  // of the operation that came last
 };

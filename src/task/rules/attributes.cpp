@@ -33,7 +33,7 @@ std::string literal(const Attribute& value) {
 }
 
 bool is_told_in_text(std::string_view name) {
-  return name == "shape" || name == "start" || name == "length";
+  return name == "shape" || name == "start" || name == "length" || name == "groups";
 }
 
 std::vector<Expr> extents_in(const std::string& text) {

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <optional>
 
+#include "task/tidy.hpp"
+
 namespace cupilot::rules {
 
 Error unfit(const std::string& reason) {
@@ -78,6 +80,11 @@ std::string word(const RuleCall& call, const char* name) {
   const auto* value =
       found == call.attributes.end() ? nullptr : std::get_if<std::string>(&found->second);
   return value == nullptr ? std::string() : *value;
+}
+
+Expr told_number(const RuleCall& call, const char* name) {
+  const std::string text = word(call, name);
+  return text.empty() ? Expr(std::max<std::int64_t>(integer(call, name), 1)) : Expr(text);
 }
 
 bool has(const RuleCall& call, const char* name) { return call.attributes.count(name) != 0; }
@@ -170,6 +177,27 @@ std::vector<std::string> broadcast_at(const ExprShape& shape, const std::vector<
   for (std::size_t d = 0; d < shape.size(); ++d)
     out.push_back(is_one(shape[d]) ? "0" : at[at.size() - shape.size() + d]);
   return out;
+}
+
+Result<Expr> part_of(const RuleCall& call, RuleResult& out, const Expr& whole, const Expr& count,
+                     const char* elements) {
+  const auto number = number_in(count);
+  const auto exact = quotient_of(whole, count);
+  const Expr part = exact    ? *exact
+                    : number ? divided(whole, *number)
+                             : Expr(bracketed(whole) + "/" + bracketed(count));
+  if (call.equal != nullptr) {
+    call.equal->multiples.emplace_back(whole, count);
+    return part;
+  }
+  if (!number && !exact)
+    return unfit(
+        fmt::format("{} {} are no product of {} groups", whole.text, elements, count.text));
+  if (!number)
+    out.agreements.push_back({"there are", count, fmt::format("max({}, 1)", count.text), "groups"});
+  out.agreements.push_back(
+      {fmt::format("{} groups take", count.text), times(count, part), whole, elements});
+  return part;
 }
 
 void must_agree(RuleResult& out, const RuleInput& input, const Expr& elements) {

@@ -26,6 +26,8 @@ Expr product_of_range(const ExprShape& shape, std::size_t begin, std::size_t end
 std::int64_t integer(const RuleCall& call, const char* name);
 std::vector<std::int64_t> integers(const RuleCall& call, const char* name);
 std::string word(const RuleCall& call, const char* name);
+// A number of at least 1, or the text of an expression.
+Expr told_number(const RuleCall& call, const char* name);
 bool has(const RuleCall& call, const char* name);
 
 // One for each of `rank` dimensions: as given, or the one repeated.
@@ -53,6 +55,11 @@ std::vector<std::string> broadcast_at(const ExprShape& shape, const std::vector<
 
 // Shape that an operator is told: `shape` as numbers or as a text of expressions.
 ExprShape told_shape(const RuleCall& call);
+
+// The extent of each of `count` equal parts of `whole`, which is asked to be a multiple of it at
+// all sizes where `count` is no number.
+Result<Expr> part_of(const RuleCall& call, RuleResult& out, const Expr& whole, const Expr& count,
+                     const char* elements);
 
 // An input that is read as a vector must have so many elements.
 void must_agree(RuleResult& out, const RuleInput& input, const Expr& elements);

@@ -184,23 +184,23 @@ Result<RuleResult> classes(const RuleCall& call) {
 Result<RuleResult> groups(const RuleCall& call) {
   if (call.inputs.empty() || call.inputs[0].shape.size() < 2) return unfit("x has no channels");
   const ExprShape& x = call.inputs[0].shape;
-  const std::int64_t count = std::max<std::int64_t>(integer(call, "groups"), 1);
+  const Expr count = told_number(call, "groups");
   RuleResult out;
   out.output = x;
+  const auto channels = part_of(call, out, x[1], count, "channels");
+  if (!channels) return channels.error();
   const Expr places = product_of_range(x, 2, x.size());
-  const Expr each = times(divided(x[1], count), places);
+  const Expr each = times(*channels, places);
   out.axes = {{"n", x[0]}, {"g", count}, {"k", each}};
   out.free = {"n", "g"};
   out.over = {"k"};
   out.whole = {"n", "g", "k"};
-  out.agreements.push_back(
-      {fmt::format("{} groups take", count), times(divided(x[1], count), count), x[1], "channels"});
   for (const RuleInput& input : call.inputs) {
     const bool whole = alike(call, input.shape, x);
     out.called[input.name] = whole ? ExprShape{x[0], count, each} : ExprShape{x[1]};
     if (!whole) must_agree(out, input, x[1]);
   }
-  out.sizes = {{"size_k", each}, {"size_s", places}, {"channels", divided(x[1], count)}};
+  out.sizes = {{"size_k", each}, {"size_s", places}, {"channels", *channels}};
   return out;
 }
 

@@ -95,17 +95,23 @@ Result<RuleResult> convolution(const RuleCall& call, bool transposed) {
     return unfit("x and the weight have 3 to 5 dimensions");
   const std::size_t rank = x.size() - 2;
   for (std::size_t d = 2; d < weight.size(); ++d) keep(call, weight[d]);
-  const std::int64_t group = std::max<std::int64_t>(integer(call, "groups"), 1);
+  const Expr group = told_number(call, "groups");
   Window window{in_space(integers(call, "stride"), rank, 1),
                 in_space(integers(call, "padding"), rank, 0),
                 in_space(integers(call, "dilation"), rank, 1), in_space(x, 2), in_space(weight, 2)};
   const auto extra = in_space(integers(call, "output_padding"), rank, 0);
   const bool same = integer(call, "same") != 0;
   RuleResult out;
-  const Expr outs = transposed ? weight[1] : divided(weight[0], group);  // of a group
-  const Expr ins = transposed ? divided(x[1], group) : weight[1];
+  out.agreements.push_back({is_one(group) ? std::string("the weight takes")
+                                          : fmt::format("{} groups of the weight take", group.text),
+                            transposed ? weight[0] : times(group, weight[1]), x[1],
+                            "channels of x"});
+  const auto part = part_of(call, out, transposed ? x[1] : weight[0], group,
+                            transposed ? "channels of x" : "outputs of the weight");
+  if (!part) return part.error();
+  const Expr &outs = transposed ? weight[1] : *part, &ins = transposed ? *part : weight[1];
   ExprShape results;
-  out.output = {x[0], transposed ? times(outs, group) : weight[0]};
+  out.output = {x[0], transposed ? times(group, outs) : weight[0]};
   for (std::size_t d = 0; d < 3; ++d) {
     std::optional<Result<Expr>> count;
     const auto k = number_in(window.kernel[d]);
@@ -141,14 +147,6 @@ Result<RuleResult> convolution(const RuleCall& call, bool transposed) {
                                      window.places[2]};
   out.called[call.inputs[1].name] = {weight[0], weight[1], window.kernel[0], window.kernel[1],
                                      window.kernel[2]};
-  out.agreements.push_back({group == 1 ? std::string("the weight takes")
-                                       : fmt::format("{} groups of the weight take", group),
-                            transposed ? weight[0] : times(weight[1], group), x[1],
-                            "channels of x"});
-  const Expr& split = transposed ? x[1] : weight[0];
-  out.agreements.push_back({fmt::format("{} groups take", group),
-                            times(divided(split, group), group), split,
-                            transposed ? "channels of x" : "outputs of the weight"});
   if (call.inputs.size() > 2) {
     out.called[call.inputs[2].name] = {out.output[1]};
     must_agree(out, call.inputs[2], out.output[1]);
