@@ -45,6 +45,8 @@ class Reader {
   }
 
   std::map<std::string, std::set<std::int64_t>> steps;
+  // Of each step the axes that stand before in all products that it divides.
+  std::map<std::string, std::map<std::int64_t, std::set<std::string>>> before;
   std::set<std::string> partners;  // axes that stand before another in a divided product
   std::set<std::string> whole;     // axes that a grid has whole
 
@@ -138,12 +140,19 @@ class Reader {
     if (!step || *step < least_step_ || *step > largest_step) return;
     // The last axis of a product runs fastest: its ends are the ends of a step.
     const Axis* last = nullptr;
+    std::set<std::string> others;
     for (const Axis& axis : task_.axes) {
       if (left.axes.count(axis.name) == 0) continue;
-      if (last != nullptr) partners.insert(last->name);
+      if (last != nullptr) others.insert(last->name);
       last = &axis;
     }
-    if (*step > 1 || last->kind == AxisKind::free) steps[last->name].insert(*step);
+    partners.insert(others.begin(), others.end());
+    if (!is_product(tree, node.child[0])) others.clear();
+    if (*step > 1 || last->kind == AxisKind::free) {
+      const auto [known, fresh] = before[last->name].try_emplace(*step, others);
+      if (!fresh) std::erase_if(known->second, [&](auto& one) { return !others.contains(one); });
+      steps[last->name].insert(*step);
+    }
   }
 
   // A subtree as text again, every operator in parentheses.
@@ -235,6 +244,15 @@ std::map<std::string, std::int64_t> assumed_steps(const Task& task, const PlanSt
   return out;
 }
 
+// The step that padding costs most by: the largest, but for those that say how many elements a
+// block of another launch takes where one is a tile's side.
+std::int64_t tile_side(const std::set<std::int64_t>& steps) {
+  constexpr std::int64_t least = 32, most = 1024;
+  const auto beyond = steps.upper_bound(most);
+  const bool side = beyond != steps.begin() && *std::prev(beyond) >= least;
+  return side ? *std::prev(beyond) : *steps.rbegin();
+}
+
 }  // namespace
 
 std::int64_t largest_size(const Task& task, const std::string& axis) {
@@ -262,6 +280,30 @@ std::int64_t PlanSteps::step(const std::string& axis) const {
   return tells(axis) ? by_axis.at(axis).back() : 1;
 }
 
+Sizes PlanSteps::padded(const Sizes& sizes) const {
+  Sizes out = sizes;
+  const auto up = [](std::int64_t size, std::int64_t step) {
+    return (size + step - 1) / step * step;
+  };
+  for (auto& [axis, size] : out) {
+    const auto told = padding.find(axis);
+    size = up(size, told == padding.end() ? step(axis) : told->second.step);
+  }
+  // What stands before another axis and has no step of its own is not padded.
+  for (const auto& [axis, one] : padding) {
+    for (const std::string& other : one.before) {
+      if (!padding.contains(other) && sizes.contains(other)) out[other] = sizes.at(other);
+    }
+  }
+  for (const auto& [axis, one] : padding) {
+    std::int64_t product = 1;
+    for (const std::string& other : one.before) product *= out.contains(other) ? out[other] : 1;
+    if (!one.before.empty() && product > 0 && sizes.contains(axis))
+      out[axis] = (up(product * sizes.at(axis), one.step) + product - 1) / product;
+  }
+  return out;
+}
+
 PlanSteps plan_steps(const Task& task, const KernelSource& source, const DeviceSpec& device) {
   Reader reader(task, source, device);
   read_plan(reader, source.plan);
@@ -269,6 +311,11 @@ PlanSteps plan_steps(const Task& task, const KernelSource& source, const DeviceS
   const bool none_known = reader.steps.empty();
   for (const Axis& axis : task.axes) {
     std::set<std::int64_t> steps = reader.steps[axis.name];
+    if (!steps.empty()) {
+      const std::int64_t step = tile_side(steps);
+      const auto& others = reader.before[axis.name][step];
+      out.padding[axis.name] = {step, {others.begin(), others.end()}};
+    }
     const bool lent =
         axis.kind == AxisKind::reduced || (none_known && !reader.whole.contains(axis.name));
     if (steps.empty() && lent) steps = loose_steps(source.constants);

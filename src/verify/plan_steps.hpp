@@ -12,18 +12,29 @@
 
 namespace cupilot {
 
+// The step that an axis is padded to in a price, and the axes that stand before it in each product
+// that this step divides.
+struct Padding {
+  std::int64_t step = 1;
+  std::vector<std::string> before{};
+};
+
 struct PlanSteps {
   std::map<std::string, std::vector<std::int64_t>>
       by_axis;  // ascending; 1: of a free axis that the grid takes by ones
   // A step to shape by where the plan tells none; axes without one (batches) are taken by ones.
   std::map<std::string, std::int64_t> assumed;
-  std::int64_t stages = 1;  // pipeline depth: constants named …stage…
-  std::int64_t split = 1;   // parts of the reduced axis: constants named …split…
-  std::int64_t group = 1;   // tiles a raster group: constants named …group…
+  std::map<std::string, Padding> padding;  // of the axes that the plan steps
+  std::int64_t stages = 1;                 // pipeline depth: constants named …stage…
+  std::int64_t split = 1;                  // parts of the reduced axis: constants named …split…
+  std::int64_t group = 1;                  // tiles a raster group: constants named …group…
 
   bool tells(const std::string& axis) const;
   // The largest step of an axis, 1 where none is known.
   std::int64_t step(const std::string& axis) const;
+  // The sizes that the plan's work is padded to: of a product of axes the whole is a multiple of
+  // the last one's step, and the others are not padded.
+  Sizes padded(const Sizes& sizes) const;
   // step, or what is assumed in its place.
   std::int64_t shaping_step(const std::string& axis) const;
 };

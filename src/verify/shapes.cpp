@@ -127,7 +127,7 @@ double reference_price(const Task& task, const Workload& workload) {
 double padded_cost(const Task& task, const PlanSteps& steps, const Workload& workload) {
   if (!task.reference.stages.empty()) {
     Workload padded = workload;
-    for (auto& [axis, size] : padded.sizes) size = round_up(size, steps.step(axis));
+    padded.sizes = steps.padded(workload.sizes);
     return reference_terms(task, padded);
   }
   double cost = 0;

@@ -82,7 +82,15 @@ TEST_CASE("numbers of a row become the axes that the row has", "[suites]") {
       });
       return std::pair(of.axes.size(), reduced);
     };
-    CHECK(axes(task) == axes(one.task));
+    // Groups that a row has as a number are an axis besides.
+    const bool grouped = std::any_of(one.task.operations.begin(), one.task.operations.end(),
+                                     [](const Operation& operation) {
+                                       const auto groups = operation.attributes.find("groups");
+                                       return groups != operation.attributes.end() &&
+                                              groups->second != Attribute(std::int64_t{1});
+                                     });
+    CHECK(task.axes.size() == one.task.axes.size() + (grouped ? 1 : 0));
+    if (!grouped) CHECK(axes(task) == axes(one.task));
     const Workload &own = one.task.time_shapes[0], &made = task.time_shapes[0];
     CHECK(*textbook_flops(task, made) == *textbook_flops(one.task, own));
     CHECK(*compulsory_bytes(task, made) == *compulsory_bytes(one.task, own));

@@ -83,6 +83,46 @@ TEST_CASE("definitions that stand on one another in many ways are each read once
         std::vector<std::int64_t>{128});
 }
 
+TEST_CASE("of a product that a step divides the whole is padded") {
+  struct Row {
+    const char* grid;
+    Sizes sizes, padded;
+  };
+  const auto row = GENERATE(values<Row>({
+      {"cdiv(m*n,BM)*cdiv(k,BK)",
+       {{"m", 37}, {"n", 16}, {"k", 40}},
+       {{"m", 37}, {"n", 18}, {"k", 48}}},
+      {"cdiv(m*n,BM)*cdiv(k,BK)",
+       {{"m", 1}, {"n", 130}, {"k", 48}},
+       {{"m", 1}, {"n", 256}, {"k", 48}}},
+      // An axis that a step of its own divides as well, a sum, and no product.
+      {"cdiv(m*n,BM)*cdiv(m,BK)",
+       {{"m", 37}, {"n", 16}, {"k", 1}},
+       {{"m", 48}, {"n", 16}, {"k", 128}}},
+      {"cdiv(m*n,BM)*cdiv(n,BM)",
+       {{"m", 37}, {"n", 16}, {"k", 1}},
+       {{"m", 37}, {"n", 128}, {"k", 128}}},
+      {"cdiv(m+n,BM)*cdiv(k,BK)",
+       {{"m", 37}, {"n", 16}, {"k", 40}},
+       {{"m", 37}, {"n", 128}, {"k", 48}}},
+      {"cdiv(m,BM)*cdiv(k,BK)",
+       {{"m", 37}, {"n", 16}, {"k", 40}},
+       {{"m", 128}, {"n", 16}, {"k", 48}}},
+      // Elements that a block of another launch takes.
+      {"cdiv(m,BM)*cdiv(n*m,4096)*cdiv(k,BK)",
+       {{"m", 37}, {"n", 16}, {"k", 40}},
+       {{"m", 128}, {"n", 32}, {"k", 48}}},
+      {"cdiv(n,BM)*cdiv(m*n,4096)*cdiv(k,BK)",
+       {{"m", 37}, {"n", 16}, {"k", 40}},
+       {{"m", 37}, {"n", 128}, {"k", 48}}},
+  }));
+  INFO(row.grid);
+  KernelSource source = tiled_gemm();
+  source.plan.let.clear();
+  source.plan.launches[0].grid = {row.grid};
+  CHECK(plan_steps(gemm_of(512, 512, 512), source, DeviceSpec{}).padded(row.sizes) == row.padded);
+}
+
 // A number that a definition divides an axis by counts as a tile: proofs would run products
 // thousands deep.
 TEST_CASE("the built-in templates step an axis by no more than their tiles") {
