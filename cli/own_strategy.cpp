@@ -66,14 +66,37 @@ std::vector<Technique> added_techniques(const Families& families) {
 
 void note(const std::string& text) { std::fprintf(stderr, "note: %s\n", text.c_str()); }
 
-// Gives it values that the task's sizes allow, and finds others that may suit them.
-void suit(OwnStrategy& own, const KernelFlags& flags, const DeviceSpec& device,
-          const std::string& path) {
+Error not_of(const std::string& path, const std::string& reason) {
+  return {ErrorCode::usage, path + ": " + reason,
+          "give the kernel.cu beside it, or its tunable with --set NAME=VALUE; a strategy is of a "
+          "built-in family's templates, or of those that --family brings"};
+}
+
+// Error usage: the family's templates know none of the strategy's techniques, as where a run had
+// its own tunable.
+std::optional<Error> foreign(const OwnStrategy& own, const Space& space, const std::string& path) {
+  std::string names;
+  for (const Use& use : own.strategy.uses) {
+    const bool known = std::any_of(space.techniques().begin(), space.techniques().end(),
+                                   [&](const Technique& one) { return one.name == use.technique; });
+    if (known) return std::nullopt;
+    names += (names.empty() ? "" : ", ") + use.technique;
+  }
+  if (names.empty()) return std::nullopt;
+  return not_of(path, fmt::format("none of its techniques ({}) is known to family {}", names,
+                                  own.task.family));
+}
+
+// Gives it values that the task's sizes allow, and finds others that may suit them. Error usage: it
+// is of other templates.
+Result<void> suit(OwnStrategy& own, const KernelFlags& flags, const DeviceSpec& device,
+                  const std::string& path) {
   const std::vector<Tunable> templates = templates_of(own.families, own.task);
   const auto space = make_space(own.task, device, templates, added_techniques(own.families));
-  if (!space) return;
+  if (!space) return {};
+  if (auto other = foreign(own, **space, path)) return std::move(*other);
   auto nearest = (*space)->complete(own.strategy);
-  if (!nearest) return;
+  if (!nearest) return {};
   if (const auto found = flags.as_is ? std::nullopt : task_found_at(path, own.task)) {
     auto all =
         fitted(**space, own.strategy, make_cost_model(own.task, device, templates),
@@ -84,9 +107,10 @@ void suit(OwnStrategy& own, const KernelFlags& flags, const DeviceSpec& device,
     }
     own.found_at = text_of(sizes_of(*found));
   }
-  if (strategy_id(own.strategy) == strategy_id(nearest->strategy)) return;
+  if (strategy_id(own.strategy) == strategy_id(nearest->strategy)) return {};
   own.strategy = std::move(nearest->strategy);
   note("as written the strategy does not fit these sizes; taken is " + describe(own.strategy));
+  return {};
 }
 
 }  // namespace
@@ -134,7 +158,13 @@ Result<OwnStrategy> open_strategy(const std::string& path, const KernelFlags& fl
   Result<Task> task = task_from_words(flags.task, *families);
   if (!task) return task.error();
   OwnStrategy own{std::move(*task), std::move(*families), std::move(*strategy)};
-  if (parts_of(own.strategy).parts.size() == 1) suit(own, flags, device, path);
+  if (parts_of(own.strategy).parts.size() == 1 && !is_library_step(own.strategy)) {
+    if (auto suited = suit(own, flags, device, path); !suited) return suited.error();
+  }
+  if (own.task.operations.empty()) {
+    const auto writer = template_writer(templates_of(own.families, own.task));
+    if (const auto reason = writer->lacks(own.task, own.strategy)) return not_of(path, *reason);
+  }
   return own;
 }
 

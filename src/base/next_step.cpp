@@ -136,6 +136,8 @@ constexpr NextStep next_steps[] = {
     {"verify.", "compare with the reference at the shape, content and seed above"},
     {"floor.",
      "nothing correct is that fast: look for work that was skipped or was done outside the launch"},
+    {"measure.", "record more with `cupilot record --count`, or every strategy with --all",
+     "the recording does not hold"},
     {"measure.", "try again on a quiet device; a timed launch must do all of the work"},
     {"confirm.", "it failed in fresh processes: look for state or order it depends on"},
 };

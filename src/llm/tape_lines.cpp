@@ -281,7 +281,8 @@ Result<TapeLines> tape_lines_from(std::string_view text, const std::string& orig
     } catch (const std::exception& error) {
       if (is_last_append(text.substr(begin))) break;
       return Error{ErrorCode::usage, fmt::format("{}: line {}: {}", origin, number, error.what()),
-                   "docs/formats/tape.md"};
+                   "give the version of cupilot that wrote it, or correct the line "
+                   "(docs/formats/tape.md)"};
     }
     begin = end + 1;
   }

@@ -26,7 +26,7 @@ TEST_CASE("reject fills the stage from the table", "[rejection]") {
   CHECK(rejected.where == "D[7]");
 }
 
-TEST_CASE("the next step fits what the compiler says", "[rejection]") {
+TEST_CASE("the next step fits what the message says", "[rejection]") {
   struct Row {
     const char* code;
     const char* message;
@@ -38,6 +38,8 @@ TEST_CASE("the next step fits what the compiler says", "[rejection]") {
            Row{"compile.error", "k.cu:3: error: namespace \"std\" has no member \"is_same_v\"",
                "<cuda/std/type_traits>"},
            Row{"compile.error", "k.cu:3: error: expected a \";\"", "correct the line"},
+           Row{"measure.failed", "the recording does not hold this strategy", "--count"},
+           Row{"measure.failed", "two clocks", "quiet device"},
            Row{"gate.include", "#include limits is not on the list", "<cuda/std/type_traits>"},
        }) {
     INFO(row.message);

@@ -145,6 +145,11 @@ TEST_CASE("profile takes a strategy, and tells lines that were written for the t
   expect(run("profile strategy.json --device virtual:h200", scratch), 2, {"--task"});
   expect(run("profile strategy.json --set A=1" + task, scratch), 2, {"no tunable"});
   expect(run("profile other.json --no-counters" + task, scratch), 2, {"other.json", "next"});
+  // A library's step stays one.
+  scratch.file("step.json",
+               R"({"format": "cupilot strategy 1", "techniques": [{"name": "cublaslt"}]})");
+  expect(run("profile step.json --task gemm --task m=64 --device virtual:h200", scratch), 0,
+         {"library_product"});
   // The graph's text stands above the template's own.
   const auto product =
       run("profile gemm_simt --task gemm --task m=64 --device virtual:h200", scratch);

@@ -16,7 +16,8 @@ namespace cupilot {
 // Writes programs: the template of each part that realises its strategy, joined into one text with
 // one launch plan (docs/programs.md). Strategies name their parts as parts_of() reads them;
 // evaluate() proves what it wrote part by part, too. Error usage: the parts are no legal partition
-// of the task's operations. Rejected names the part that no template realises.
+// of the task's operations. Rejected names the part that no template realises. A
+// task without operations has no parts: the writer of its family's templates.
 std::unique_ptr<KernelWriter> program_writer(Task task,
                                              const Families& families = builtin_families());
 

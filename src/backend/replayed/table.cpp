@@ -1,5 +1,6 @@
 // A landscape: a line for the task and the device, then a line a strategy.
 #include <algorithm>
+#include <stdexcept>
 #include <string_view>
 
 #include <fmt/core.h>
@@ -44,7 +45,7 @@ void take_row(const parts::Json& json, Recording& recording) {
     const auto known = rejection_codes();
     if (std::none_of(known.begin(), known.end(),
                      [&](const RejectionCode& row) { return row.code == code; }))
-      throw parts::Json::other_error::create(501, "unknown rejection " + code, nullptr);
+      throw std::invalid_argument("unknown rejection " + code);
     answer.rejected = reject(code, json.value("why", ""));
   }
   recording.answers.emplace(json.at("id").get<std::string>(), std::move(answer));
@@ -69,12 +70,11 @@ Result<Recording> recording_of_table(const std::string& text, const std::string&
       const parts::Json json = parts::Json::parse(line);
       if (recording.short_ids) return take_row(json, recording);
       if (json.at("cupilot_landscape_table") != 1)
-        throw parts::Json::other_error::create(501, "its format is not 1, which this program reads",
-                                               nullptr);
+        throw std::invalid_argument(fmt::format("its format is {}; this program reads 1",
+                                                json.at("cupilot_landscape_table").dump()));
       take_header(json, recording);
     });
-    if (!recording.short_ids)
-      throw parts::Json::other_error::create(501, "its first line is not whole", nullptr);
+    if (!recording.short_ids) throw std::invalid_argument("its first line is not whole");
     if (cut > 0)
       recording.notice = fmt::format(
           "{} ended in a torn line of {} bytes, as a crash leaves it; the lines before it answer",

@@ -163,6 +163,7 @@ Attempt<KernelSource> ProgramWriter::write(const WriterBrief& brief) {
 }
 
 std::unique_ptr<KernelWriter> program_writer(Task task, const Families& families) {
+  if (task.operations.empty()) return template_writer(templates_of(families, task));
   return std::make_unique<ProgramWriter>(task, families);
 }
 

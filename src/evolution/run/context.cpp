@@ -196,7 +196,8 @@ void consult_pool(RunContext& context, const EvolveOptions& options) {
                       serving_families(context.task, known_families(options.families)))
            : Result<Recollection>(pool.error());
   if (!remembered) {
-    context.notices.push_back("nothing was read from the " + remembered.error().message);
+    context.notices.push_back("nothing was read from the pool: " + remembered.error().message +
+                              "; next: " + remembered.error().hint);
     return;
   }
   context.knowledge.remembered = std::move(remembered->strategies);

@@ -322,7 +322,8 @@ void Driver::keep_lessons(EvolveReport& report) {
   if (kept && options_.pool_tags.empty())
     kept = keep_outcomes(context_.pool, kind, outcomes_of(task_, fastest));
   if (!kept) {
-    report.notices.push_back("nothing was kept in the " + kept.error().message);
+    report.notices.push_back("nothing was kept in the pool: " + kept.error().message +
+                             "; next: " + kept.error().hint);
     tell(report.notices.back());
   }
 }

@@ -57,6 +57,13 @@ TEST_CASE("a line cut off while it was written is left out, and said to be") {
   CHECK(whole->notice.empty());
 }
 
+TEST_CASE("a landscape of another format is refused with both numbers") {
+  const auto recording = recording_of_table("{\"cupilot_landscape_table\":2}\n", "the/file");
+  REQUIRE_FALSE(recording);
+  CHECK(recording.error().message ==
+        "the/file cannot be read: its format is 2; this program reads 1");
+}
+
 TEST_CASE("what is no landscape is refused with its name") {
   const std::string bad[] = {"text\n",
                              "",
