@@ -173,6 +173,7 @@ std::vector<PoolEntry> lessons_of(const Task& task, const DeviceSpec& device, Pr
   const std::vector<StrategyBrief::Effect> effects = effects_of(fastest);
   std::vector<PoolEntry> lessons;
   std::set<std::set<std::string>> met;
+  const std::string id = task_id(task);
   for (const Individual& one : fastest) {
     if (static_cast<int>(lessons.size()) >= most_kept) break;
     if (one.time_us <= 0 || !met.insert(techniques_of(one.strategy)).second) continue;
@@ -189,7 +190,7 @@ std::vector<PoolEntry> lessons_of(const Task& task, const DeviceSpec& device, Pr
     lesson.text = fmt::format("{}: {:.4g} us on {}, bound by {}", words_of(task), one.time_us,
                               device.label, name_of(one.verdict.binding));
     lesson.origin = name_of(provenance);
-    lesson.task = task_id(task);
+    lesson.task = id;
     lesson.tags = tags;
   }
   return lessons;
