@@ -22,6 +22,47 @@
 #define CUPILOT_SPLITS 1
 #endif
 
+// Arithmetic in a type of this unit roundoff is granted the roundings that it makes, of the
+// CUPILOT_GRANTED units of the condition sum that a bound has at most; 0: all of them are granted.
+// CUPILOT_TERMS: so many terms of an output are declared.
+#if !defined(CUPILOT_ROUNDOFF)
+#define CUPILOT_ROUNDOFF 0.0
+#define CUPILOT_GRANTED 8.0
+#define CUPILOT_TERMS 1.0
+#endif
+
+// Counts roundings of arithmetic in one type: a sum of `terms`, in any order, of which none was
+// rounded more than `deep` times (docs/formats/numerics.md, Arithmetic in 16 bits).
+struct roundings {
+  double terms, deep;
+};
+CUPILOT_HD double all_of(roundings a) { return a.deep + a.terms - 1.0; }
+CUPILOT_HD roundings of_sum(roundings a, roundings b) {
+  return roundings{a.terms + b.terms, fmax(a.deep, b.deep)};
+}
+// Each term of one by each of the other, as a kernel may expand a product of sums.
+CUPILOT_HD roundings of_product(roundings a, roundings b) {
+  return roundings{a.terms * b.terms, a.deep + b.deep + 1.0};
+}
+CUPILOT_HD roundings of_quotient(roundings a, roundings b) {
+  return roundings{1.0, all_of(a) + all_of(b) + 1.0};
+}
+// Functions err two units of the last place; what their argument lost is in the condition sum.
+CUPILOT_HD roundings of_function(roundings a) { return roundings{1.0, fmax(4.0, all_of(a))}; }
+CUPILOT_HD roundings of_choice(roundings a, roundings b) {
+  return roundings{fmax(a.terms, b.terms), fmax(a.deep, b.deep)};
+}
+// Whole numbers of up to 8 bits are numbers of each type; other constants are rounded.
+CUPILOT_HD roundings of_constant(double x) {
+  return roundings{1.0, floor(x) == x && fabs(x) <= 256.0 ? 0.0 : 1.0};
+}
+// Units of the condition sum that such arithmetic may err, its last rounding left out, which the
+// output's type is granted.
+CUPILOT_HD double units_of(roundings a, double roundoff) {
+  const double all = all_of(a), lost = all * roundoff;
+  return all < 1.0 ? 0.0 : lost < 0.5 ? (all - 1.0) / (1.0 - lost) : 2.0 * all;
+}
+
 // An element of a tensor: nothing was lost yet, so its sum need not be carried.
 struct tracked_term {
   double value;
@@ -39,14 +80,25 @@ struct tracked {
   bool exact;      // made of elements and whole numbers by sums, products and choices alone
   bool own;        // sum is own_sum(value), known where the text is compiled
   bool maybe_nan;  // an infinite product of split operands vanished in it, which may be NaN instead
+  roundings rounded{1.0, 0.0};
 
   CUPILOT_HD tracked() : value(0.0), sum(0.0), exact(true), own(true), maybe_nan(false) {}
   CUPILOT_HD tracked(double x)
-      : value(x), sum(own_sum(x)), exact(floor(x) == x), own(true), maybe_nan(false) {}
+      : value(x),
+        sum(own_sum(x)),
+        exact(floor(x) == x),
+        own(true),
+        maybe_nan(false),
+        rounded(of_constant(x)) {}
   CUPILOT_HD tracked(tracked_term x)
       : value(x.value), sum(own_sum(x.value)), exact(true), own(true), maybe_nan(false) {}
   CUPILOT_HD tracked(double x, double s, bool e = true, bool m = false)
       : value(x), sum(s), exact(e), own(false), maybe_nan(m) {}
+  CUPILOT_HD tracked after(roundings r) const {
+    tracked out = *this;
+    out.rounded = r;
+    return out;
+  }
 };
 
 CUPILOT_HD bool is_infinite(double x) { return own_sum(x) == 0.0 && x != 0.0; }
@@ -63,16 +115,20 @@ CUPILOT_HD double both(double a, double b) { return a + b + 0x1p-30 * fmin(a, b)
 
 CUPILOT_HD tracked operator+(tracked a, tracked b) {
   return tracked(a.value + b.value, both(a.sum, b.sum), a.exact && b.exact,
-                 a.maybe_nan || b.maybe_nan);
+                 a.maybe_nan || b.maybe_nan)
+      .after(of_sum(a.rounded, b.rounded));
 }
 CUPILOT_HD tracked operator-(tracked a, tracked b) {
   return tracked(a.value - b.value, both(a.sum, b.sum), a.exact && b.exact,
-                 a.maybe_nan || b.maybe_nan);
+                 a.maybe_nan || b.maybe_nan)
+      .after(of_sum(a.rounded, b.rounded));
 }
-CUPILOT_HD tracked operator-(tracked a) { return tracked(-a.value, a.sum, a.exact, a.maybe_nan); }
+CUPILOT_HD tracked operator-(tracked a) {
+  return tracked(-a.value, a.sum, a.exact, a.maybe_nan).after(a.rounded);
+}
 CUPILOT_HD tracked operator*(tracked_term a, tracked_term b) {
   const double value = a.value * b.value;
-  return tracked(value, fabs(value));
+  return tracked(value, fabs(value)).after(of_product({1.0, 0.0}, {1.0, 0.0}));
 }
 // Part of a sum beyond the operand's own rounding; NaN stays.
 CUPILOT_HD double beyond_own(tracked x) {
@@ -97,25 +153,29 @@ CUPILOT_HD tracked product_of_own(double a, double b, bool exact) {
 // |d(ab)| <= |a| |db| + |da| |b| + |da| |db|, each operand's own rounding counted once. An
 // infinity moves by no rounding, but where operands are rounded or split NaN may come of it.
 CUPILOT_HD tracked operator*(tracked a, tracked b) {
-  if (a.own && b.own) return product_of_own(a.value, b.value, a.exact && b.exact);
+  const roundings rounded = of_product(a.rounded, b.rounded);
+  if (a.own && b.own) return product_of_own(a.value, b.value, a.exact && b.exact).after(rounded);
   const double value = a.value * b.value;
-  if (CUPILOT_SPLITS == 0 && is_infinite(value)) return tracked(value, 0.0, a.exact && b.exact);
+  if (CUPILOT_SPLITS == 0 && is_infinite(value))
+    return tracked(value, 0.0, a.exact && b.exact).after(rounded);
   const double more_a = beyond_own(a), more_b = beyond_own(b);
   const double carried = fabs(a.value) * more_b + more_a * fabs(b.value);
   const double sum = fabs(value) + (carried + CUPILOT_SECOND_ORDER * more_a * more_b);
-  return tracked(value, finite_sum(value, sum), a.exact && b.exact, a.maybe_nan || b.maybe_nan);
+  return tracked(value, finite_sum(value, sum), a.exact && b.exact, a.maybe_nan || b.maybe_nan)
+      .after(rounded);
 }
 // |d(a/b)| <= |da| / |b| + |a| |db| / b^2. An infinite divisor has no rounding.
 CUPILOT_HD tracked operator/(tracked a, tracked b) {
+  const roundings rounded = of_quotient(a.rounded, b.rounded);
   if (is_infinite(b)) {
     const double none = a.value / b.value;
-    return tracked(none, own_sum(none), false, a.maybe_nan || may_be_nan(b));
+    return tracked(none, own_sum(none), false, a.maybe_nan || may_be_nan(b)).after(rounded);
   }
   const double inverse = 1.0 / fabs(b.value), value = a.value / b.value;
   if (b.value == 0.0 && value == value)
-    return tracked(value, 0.0, false, may_be_nan(a) || b.maybe_nan);
+    return tracked(value, 0.0, false, may_be_nan(a) || b.maybe_nan).after(rounded);
   const double sum = a.sum * inverse + fabs(a.value) * inverse * (b.sum * inverse);
-  return tracked(value, finite_sum(value, sum), false, a.maybe_nan || b.maybe_nan);
+  return tracked(value, finite_sum(value, sum), false, a.maybe_nan || b.maybe_nan).after(rounded);
 }
 CUPILOT_HD tracked& operator+=(tracked& a, tracked b) { return a = a + b; }
 CUPILOT_HD tracked& operator-=(tracked& a, tracked b) { return a = a - b; }
@@ -131,10 +191,12 @@ CUPILOT_HD bool operator!=(tracked a, tracked b) { return a.value != b.value; }
 // f(x) with derivative: the argument's sum is carried by |f'|, the function adds its own rounding.
 // Where f is flat at an infinity, its value owes nothing to it; an infinite one owes nothing.
 CUPILOT_HD tracked through(double value, double derivative, tracked x) {
-  if (is_infinite(value)) return tracked(value, 0.0, false, may_be_nan(x));
+  const roundings rounded = of_function(x.rounded);
+  if (is_infinite(value)) return tracked(value, 0.0, false, may_be_nan(x)).after(rounded);
   const bool flat = x.sum == 0.0 || (derivative == 0.0 && (x.sum > 0.0 || is_infinite(x)));
   const double carried = flat ? 0.0 : fabs(derivative) * x.sum;
-  return tracked(value, finite_sum(value, fabs(value) + carried), false, may_be_nan(x));
+  return tracked(value, finite_sum(value, fabs(value) + carried), false, may_be_nan(x))
+      .after(rounded);
 }
 
 CUPILOT_HD double exp_(double x) { return exp(x); }
@@ -183,10 +245,13 @@ CUPILOT_HD tracked erf_(tracked x) {
 }
 // At zero the derivative has no bound, but the root of the error has.
 CUPILOT_HD tracked sqrt_(tracked x) {
-  if (x.value == 0.0) return tracked(0.0, sqrt(x.sum), false, x.maybe_nan);
+  if (x.value == 0.0)
+    return tracked(0.0, sqrt(x.sum), false, x.maybe_nan).after(of_function(x.rounded));
   return through(sqrt(x.value), 0.5 / sqrt(x.value), x);
 }
-CUPILOT_HD tracked abs_(tracked x) { return tracked(fabs(x.value), x.sum, x.exact, x.maybe_nan); }
+CUPILOT_HD tracked abs_(tracked x) {
+  return tracked(fabs(x.value), x.sum, x.exact, x.maybe_nan).after(x.rounded);
+}
 // Either may be the choice; one that is infinite, by whatever arithmetic, moves by no rounding. Nor
 // does one that is far larger and far off, as the lowest number that a search for the largest
 // begins with.
@@ -204,11 +269,13 @@ CUPILOT_HD double sum_of_choice(tracked a, tracked b, double chosen) {
 }
 CUPILOT_HD tracked max_(tracked a, tracked b) {
   const double value = fmax(a.value, b.value);
-  return tracked(value, sum_of_choice(a, b, value), a.exact && b.exact, a.maybe_nan || b.maybe_nan);
+  return tracked(value, sum_of_choice(a, b, value), a.exact && b.exact, a.maybe_nan || b.maybe_nan)
+      .after(of_choice(a.rounded, b.rounded));
 }
 CUPILOT_HD tracked min_(tracked a, tracked b) {
   const double value = fmin(a.value, b.value);
-  return tracked(value, sum_of_choice(a, b, value), a.exact && b.exact, a.maybe_nan || b.maybe_nan);
+  return tracked(value, sum_of_choice(a, b, value), a.exact && b.exact, a.maybe_nan || b.maybe_nan)
+      .after(of_choice(a.rounded, b.rounded));
 }
 
 CUPILOT_HD double maxn_(double a, double b) { return a != a ? a : b != b ? b : fmax(a, b); }
@@ -218,12 +285,14 @@ CUPILOT_HD float minn_(float a, float b) { return a != a ? a : b != b ? b : fmin
 CUPILOT_HD tracked maxn_(tracked a, tracked b) {
   const double value = maxn_(a.value, b.value);
   return tracked(value, sum_of_choice(a, b, value), a.exact && b.exact,
-                 may_be_nan(a) || may_be_nan(b));
+                 may_be_nan(a) || may_be_nan(b))
+      .after(of_choice(a.rounded, b.rounded));
 }
 CUPILOT_HD tracked minn_(tracked a, tracked b) {
   const double value = minn_(a.value, b.value);
   return tracked(value, sum_of_choice(a, b, value), a.exact && b.exact,
-                 may_be_nan(a) || may_be_nan(b));
+                 may_be_nan(a) || may_be_nan(b))
+      .after(of_choice(a.rounded, b.rounded));
 }
 CUPILOT_HD bool isnan_(double x) { return x != x; }
 CUPILOT_HD bool isnan_(float x) { return x != x; }
@@ -294,8 +363,9 @@ CUPILOT_HD tracked pow_(tracked a, tracked b) {
       a.value > 0.0 && beyond_own(b) > 0.0 ? fabs(value * log(a.value)) * beyond_own(b) : 0.0;
   const double carried = by_base == by_base ? by_base : 0.0;
   const bool nan = may_be_nan(a) || may_be_nan(b);
-  if (is_infinite(value)) return tracked(value, 0.0, false, nan);
-  return tracked(value, fabs(value) + carried + by_exponent, false, nan);
+  const roundings rounded = of_function(of_quotient(a.rounded, b.rounded));
+  if (is_infinite(value)) return tracked(value, 0.0, false, nan).after(rounded);
+  return tracked(value, fabs(value) + carried + by_exponent, false, nan).after(rounded);
 }
 
 // d fmod(a, b) = da - trunc(a/b) db.
@@ -304,7 +374,8 @@ CUPILOT_HD float fmod_(float a, float b) { return fmodf(a, b); }
 CUPILOT_HD tracked fmod_(tracked a, tracked b) {
   const double carried = fabs(trunc(a.value / b.value)) * b.sum;
   return tracked(fmod(a.value, b.value), a.sum + (carried == carried ? carried : 0.0), false,
-                 may_be_nan(a) || may_be_nan(b));
+                 may_be_nan(a) || may_be_nan(b))
+      .after(of_quotient(a.rounded, b.rounded));
 }
 CUPILOT_HD double atan2_(double a, double b) { return atan2(a, b); }
 CUPILOT_HD float atan2_(float a, float b) { return atan2f(a, b); }
@@ -313,13 +384,15 @@ CUPILOT_HD tracked atan2_(tracked a, tracked b) {
   const double square = a.value * a.value + b.value * b.value;
   const double carried = (fabs(b.value) * a.sum + fabs(a.value) * b.sum) / square;
   return tracked(value, fabs(value) + (carried == carried ? carried : 0.0), false,
-                 may_be_nan(a) || may_be_nan(b));
+                 may_be_nan(a) || may_be_nan(b))
+      .after(of_function(of_quotient(a.rounded, b.rounded)));
 }
 
 CUPILOT_HD double copysign_(double a, double b) { return copysign(a, b); }
 CUPILOT_HD float copysign_(float a, float b) { return copysignf(a, b); }
 CUPILOT_HD tracked copysign_(tracked a, tracked b) {
-  return tracked(copysign(a.value, b.value), a.sum, a.exact, a.maybe_nan || may_be_nan(b));
+  return tracked(copysign(a.value, b.value), a.sum, a.exact, a.maybe_nan || may_be_nan(b))
+      .after(a.rounded);
 }
 
 // The first of two values where a condition holds, else the second; either may be an element.
@@ -371,6 +444,10 @@ CUPILOT_HD tracked apart_(tracked a, tracked b, bool inside) {
 // One number a value is what the oracle hands on: negative where the value is exact, and within
 // a NaN where NaN may stand for it.
 CUPILOT_HD double sum_of(tracked x) {
+  if (CUPILOT_ROUNDOFF > 0.0) {
+    x.rounded.terms = fmax(x.rounded.terms, CUPILOT_TERMS);
+    x.sum *= fmin(1.0, units_of(x.rounded, CUPILOT_ROUNDOFF) / CUPILOT_GRANTED);
+  }
   return x.maybe_nan ? cupilot::kept_in_nan(x.sum) : x.exact ? -x.sum : x.sum;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "task/content.hpp"
 #include "task/reference/stages.hpp"
@@ -52,6 +53,40 @@ const char* second_order(Precision precision) {
   const bool strict = precision == Precision::fp32_strict || precision == Precision::fp64 ||
                       precision == Precision::integer;
   return strict ? "0x1p-13" : "1.0";
+}
+
+// Lets the condition sum count the roundings of arithmetic in 16 bits, where the reference's text
+// alone makes them: no stored sum hands them on, inputs are numbers of the type, and all outputs
+// are rounded to it at last.
+std::string roundoff_text(const Task& task) {
+  const auto& stages = task.reference.stages;
+  double roundoff = 0, terms = 0;
+  int outputs = 0;
+  for (const Tensor& tensor : task.tensors) {
+    if (tensor.role != Role::out && tensor.role != Role::in_out) continue;
+    const double own = unit_roundoff(tensor.check.arithmetic);
+    const bool narrow = tensor.check.kind == CheckKind::within && own > unit_roundoff(DType::f32) &&
+                        unit_roundoff(tensor.type) >= own;
+    if (!narrow || (outputs++ > 0 && roundoff != own)) return "";
+    roundoff = own;
+    const ExprValue length = evaluate(tensor.check.length, scope_of({}));
+    const auto* number = std::get_if<std::int64_t>(&length);
+    const double given =
+        number == nullptr ? 1.0 : static_cast<double>(std::max<std::int64_t>(*number, 1));
+    terms = outputs == 1 ? given : std::min(terms, given);
+  }
+  const bool mapped = std::all_of(stages.begin(), stages.end(), [](const ReferenceStage& stage) {
+    return stage.kind == StageKind::map && stage.repeat.empty();
+  });
+  const bool held =
+      std::all_of(task.tensors.begin(), task.tensors.end(), [&](const Tensor& tensor) {
+        return tensor.role == Role::out || !is_float_type(static_cast<int>(tensor.type)) ||
+               unit_roundoff(tensor.type) >= roundoff;
+      });
+  if (roundoff == 0 || !held || !mapped || (!stages.empty() && outputs > 1)) return "";
+  return fmt::format(
+      "#define CUPILOT_ROUNDOFF {}\n#define CUPILOT_GRANTED {}\n#define CUPILOT_TERMS {:.1f}\n",
+      roundoff, 8.0 * std::sqrt(terms), terms);
 }
 
 // The functions of the expression language; static members, so that shapes and strides stand in C++
@@ -334,6 +369,7 @@ Result<ReferenceProgram> reference_program(const Task& task, ReferenceBuild buil
   program.text = fmt::format("// Reference of task '{}', {} build.\n", task.name, name);
   program.text += fmt::format("#define CUPILOT_SECOND_ORDER {}\n", second_order(task.precision));
   program.text += fmt::format("#define CUPILOT_SPLITS {}\n", rounds_inputs(task) ? 1 : 0);
+  if (build == ReferenceBuild::tracked) program.text += roundoff_text(task);
   program.text += order_text(build);
   for (const char* file : {"trusted/storage.cuh", "trusted/tracked.cuh", "trusted/tree.cuh"}) {
     const bool staged = !task.reference.stages.empty();

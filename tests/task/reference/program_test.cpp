@@ -205,5 +205,33 @@ extern "C" __global__ void judge_kernel(cupilot::BoundParams p, const void* got,
   CHECK(filling.find("fma.rn.f64") == std::string::npos);
 }
 
+TEST_CASE("references count roundings of 16 bits where no stored sum hands them on") {
+  struct Case {
+    const char* what;
+    DType in, out, arithmetic;
+    const char *op, *length;
+    bool counts;
+  };
+  const auto c = GENERATE(values<Case>({
+      {"fp16", DType::f16, DType::f16, DType::f16, "exp", "3", true},
+      {"bf16", DType::bf16, DType::bf16, DType::bf16, "exp", "rows", true},
+      {"no arithmetic", DType::f16, DType::f16, DType::f32, "exp", "3", false},
+      {"an input that is rounded", DType::f32, DType::f16, DType::f16, "exp", "3", false},
+      {"an output that is not", DType::f16, DType::f32, DType::f16, "exp", "3", false},
+      {"a fold", DType::f16, DType::f16, DType::f16, "softmax", "3", false},
+  }));
+  INFO(c.what);
+  Tensor out = support::output("y", {"rows", "cols"}, c.out);
+  out.check = {.kind = CheckKind::within, .length = c.length, .arithmetic = c.arithmetic};
+  const auto task = support::graph_task({support::input("x", {"rows", "cols"}, c.in), out},
+                                        {support::op("one", c.op, {"x"}, "y")},
+                                        {{"rows", 3}, {"cols", 5}}, Precision::fp16);
+  REQUIRE(task);
+  const auto text = reference_program(*task, ReferenceBuild::tracked)->text;
+  CHECK((text.find("#define CUPILOT_ROUNDOFF 0.00") != std::string::npos) == c.counts);
+  CHECK((text.find("#define CUPILOT_TERMS 3.0") != std::string::npos) ==
+        (c.counts && c.length[0] == '3'));
+}
+
 }  // namespace
 }  // namespace cupilot
