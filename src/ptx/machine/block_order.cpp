@@ -71,6 +71,22 @@ void add(Foreign& into, const Foreign& from) {
   into.blocks = std::move(all);
 }
 
+// True if `more` is seen to hold all of `less` without a look at clocks.
+bool holds(const Foreign& more, const Foreign& less) {
+  if (more.word != nullptr && more.word == less.word) return more.tellings >= less.tellings;
+  auto at = more.blocks.begin();
+  return std::all_of(less.blocks.begin(), less.blocks.end(), [&](const Foreign::Of& one) {
+    at = std::lower_bound(at, more.blocks.end(), one.block, before);
+    return at != more.blocks.end() && at->block == one.block && at->clocks == one.clocks;
+  });
+}
+
+std::shared_ptr<const Foreign> copy_of_word(const Foreign& all) {
+  auto copy = std::make_shared<Foreign>(all);
+  copy->word = &all;
+  return copy;
+}
+
 }  // namespace
 
 struct Tellings {
@@ -90,11 +106,14 @@ void watch_blocks(LaunchContext& launch) {
 void learn_foreign(std::shared_ptr<const Foreign>& into,
                    const std::shared_ptr<const Foreign>& from) {
   if (from == nullptr || into == from) return;
-  if (into == nullptr) {
+  // Blocks that wait in turn hear the same word again and again.
+  if (into == nullptr || holds(*from, *into)) {
     into = from;
     return;
   }
-  auto both = std::make_shared<Foreign>(*into);
+  if (holds(*into, *from)) return;
+  auto both = std::make_shared<Foreign>();
+  both->blocks = into->blocks;
   add(*both, *from);
   into = std::move(both);
 }
@@ -102,11 +121,13 @@ void learn_foreign(std::shared_ptr<const Foreign>& into,
 void tell_blocks(Warp& warp, std::uint64_t word, const ClocksPtr& clocks, const Told& others) {
   Tellings::Word& told = warp.block->launch->tellings->words[word];
   told.given.known = nullptr;
+  ++told.all.tellings;
   if (is_watched(*warp.block->launch, warp.block->index))
     add(told.all, {warp.block->index, clocks});
-  if (others.known != nullptr) add(told.all, *others.known);
-  if (others.assumed == nullptr) return;
+  if (others.known != nullptr && others.known->word != &told.all) add(told.all, *others.known);
+  if (others.assumed == nullptr || others.assumed->word == &told.assumed) return;
   told.given.assumed = nullptr;
+  ++told.assumed.tellings;
   add(told.assumed, *others.assumed);
 }
 
@@ -115,9 +136,9 @@ Told told_to(const Warp& warp, std::uint64_t word) {
   const auto found = words.find(word);
   if (found == words.end()) return {};
   Tellings::Word& told = found->second;
-  if (told.given.known == nullptr) told.given.known = std::make_shared<Foreign>(told.all);
+  if (told.given.known == nullptr) told.given.known = copy_of_word(told.all);
   if (told.given.assumed == nullptr && !told.assumed.blocks.empty())
-    told.given.assumed = std::make_shared<Foreign>(told.assumed);
+    told.given.assumed = copy_of_word(told.assumed);
   return told.given;
 }
 

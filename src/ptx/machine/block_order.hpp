@@ -13,6 +13,9 @@ struct Foreign {
     std::shared_ptr<const Clocks> clocks;
   };
   std::vector<Of> blocks;
+  // The word whose tellings it is a copy of, and how often that was told until then; null: of none.
+  const void* word = nullptr;
+  std::uint64_t tellings = 0;
 };
 
 // Words of global memory that strong writes released something to, of one launch.
