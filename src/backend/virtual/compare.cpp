@@ -98,7 +98,7 @@ Judged judge_one(const BoundParams& bound, const Extreme& extreme, std::uint64_t
   return judge_element(bound, bits_of(found), best, sum);
 }
 
-// True where lines of nothing but an infinity have no answer, as a softmax of minus infinities.
+// True where lines of nothing but an infinity have no answer: their exponentials add up to nothing.
 bool is_undecided(const Content& content, const Extreme& extreme, double want, std::int64_t index) {
   if (content.kind != ContentKind::infinite_lines) return false;
   return is_nan(extreme.memory == nullptr ? want : extreme.at(index, want));
