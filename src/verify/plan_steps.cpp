@@ -45,7 +45,7 @@ class Reader {
   }
 
   std::map<std::string, std::set<std::int64_t>> steps;
-  // Of each step the axes that stand before in all products that it divides.
+  // Holds for each step the axes that stand before in all products that it divides.
   std::map<std::string, std::map<std::int64_t, std::set<std::string>>> before;
   std::set<std::string> partners;  // axes that stand before another in a divided product
   std::set<std::string> whole;     // axes that a grid has whole
@@ -289,7 +289,7 @@ Sizes PlanSteps::padded(const Sizes& sizes) const {
     const auto told = padding.find(axis);
     size = up(size, told == padding.end() ? step(axis) : told->second.step);
   }
-  // What stands before another axis and has no step of its own is not padded.
+  // Leaves axes that stand before another and have no step of their own as they are.
   for (const auto& [axis, one] : padding) {
     for (const std::string& other : one.before) {
       if (!padding.contains(other) && sizes.contains(other)) out[other] = sizes.at(other);
