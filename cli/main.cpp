@@ -552,6 +552,9 @@ void explain(const CLI::App& app, const CLI::ParseError& error, int argc, char**
     const std::string near = nearest(word, known);
     if (!near.empty() && near != word)
       std::fprintf(stderr, "  %s: did you mean %s?\n", word.c_str(), near.c_str());
+    else if (is_flag && word != "--" && verb->get_option_no_throw(word) == nullptr)
+      std::fprintf(stderr, "  %s is no option of '%s'\n", word.c_str(),
+                   path.substr(0, path.size() - 1).c_str());
   }
   const std::string help = path + "--help";
   std::fprintf(stderr, "  see: %s\n", help.c_str());

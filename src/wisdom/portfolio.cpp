@@ -59,9 +59,16 @@ EvolveOptions share_of(const PortfolioOptions& options, const Task& task, std::s
   return mine;
 }
 
-bool known(const std::vector<Found>& all, const std::string& kernel_id) {
-  return std::any_of(all.begin(), all.end(),
-                     [&](const Found& one) { return one.candidate.kernel_id == kernel_id; });
+// True of two kernels that run the same instructions by the same launches: their texts may differ
+// in comments.
+bool same_kernel(const Candidate& a, const Candidate& b) {
+  const auto launches = [](KernelSource source) {
+    source.text.clear();
+    return kernel_id(source);
+  };
+  if (a.kernel_id == b.kernel_id) return true;
+  return !a.kernel_hash.empty() && a.kernel_hash == b.kernel_hash &&
+         launches(a.source) == launches(b.source);
 }
 
 // Searches one shape, or goes on where an earlier search of it stopped.
@@ -89,7 +96,10 @@ Result<Candidate> best_at(const Task& task, Backend& backend, EvolveOptions opti
 }
 
 Result<void> add(Backend& backend, std::vector<Found>& all, Candidate candidate) {
-  if (known(all, candidate.kernel_id)) return {};
+  const bool known = std::any_of(all.begin(), all.end(), [&](const Found& one) {
+    return same_kernel(one.candidate, candidate);
+  });
+  if (known) return {};
   Attempt<CompiledKernel> compiled = backend.compile(candidate.source);
   if (compiled.is_error()) return compiled.error();
   if (compiled.is_rejected()) {
@@ -289,8 +299,7 @@ Result<WisdomEntry> evolve_portfolio(const Task& task, Backend& backend,
   }
   int last = -1;
   if (*fallback) {
-    std::erase_if(
-        all, [&](const Found& one) { return one.candidate.kernel_id == (*fallback)->kernel_id; });
+    std::erase_if(all, [&](const Found& one) { return same_kernel(one.candidate, **fallback); });
     if (auto added = add(backend, all, std::move(**fallback)); !added) return added.error();
     last = static_cast<int>(all.size()) - 1;
   }

@@ -48,6 +48,7 @@ TEST_CASE("a wrong word is answered with its name, a reason and exit 2", "[cli]"
       {"task chek gemm", "chek: did you mean check?"},
       {"task nww", "nww: did you mean new?"},
       {"task check gemm --famly f", "--famly: did you mean --family?"},
+      {"verify a.cu --task gemm --tunable b.cu", "--tunable is no option of 'cupilot verify'"},
       {"evolve gemm --evaluations 0",
        "--evaluations: '0' is no whole number from 1 to 9223372036854775807"},
       {"evolve gemm --evaluations many", "--evaluations: 'many' is no whole number"},

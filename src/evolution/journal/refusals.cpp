@@ -79,18 +79,44 @@ int line_in_file(const std::vector<std::string_view>& kernel,
   return file[static_cast<std::size_t>(there - 1)] == same ? static_cast<int>(there) : 0;
 }
 
-// Places of the kernel's text in `words` become places of the file; the first of them.
-int move_to_file(std::string& words, const std::vector<std::string_view>& kernel,
-                 const std::vector<std::string_view>& file, const std::string& path) {
-  const std::string name = path.substr(path.find_last_of('/') + 1);
-  int first = 0;
+// A line of a file of the user's.
+struct FileLine {
+  const OwnTemplate* file = nullptr;
+  int line = 0;
+};
+
+// The line of the template or of a device header, which stands in a kernel's text below its name.
+FileLine own_line(const std::vector<std::string_view>& kernel, const OwnTemplate& mine,
+                  const OwnTemplates& own, int line) {
+  if (const int there = line_in_file(kernel, lines_of(mine.text), line)) return {&mine, there};
+  constexpr std::string_view named = "// cupilot/";
+  if (line > static_cast<int>(kernel.size())) return {};
+  int above = line - 1;
+  while (above > 0 && !kernel[static_cast<std::size_t>(above - 1)].starts_with(named)) --above;
+  if (above == 0) return {};
+  const OwnTemplate* header =
+      own_template(std::string(kernel[static_cast<std::size_t>(above - 1)].substr(3)), own);
+  if (header == nullptr) return {};
+  const auto file = lines_of(header->text);
+  const std::size_t there = static_cast<std::size_t>(line - above);
+  const bool same =
+      there <= file.size() && file[there - 1] == kernel[static_cast<std::size_t>(line - 1)];
+  return same ? FileLine{header, line - above} : FileLine{};
+}
+
+// Places of the kernel's text in `words` become places of the user's files; the first of them.
+FileLine move_to_file(std::string& words, const std::vector<std::string_view>& kernel,
+                      const OwnTemplate& mine, const OwnTemplates& own) {
+  FileLine first;
   for (auto place = place_in(words, 0); place;) {
     std::size_t next = place->at + place->length;
-    if (const int line = line_in_file(kernel, file, place->line)) {
-      const std::string moved = fmt::format("{}:{}", name, line);
+    if (const FileLine there = own_line(kernel, mine, own, place->line); there.line > 0) {
+      const std::string& path = there.file->path;
+      const std::string moved =
+          fmt::format("{}:{}", path.substr(path.find_last_of('/') + 1), there.line);
       words.replace(place->at, place->length, moved);
       next = place->at + moved.size();
-      if (first == 0) first = line;
+      if (first.line == 0) first = there;
     }
     place = place_in(words, next);
   }
@@ -119,8 +145,12 @@ OwnTemplates own_templates(const std::vector<std::string>& shown,
   }
   for (const Family& family : families) {
     for (const auto& [path, text] : family.texts) {
-      if (!family.built_in && path.starts_with("templates/") && path.ends_with(".cu"))
+      if (family.built_in) continue;
+      if (path.starts_with("templates/") && path.ends_with(".cu"))
         add_own(own, family.origin + "/" + path, text);
+      if (path.starts_with("device/"))
+        own.push_back(
+            {"cupilot/" + path.substr(path.find('/') + 1), family.origin + "/" + path, text});
     }
   }
   return own;
@@ -153,14 +183,15 @@ Refusal explained(const FirstRefusal& refusal, std::string_view text, const OwnT
     told.next =
         "nothing: numbers of a template that do not fit the task's shapes; others are tried";
   if (mine != nullptr) {
-    const std::vector<std::string_view> file = lines_of(mine->text);
-    const int in_place = move_to_file(told.why.where, kernel, file, mine->path);
-    told.line = move_to_file(told.why.message, kernel, file, mine->path);
-    if (told.line == 0) told.line = in_place;
-    if (told.line == 0) told.line = line_of_expression(told.why.message, file);
-    if (told.line > 0) {
-      told.source_line = shown_line(file[static_cast<std::size_t>(told.line - 1)]);
-      told.file = mine->path;
+    const FileLine in_place = move_to_file(told.why.where, kernel, *mine, own);
+    FileLine there = move_to_file(told.why.message, kernel, *mine, own);
+    if (there.line == 0) there = in_place;
+    if (there.line == 0) there = {mine, line_of_expression(told.why.message, lines_of(mine->text))};
+    if (there.line > 0) {
+      told.line = there.line;
+      told.source_line =
+          shown_line(lines_of(there.file->text)[static_cast<std::size_t>(there.line - 1)]);
+      told.file = there.file->path;
     }
   }
   if (told.line > 0) return told;

@@ -27,7 +27,8 @@ using FirstRefusals = std::map<std::string, FirstRefusal>;  // by code
 bool keep_first(FirstRefusals& all, FirstRefusal refusal);
 FirstRefusal first_refusal(const Candidate& candidate);
 
-// A template of the user's own: a file, or a text of a family.
+// A template of the user's own: a file, or a text of a family. A family's device header has the
+// name that templates include it by, "cupilot/NAME.cuh".
 struct OwnTemplate {
   std::string name, path, text;
 };

@@ -81,6 +81,38 @@ TEST_CASE("a refusal names the line of the user's own file") {
   }
 }
 
+TEST_CASE("a refusal names the line of a device header of the user's own family") {
+  const std::string header = "// Two numbers.\ninline float twice(float x) { return y + y; }\n";
+  const std::string body = "extern \"C\" __global__ void scale() {}\n";
+  const std::string begins =
+      R"(/* cupilot tunable 1
+{"name": "scale_rows", "family": "scaled", "parameters": {"THREADS": {"domain": [32, 64]}},
+ "plan": {"launches": [{"entry": "scale", "grid": ["1"], "block": ["THREADS"], "args": []}]}}
+*/
+)";
+  auto family =
+      family_from("scaled", {{"templates/scale.cu", begins + body}, {"device/twice.cuh", header}});
+  REQUIRE_OK(family);
+  family->origin = "folder";
+  const OwnTemplates own = own_templates({}, {}, {*family});
+  const std::string kernel = "// cupilot/other.cuh\nint a;\n// cupilot/twice.cuh\n" + header + body;
+  struct Row {
+    const char* message;
+    const char* file;
+    const char* told;
+  };
+  for (const Row& row :
+       {Row{"kernel.cu(5): error: y", "folder/device/twice.cuh", "twice.cuh:2: error"},
+        Row{"kernel.cu(6): error: y", "folder/templates/scale.cu", "scale.cu:5: error"},
+        Row{"kernel.cu(2): error: y", "", "kernel.cu(2): error"}}) {
+    INFO(row.message);
+    const Refusal told = explained(
+        {3, "scale 32", "scale_rows", "", reject("compile.error", row.message)}, kernel, own);
+    CHECK(told.file == row.file);
+    CHECK(told.why.message.find(row.told) == 0);
+  }
+}
+
 TEST_CASE("a setting that fits no shape asks nothing of who did not write its template") {
   const TempDir dir;
   const std::string path = dir / "scale.cu";
