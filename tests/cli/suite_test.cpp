@@ -139,6 +139,7 @@ TEST_CASE("a run of a suite is packed, and goes on elsewhere", "[cli]") {
 
 TEST_CASE("a suite has a pool of its own, which goes along in archives", "[cli][search]") {
   const Scratch scratch;
+  unsetenv("CUPILOT_POOL");
   const std::string task_a = settings + "--evaluations 3 --device virtual:h200 --only a --run ";
   REQUIRE(run(task_a + "here --pack here.tar.xz", scratch).exit == 0);
   CHECK(fs::exists(scratch.path / "here/pool.sqlite"));
