@@ -318,7 +318,12 @@ PlanSteps plan_steps(const Task& task, const KernelSource& source, const DeviceS
     }
     const bool lent =
         axis.kind == AxisKind::reduced || (none_known && !reader.whole.contains(axis.name));
-    if (steps.empty() && lent) steps = loose_steps(source.constants);
+    if (steps.empty() && lent) {
+      steps = loose_steps(source.constants);
+      // Constants of several launches are those of some: the least is padded to.
+      const bool mixed = source.plan.launches.size() > 1 && !reader.partners.contains(axis.name);
+      if (mixed && !steps.empty()) out.padding[axis.name] = {*steps.begin(), {}};
+    }
     out.by_axis[axis.name].assign(steps.begin(), steps.end());
   }
   for (const auto& [name, value] : source.constants) {

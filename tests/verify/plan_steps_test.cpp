@@ -123,6 +123,18 @@ TEST_CASE("of a product that a step divides the whole is padded") {
   CHECK(plan_steps(gemm_of(512, 512, 512), source, DeviceSpec{}).padded(row.sizes) == row.padded);
 }
 
+TEST_CASE("an axis that borrows constants of several launches is padded to the least") {
+  KernelSource source = tiled_gemm();
+  source.plan.let.clear();
+  source.plan.launches[0].grid = {"cdiv(m,BM)"};
+  const Sizes sizes = {{"m", 37}, {"k", 3}};
+  CHECK(plan_steps(gemm_of(512, 512, 512), source, DeviceSpec{}).padded(sizes) ==
+        Sizes{{"m", 128}, {"k", 128}});
+  source.plan.launches.push_back(source.plan.launches[0]);
+  CHECK(plan_steps(gemm_of(512, 512, 512), source, DeviceSpec{}).padded(sizes) ==
+        Sizes{{"m", 128}, {"k", 8}});
+}
+
 // A number that a definition divides an axis by counts as a tile: proofs would run products
 // thousands deep.
 TEST_CASE("the built-in templates step an axis by no more than their tiles") {
