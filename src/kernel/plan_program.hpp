@@ -14,7 +14,7 @@
 #include <cupilot/parts/tunable.hpp>
 #include <cupilot/task.hpp>
 
-#include "task/expr_parse.hpp"
+#include "base/expr_parse.hpp"
 
 namespace cupilot {
 

@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "task/expr_parse.hpp"
+#include "base/expr_parse.hpp"
 #include "task/extents.hpp"
 #include "task/identifiers.hpp"
 #include "task/operators.hpp"
 #include "task/repeats.hpp"
 #include "task/rules/attributes.hpp"
-#include "task/tidy.hpp"
+#include "task/rules/tidy.hpp"
 
 namespace cupilot {
 namespace {

@@ -10,7 +10,7 @@
 #include <memory>
 #include <unordered_map>
 
-#include "task/expr_parse.hpp"
+#include "base/expr_parse.hpp"
 
 namespace cupilot {
 namespace {

@@ -16,7 +16,7 @@
 #include "task/repeats.hpp"
 #include "task/rules/apply.hpp"
 #include "task/rules/attributes.hpp"
-#include "task/tidy.hpp"
+#include "task/rules/tidy.hpp"
 #include "task/totals.hpp"
 
 namespace cupilot {

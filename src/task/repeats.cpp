@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "task/expr_parse.hpp"
+#include "base/expr_parse.hpp"
 #include "task/identifiers.hpp"
 
 namespace cupilot {

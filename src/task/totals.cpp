@@ -6,7 +6,7 @@
 
 #include "task/rules/apply.hpp"
 #include "task/rules/common.hpp"
-#include "task/tidy.hpp"
+#include "task/rules/tidy.hpp"
 
 namespace cupilot {
 namespace {

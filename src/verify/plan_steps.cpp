@@ -6,9 +6,9 @@
 #include <optional>
 #include <set>
 
+#include "base/expr_parse.hpp"
 #include "kernel/plan_arguments.hpp"
 #include "kernel/plan_scope.hpp"
-#include "task/expr_parse.hpp"
 
 namespace cupilot {
 namespace {

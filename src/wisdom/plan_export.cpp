@@ -8,10 +8,10 @@
 #include <map>
 #include <set>
 
+#include "base/expr_parse.hpp"
 #include "kernel/library_step.hpp"
 #include "kernel/plan_arguments.hpp"
 #include "kernel/plan_cpp.hpp"
-#include "task/expr_parse.hpp"
 
 namespace cupilot {
 namespace {

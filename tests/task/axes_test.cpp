@@ -11,7 +11,7 @@
 #include "catch.hpp"
 #include "support/graph.hpp"
 #include "task/extents.hpp"
-#include "task/tidy.hpp"
+#include "task/rules/tidy.hpp"
 
 namespace cupilot {
 namespace {

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <optional>
 
-#include "task/tidy.hpp"
+#include "task/rules/tidy.hpp"
 
 namespace cupilot::rules {
 

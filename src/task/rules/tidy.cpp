@@ -1,4 +1,4 @@
-#include "task/tidy.hpp"
+#include "task/rules/tidy.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "task/expr_parse.hpp"
+#include "base/expr_parse.hpp"
 
 namespace cupilot {
 namespace {

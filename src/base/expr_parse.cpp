@@ -1,4 +1,4 @@
-#include "task/expr_parse.hpp"
+#include "base/expr_parse.hpp"
 
 #include <optional>
 #include <span>
