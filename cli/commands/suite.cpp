@@ -38,9 +38,10 @@ std::vector<std::string> devices_of(const std::string& typed) {
 
 // Measures what a GPU sustains, and keeps it; nothing of another device, nor of one known already.
 Result<void> measure_peaks(const std::string& name, FILE* screen) {
+  if (!name.starts_with("cuda:")) return {};
   const auto backend = open_device(name);
   if (!backend) return backend.error();
-  if (!name.starts_with("cuda:") || !(*backend)->device().ceilings.empty()) return {};
+  if (!(*backend)->device().ceilings.empty()) return {};
   show(screen, fmt::format("measuring what {} sustains, as `cupilot peaks` does …", name));
   const auto peaks = (*backend)->inspector().peaks();
   if (!peaks) return peaks.error();
@@ -217,6 +218,7 @@ int suite_command(const SuiteFlags& flags) {
                   flags.run_dir));
   const Ticker waiting = tell_waits("searching " + flags.suite);
   for (const std::string& name : options.devices) {
+    if (options.cancel->load()) break;
     if (auto measured = measure_peaks(name, json ? stderr : stdout); !measured)
       show(stderr, "note: floors are told by typical rates: " + measured.error().message);
   }

@@ -119,9 +119,11 @@ CUPILOT_HD Judged judge_element(const BoundParams& p, unsigned long long got_bit
     const double within = kept_of_nan(kept), own = mul_rn(p.per_value, magnitude(want));
     bound = add_rn(is_finite(within) ? add_rn(mul_rn(p.per_sum, within), own) : own, p.tiny);
   }
-  // A value that may round past the largest of the type may be its infinity.
-  if (!is_finite(got) && !is_nan(got) && magnitude(want) + bound >= overflow_of(p.type) &&
-      (got > 0.0) == (want > 0.0)) {
+  // A value that may round past the largest of the type may be its infinity, but for the largest
+  // itself where it is chosen, not computed.
+  const bool chosen = exact && -kept == magnitude(want) && magnitude(want) == largest_of(p.type);
+  if (!chosen && !is_finite(got) && !is_nan(got) &&
+      magnitude(want) + bound >= overflow_of(p.type) && (got > 0.0) == (want > 0.0)) {
     return judged_equal(true, 0.0);
   }
   const double error = magnitude(got - want);

@@ -44,8 +44,9 @@ CUPILOT_HD roundings of_sum(roundings a, roundings b) {
 CUPILOT_HD roundings of_product(roundings a, roundings b) {
   return roundings{a.terms * b.terms, a.deep + b.deep + 1.0};
 }
+// By a reciprocal, which is rounded, too.
 CUPILOT_HD roundings of_quotient(roundings a, roundings b) {
-  return roundings{1.0, all_of(a) + all_of(b) + 1.0};
+  return roundings{1.0, all_of(a) + all_of(b) + 2.0};
 }
 // Functions err two units of the last place; what their argument lost is in the condition sum.
 CUPILOT_HD roundings of_function(roundings a) { return roundings{1.0, fmax(4.0, all_of(a))}; }

@@ -253,6 +253,42 @@ Result<void> take_file(FillParams& p, const Task& task, const Tensor& tensor) {
   return {};
 }
 
+// Elements that an input has at least whose special values meet those of others.
+constexpr long long least_for_meetings = 64;
+
+// True for an input whose special values may meet those of others: its last dimension is not summed
+// over, or lines would lose what is told of one value alone.
+bool may_meet(const Task& task, const Tensor& tensor) {
+  return tensor.role != Role::out && is_float_type(static_cast<int>(tensor.type)) &&
+         tensor.fill.structure == Structure::dense && !tensor.shape.empty() &&
+         content_of(task, tensor, ContentKind::special) == ContentKind::special &&
+         !is_reduced(task, tensor.shape.back());
+}
+
+// Says where special values of a tensor meet those of the inputs that have its last extent: at
+// equal places of a row, the same row where they have as many.
+void let_meet(FillParams& p, const Task& task, const Tensor& tensor, const Workload& workload,
+              std::uint64_t seed) {
+  if (p.rank == 0 || !may_meet(task, tensor)) return;
+  const long long width = p.extents[p.rank - 1];
+  int count = 0, number = 0;
+  bool alike = true;
+  for (const Tensor& other : task.tensors) {
+    const auto shape = may_meet(task, other) ? shape_of(task, other, workload)
+                                             : Result<TensorShape>(TensorShape{});
+    if (!shape || shape->extents.empty() || shape->extents.back() != width) continue;
+    ++count;
+    alike = alike && shape->elements == p.elements;
+    if (&other == &tensor) number = count;
+  }
+  const long long room = alike ? p.elements : width;
+  if (count < 2 || room < least_for_meetings) return;
+  const std::uint64_t draw = Rng::of(seed, "where special values meet").next();
+  p.meets = number;
+  p.meeting = static_cast<long long>(draw % static_cast<std::uint64_t>(room - meetings + 1));
+  if (!alike) p.meeting += static_cast<long long>((draw >> 20) % (p.elements / width)) * width;
+}
+
 constexpr std::array<std::string_view, 15> kind_names = {
     "ordinary", "probe",         "zeros",      "huge_element", "alternating",
     "special",  "constant_rows", "range_rows", "sparse",       "hard_line",
@@ -358,6 +394,7 @@ Result<FillParams> fill_params(const Task& task, std::size_t asked, const Worklo
     p.held = content.held;
   if (p.content == content_infinite_lines)
     p.held = std::copysign(HUGE_VAL, content.seed % 2 == 0 ? -1.0 : 1.0);
+  if (p.content == content_special) let_meet(p, task, tensor, workload, content.seed);
   if (auto taken = take_file(p, task, tensor); !taken) return taken.error();
   const bool scales = content.variation == Variation::scaled && p.leads != 0 &&
                       tensor.fill.values != FillValues::range;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "task/borrowed_scope.hpp"
+#include "task/rules/apply.hpp"
 
 namespace cupilot {
 
@@ -20,7 +21,14 @@ bool has_sizes(const Task& task, const Workload& workload) {
     const auto* size = std::get_if<std::int64_t>(&value);
     return size != nullptr && *size > 0;
   };
-  return tensors && std::all_of(task.edges.begin(), task.edges.end(), [&](const Edge& edge) {
+  const bool roomy = std::all_of(
+      task.reference.stages.begin(), task.reference.stages.end(), [&](const ReferenceStage& stage) {
+        return std::all_of(stage.sizes.begin(), stage.sizes.end(), [&](const StageAxis& size) {
+          return !size.name.starts_with(room_prefix) || is_positive(size.extent);
+        });
+      });
+  return tensors && roomy &&
+         std::all_of(task.edges.begin(), task.edges.end(), [&](const Edge& edge) {
            return std::all_of(edge.shape.begin(), edge.shape.end(), is_positive);
          });
 }

@@ -16,6 +16,7 @@
 #include "task/repeats.hpp"
 #include "task/rules/apply.hpp"
 #include "task/rules/attributes.hpp"
+#include "task/rules/limits.hpp"
 #include "task/rules/tidy.hpp"
 #include "task/totals.hpp"
 
@@ -55,6 +56,7 @@ class Composer {
     auto rule = apply_rule(row_->rule, call_);
     if (!rule) return fail(rule.error().message, rule.error().hint);
     rule_ = std::move(*rule);
+    keep_within(row_->rule, call_, rule_);
     if (auto fits = check_agreements(); !fits) return fits;
     if (task_.operations.size() > 1) write_alike();
     if (auto named = outputs(); !named) return named;
@@ -137,6 +139,15 @@ class Composer {
                  "list operations in the order in which they run"};
   }
 
+  // The type of the first input; edges are as wide as the task computes.
+  DType first_type() const {
+    const Tensor* tensor = call_.inputs.empty()
+                               ? nullptr
+                               : find_tensor(task_, sources_.at(call_.inputs[0].name).source);
+    if (tensor != nullptr) return tensor->type;
+    return task_.precision == Precision::fp64 ? DType::f64 : DType::f32;
+  }
+
   Result<void> attributes() {
     call_.attributes = row_->defaults;
     for (const auto& [name, value] : operation_.attributes) {
@@ -152,9 +163,18 @@ class Composer {
       if (!fitting) return fail(fitting.error().message, fitting.error().hint);
       call_.attributes[name] = *fitting;
     }
+    bound_defaults(call_.attributes, operation_.attributes, first_type());
     for (const std::string& name : row_->required) {
       if (call_.attributes.count(name) == 0)
         return fail("attribute '" + name + "' is missing", "it has no default");
+    }
+    if (auto fits = check_attributes(row_->rule, call_); !fits)
+      return fail(fits.error().message, fits.error().hint);
+    for (const RuleInput& input : call_.inputs) {
+      const Tensor* tensor = find_tensor(task_, sources_.at(input.name).source);
+      if (tensor == nullptr) continue;
+      if (auto fits = check_index(row_->rule, call_, input.name, *tensor); !fits)
+        return fail(fits.error().message, fits.error().hint);
     }
     return {};
   }
@@ -432,7 +452,8 @@ class Composer {
     stage.constants.insert(stage.constants.end(), from_rule.begin(), from_rule.end());
     for (const StageAxis& size : rule_.sizes) {
       const bool other = size.name == "count" && !count_.empty();
-      if (uses(all, size.name) && !other) stage.sizes.push_back(size);
+      const bool asked = size.name.starts_with(room_prefix);
+      if ((asked || uses(all, size.name)) && !other) stage.sizes.push_back(size);
     }
     if (!count_.empty() && uses(all, "count")) stage.sizes.push_back({"count", product_of(count_)});
   }

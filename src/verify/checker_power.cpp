@@ -225,8 +225,24 @@ class Power {
                : "the bound of a loop does not tell";
   }
 
+  // An output of whole numbers that must be equal is told whole numbers.
+  Result<void> is_whole(const Tensor& what, std::size_t place) const {
+    if (what.type < DType::i64 || what.check.kind != CheckKind::bitwise) return {};
+    for (const Shown& shown : shown_) {
+      for (const double value : shown.right[place].values) {
+        const bool flag = what.type != DType::boolean || value == 0.0 || value == 1.0;
+        if (!std::isfinite(value) || (flag && value == std::rint(value))) continue;
+        return weak(
+            *task_, what, fmt::format("asks for {:.9g}, which is no {}", value, name_of(what.type)),
+            "end in whole numbers (a comparison, round, floor), or give it a floating type");
+      }
+    }
+    return {};
+  }
+
   Result<void> output(std::size_t tensor, std::size_t place) {
     const Tensor& what = task_->tensors[tensor];
+    if (auto whole = is_whole(what, place); !whole) return whole;
     const int before = report_.fakes;
     for (const Fake& fake : fakes_of(task_, tensor)) {
       auto tried = judged(fake, tensor, place);

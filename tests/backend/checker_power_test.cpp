@@ -284,6 +284,38 @@ TEST_CASE("An output of 16-bit inputs alone need not tell that others are rounde
   CHECK_FALSE(has(exempt_of(*task), "y: inputs rounded to tf32"));
 }
 
+TEST_CASE("An output of whole numbers is told whole numbers") {
+  for (const char* kind : {"sin", "sign"}) {
+    Task task;
+    task.name = task.family = "whole";
+    task.axes = {{"rows", AxisKind::free}, {"cols", AxisKind::free}};
+    task.tensors = {Tensor{"x", Role::in, DType::f32, {"rows", "cols"}, {}, {}, {}},
+                    Tensor{"y", Role::out, DType::i8, {"rows", "cols"}, {}, {}, {}}};
+    task.tensors[1].check.kind = CheckKind::bitwise;
+    task.operations = {{"op", kind, {"x"}, {"y"}, {}}};
+    task.time_shapes = {{{{"rows", 20}, {"cols", 64}}}};
+    REQUIRE(complete(task));
+    const std::string reason = refusal(task);
+    if (kind == std::string("sign"))
+      CHECK(reason.empty());
+    else
+      CHECK_THAT(reason, Catch::Contains("which is no i8"));
+  }
+}
+
+TEST_CASE("One number that is a difference of sums is fit though they hide its last bits") {
+  Task task;
+  task.name = task.family = "triplet";
+  task.axes = {{"rows", AxisKind::reduced}, {"cols", AxisKind::reduced}};
+  for (const char* name : {"a", "p", "n"})
+    task.tensors.push_back(Tensor{name, Role::in, DType::f32, {"rows", "cols"}, {}, {}, {}});
+  task.tensors.push_back(Tensor{"y", Role::out, DType::f32, {1}, {}, {}, {}});
+  task.operations = {{"op", "triplet_margin_loss", {"a", "p", "n"}, {"y"}, {}}};
+  task.time_shapes = {{{{"rows", 64}, {"cols", 128}}}};
+  REQUIRE(complete(task));
+  CHECK(refusal(task) == "");
+}
+
 TEST_CASE("A flag of what is not finite is told from a constant") {
   Task task =
       with_reference(16, 64, "return isnan_(sum - sum) != real(0.0) ? real(1.0) : real(0.0);");

@@ -57,6 +57,10 @@ TEST_CASE("one element is judged") {
       {"fp16 overflow of a larger value", storage_f16, inf, 70000, 70000, true},
       {"fp16 overflow at the edge", storage_f16, inf, 65519, 65519, false},
       {"fp16 overflow with the wrong sign", storage_f16, -inf, 70000, 70000, false},
+      {"infinity for the largest that was computed", storage_f32, inf, 0x1.FFFFFEp127,
+       0x1.FFFFFEp127, true},
+      {"infinity for the largest that was chosen", storage_f32, inf, 0x1.FFFFFEp127,
+       -0x1.FFFFFEp127, false},
       {"flushed denormal", storage_f32, 0, 0x1p-130, 0, true},
       {"lost small normal", storage_f32, 0, 0x1p-100, 0, false},
   }));

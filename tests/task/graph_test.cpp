@@ -52,6 +52,124 @@ TEST_CASE("a graph that cannot be is refused with operation and reason", "[graph
   CHECK_FALSE(task.error().hint.empty());
 }
 
+TEST_CASE("places outside of what is read are refused with operation and reason", "[graph]") {
+  struct Row {
+    Operation operation;
+    ExprShape shape;
+    DType index;
+    Fill fill;
+    const char* message;
+  };
+  const std::vector<std::int64_t> two = {2, 2}, four = {4, 4}, ten = {4, 10};
+  const Fill places{.kind = FillKind::labels, .below = "cols"};
+  const Attributes along = {{"dim", std::int64_t{1}}};
+  const auto row = GENERATE_COPY(values<Row>({
+      {{"one", "gather", {"x", "j"}, {"y"}, along}, {"rows", "cols"}, DType::i64, places, ""},
+      {{"one", "gather", {"x", "j"}, {"y"}, along},
+       {"rows", "cols"},
+       DType::f32,
+       {},
+       "the index 'j' has the type fp32"},
+      {{"one", "gather", {"x", "j"}, {"y"}, along},
+       {"rows", "cols"},
+       DType::i64,
+       {},
+       "nothing keeps the index 'j' within"},
+      {{"one", "gather", {"x", "j"}, {"y"}, along},
+       {"rows", "cols"},
+       DType::i64,
+       {.kind = FillKind::labels, .below = "cols + 1"},
+       "'below' of index is 6 at most"},
+      {{"one", "select", {"x"}, {"y"}, {{"dim", std::int64_t{0}}, {"index", std::int64_t{3}}}},
+       {"cols"},
+       DType::i64,
+       places,
+       "index 3 asks for a dimension of 4"},
+      {{"one", "slice", {"x"}, {"y"}, {{"dim", std::int64_t{1}}, {"end", std::int64_t{6}}}},
+       {"rows", 6},
+       DType::i64,
+       places,
+       "the slice ends within 6"},
+      {{"one", "pad", {"x"}, {"y"}, {{"padding", two}, {"mode", std::string("reflect")}}},
+       {"rows", "cols + 4"},
+       DType::i64,
+       places,
+       ""},
+      {{"one",
+        "pad",
+        {"x"},
+        {"y"},
+        {{"padding", std::vector<std::int64_t>{5, 0}}, {"mode", std::string("reflect")}}},
+       {"rows", "cols + 5"},
+       DType::i64,
+       places,
+       "asks for a dimension of 6"},
+      {{"one", "reshape", {"x"}, {"y"}, {{"shape", ten}}},
+       {4, 10},
+       DType::i64,
+       places,
+       "the shape takes 40 elements, not 15"},
+  }));
+  const auto task = graph_task({input("x", {"rows", "cols"}),
+                                {.name = "j",
+                                 .role = Role::in,
+                                 .type = row.index,
+                                 .shape = {"rows", "cols"},
+                                 .fill = row.fill},
+                                output("y", row.shape)},
+                               {row.operation}, {{"rows", 3}, {"cols", 5}});
+  INFO((task ? "" : task.error().message));
+  CHECK(static_cast<bool>(task) == (std::string(row.message).empty()));
+  if (!task) CHECK_THAT(task.error().message, Catch::Contains(row.message));
+}
+
+TEST_CASE("attributes that no operator takes are refused with the operation", "[graph]") {
+  struct Row {
+    Operation operation;
+    const char* message;
+  };
+  const std::vector<std::int64_t> twice = {1, -1}, shifts = {1, 2};
+  const auto row = GENERATE_COPY(values<Row>({
+      {{"one", "flip", {"x"}, {"y"}, {{"dims", twice}}}, "'dims' names dimension -1 twice"},
+      {{"one", "roll", {"x"}, {"y"}, {{"dims", twice}, {"shifts", shifts}}}, "twice"},
+      {{"one", "sum", {"x"}, {"y"}, {{"dim", twice}}}, "'dim' names dimension -1 twice"},
+      {{"one", "slice", {"x"}, {"y"}, {{"step", std::int64_t{-1}}}}, "'step' is -1, below 1"},
+      {{"one", "layer_norm", {"x"}, {"y"}, {{"dims", std::int64_t{0}}}}, "'dims' is 0, below 1"},
+      {{"one", "max_pool1d", {"x"}, {"y"}, {{"kernel_size", std::int64_t{0}}}}, "below 1"},
+      {{"one",
+        "max_pool1d",
+        {"x"},
+        {"y"},
+        {{"kernel_size", std::int64_t{3}}, {"padding", std::int64_t{-1}}}},
+       "'padding' is -1, below 0"},
+      {{"one", "group_norm", {"x"}, {"y"}, {{"groups", std::int64_t{0}}}}, "'groups' is 0"},
+      {{"one", "dropout", {"x", "x"}, {"y"}, {{"p", 2.0}}}, "'p' is 2, no share"},
+  }));
+  const auto task = graph_task(tensors, {row.operation}, {{"rows", 3}, {"cols", 5}});
+  REQUIRE_FALSE(task);
+  CHECK_THAT(task.error().message, Catch::Contains(row.message));
+}
+
+TEST_CASE("a largest number that is no attribute's own is that of the input's type", "[graph]") {
+  const auto constants = [](DType type, Attributes attributes) {
+    auto x = input("x", {"rows", "cols"});
+    x.type = type;
+    const auto task = graph_task({x, output("y", {"rows", "cols"})},
+                                 {{"one", "nan_to_num", {"x"}, {"y"}, std::move(attributes)}},
+                                 {{"rows", 3}, {"cols", 5}});
+    REQUIRE(task);
+    std::map<std::string, double> out;
+    for (const auto& [name, text] : task->reference.stages.at(0).constants) {
+      const auto from = text.find_first_of("-0123456789");
+      out[name] = std::stod(text.substr(from));
+    }
+    return out;
+  };
+  CHECK(constants(DType::f32, {}).at("posinf") == 0x1.FFFFFEp127);
+  CHECK(constants(DType::f16, {}).at("neginf") == -65504.0);
+  CHECK(constants(DType::f32, {{"posinf", 7.0}}).at("posinf") == 7.0);
+}
+
 TEST_CASE("an output without dimensions is named so", "[graph]") {
   const auto task = graph_task({input("x", {"rows", "cols"}), output("l", {})},
                                {{"one", "mean", {"x"}, {"l"}}}, {{"rows", 3}, {"cols", 5}});

@@ -188,5 +188,25 @@ TEST_CASE("lines and windows hold nothing but an infinity, of each sign by the s
   }
 }
 
+TEST_CASE("shapes that an operator does not take are not met") {
+  Task task;
+  task.name = task.family = "reflected";
+  task.axes = {{"rows", AxisKind::free}, {"cols", AxisKind::free}};
+  task.tensors = {Tensor{"x", Role::in, DType::f32, {"rows", "cols"}, {}, {}, {}},
+                  Tensor{"y", Role::out, DType::f32, {"rows", "cols + 7"}, {}, {}, {}}};
+  task.operations = {{"op",
+                      "pad",
+                      {"x"},
+                      {"y"},
+                      {{"padding", Attribute(std::vector<std::int64_t>{3, 4})},
+                       {"mode", Attribute(std::string("reflect"))}}}};
+  task.time_shapes = {{{{"rows", 64}, {"cols", 64}}}};
+  REQUIRE(complete(task));
+  KernelSource source;
+  source.plan.launches = {{.name = "k", .entry = "k", .grid = {"1"}, .block = {32}}};
+  for (const Case& run : battery(task, source, DeviceSpec{}, ProofLevel::elite, 1, false))
+    CHECK(run.workload.sizes.at("cols") > 4);
+}
+
 }  // namespace
 }  // namespace cupilot

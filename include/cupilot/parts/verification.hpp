@@ -35,7 +35,7 @@ struct Verification {
   // cols=37"; "" where there are none.
   std::string but_for{};
   int processes = 1;          // independent processes that agreed
-  std::string battery = "4";  // version of the battery
+  std::string battery = "5";  // version of the battery
   int repeats = 0;            // launches whose bits were compared with another's on the same inputs
   bool deterministic = false;            // all repeats were equal; no meaning while repeats is 0
   std::vector<std::string> proved_by{};  // proved properties, one sentence each

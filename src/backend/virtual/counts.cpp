@@ -334,7 +334,8 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, c
   Attempt<std::vector<ModelledLaunch>> launches = within(2 * counting_budget);
   // A block that stays may be long where no smaller shape is affordable either.
   if (too_long && launches.is_rejected() && launches.rejected().code == "measure.failed") {
-    if (auto longer = within(8 * counting_budget)) launches = std::move(longer);
+    auto longer = within(8 * counting_budget);
+    if (longer || longer.is_error()) launches = std::move(longer);
   }
   if (!launches) return launches.failure();
   std::vector<ModelInput> inputs;

@@ -155,6 +155,7 @@ class SampledRun {
     for (std::size_t i = 0; i < run.task->tensors.size(); ++i) {
       if (run.task->tensors[i].role == Role::in_out) updates_.emplace_back(i, memory);
     }
+    std::erase_if(updates_, [](const UpdatePlaces& one) { return !one.known(); });
   }
 
   // False: nothing is told. A fault stands in the report.
@@ -193,12 +194,10 @@ class SampledRun {
         coverage_.take(memory_);
         continue;
       }
-      for (const ptx::Fault& fault : one->faults)
-        report_.faults.push_back(
-            {fault.code, fmt::format("{}: {}", launch.entry, fault.message), fault.where});
+      take_faults(launch, *one);
       if (!report_.faults.empty()) return true;
       shares.add(coverage_.take(memory_));
-      for (UpdatePlaces& one : updates_) one.note(block, memory_);
+      for (UpdatePlaces& update : updates_) update.note(block, memory_);
       for (std::size_t i = 0; i < reads_.size(); ++i)
         reads_[i].shares.push_back(inputs_.take(i, memory_));
     }
@@ -249,6 +248,7 @@ class SampledRun {
   Result<bool> leaves_blocks(const ResolvedLaunch& launch) {
     if (cut_ || launch.cluster != std::array{1, 1, 1}) return false;
     if (const Result<void> drew = draw_updates(launch); !drew) return drew.error();
+    if (!report_.faults.empty()) return true;
     for (const UpdatePlaces& one : updates_) {
       const int size = size_of(run_.task->tensors[one.tensor()].type);
       std::int64_t left = 0;
@@ -298,6 +298,12 @@ class SampledRun {
   bool last_alone() const { return wrote_ == (last_.most > 0 ? 1 : 0); }
 
  private:
+  void take_faults(const ResolvedLaunch& launch, const ptx::Report& ran) {
+    for (const ptx::Fault& fault : ran.faults)
+      report_.faults.push_back(
+          {fault.code, fmt::format("{}: {}", launch.entry, fault.message), fault.where});
+  }
+
   // Runs further blocks for what they update, none of them twice.
   Result<void> draw_updates(const ResolvedLaunch& launch) {
     constexpr std::size_t drawn = 64;
@@ -310,7 +316,9 @@ class SampledRun {
       if (updates_[0].knows(block)) continue;
       Attempt<ptx::Report> one = run_block(launch, block);
       if (one.is_error()) return one.error();
-      if (one.is_rejected() || !one->faults.empty()) return {};
+      if (one.is_rejected() || ptx::is_unended(*one)) return {};
+      take_faults(launch, *one);
+      if (!report_.faults.empty()) return {};
       spent += one->warp_instructions;
       for (UpdatePlaces& update : updates_) update.note(block, memory_);
     }

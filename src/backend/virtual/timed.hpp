@@ -77,6 +77,7 @@ class UpdatePlaces {
   // Notes what a block wrote, all that was written since the last call.
   void note(std::uint64_t block, VirtualMemory& memory);
   bool knows(std::uint64_t block) const;
+  bool known() const { return size_ > 0; }
   // Bytes that a block writes that has all to do; of none, those of the tensor.
   std::uint64_t each() const;
   // Offsets in bytes of what blocks that wrote nothing leave out: where all others begin at their
@@ -112,8 +113,6 @@ Result<bool> is_wrong_beyond(const VirtualContext& context, const TaskRef& task,
                              const Workload& workload, const Content& content, double share,
                              VirtualMemory& memory);
 
-// After some blocks of a plan's only launch, each output element of one block: a few of the
-// elements that they wrote.
 // Compares elements around drawn ones of those that were written of each output, at most so many
 // runs of them, and around `places`, negative ones from the end, where they were written. False: of
 // none.

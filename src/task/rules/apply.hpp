@@ -16,6 +16,9 @@
 
 namespace cupilot {
 
+// Begins names of sizes that a text does not use: conditions, without which a shape is not run.
+constexpr std::string_view room_prefix = "room_";
+
 using Attributes = std::map<std::string, Attribute>;
 using ExprShape = std::vector<Expr>;  // outermost first
 

@@ -1,6 +1,7 @@
 // Rules of operators that move elements of one input.
 #include "task/rules/attributes.hpp"
 #include "task/rules/common.hpp"
+#include "task/rules/tidy.hpp"
 
 #include <fmt/format.h>
 
@@ -46,6 +47,28 @@ Result<RuleResult> moved(const RuleCall& call, ExprShape output, At at) {
   return out;
 }
 
+// True where two products have the same factors, in any order.
+bool same_product(const Expr& a, const Expr& b) {
+  const auto sorted = [](const Expr& product) {
+    std::vector<std::string> texts;
+    for (const Expr& factor : factors_in(product)) texts.push_back(factor.text);
+    std::sort(texts.begin(), texts.end());
+    return texts;
+  };
+  return sorted(a) == sorted(b);
+}
+
+// Asks a condition over sizes at every shape that is run; at those of the task, `is` equals
+// `wanted` where it holds.
+void needs(RuleResult& out, const RuleCall& call, const Expr& is, const Expr& wanted,
+           Agreement words) {
+  out.sizes.push_back({fmt::format("{}{}", room_prefix, out.sizes.size()),
+                       Expr(fmt::format("{} == {}", bracketed(is), bracketed(wanted)))});
+  words.is = is;
+  words.wanted = wanted;
+  if (call.equal == nullptr) out.agreements.push_back(std::move(words));
+}
+
 Result<RuleResult> permuted(const RuleCall& call, const std::vector<std::size_t>& from) {
   const ExprShape& x = call.inputs[0].shape;
   auto sorted = from;
@@ -86,7 +109,10 @@ Result<RuleResult> reshape(const RuleCall& call) {
   if (left != nullptr)
     *left = known ? divided(count, *known)
                   : Expr(fmt::format("{}/{}", bracketed(count), bracketed(others)));
-  return reshaped(call.inputs[0], output);
+  RuleResult out = reshaped(call.inputs[0], output);
+  if (left == nullptr && !(all && known) && !same_product(others, count))
+    needs(out, call, product_of(output), count, {.what = "the shape takes", .of = "elements"});
+  return out;
 }
 
 // Dimensions start_dim to end_dim become one.
@@ -115,7 +141,10 @@ Result<RuleResult> unflatten(const RuleCall& call) {
   ExprShape output = x;
   const auto at = output.erase(output.begin() + static_cast<long>(*dim));
   output.insert(at, inner->output.begin(), inner->output.end());
-  return reshaped(call.inputs[0], output);
+  RuleResult out = reshaped(call.inputs[0], output);
+  out.sizes = inner->sizes;
+  out.agreements = inner->agreements;
+  return out;
 }
 
 // Dimensions `dim` go where they are 1; without one, all that are.
@@ -248,6 +277,11 @@ Result<RuleResult> slice(const RuleCall& call) {
   } else if (integer(call, "start") < 0 || told || (!to_end && end >= 0)) {
     keep(call, size);
   }
+  if (many.empty() && !known && (told || end >= 0) && !to_end) {
+    const Expr last = told ? plus(start, (length - 1) * step + 1) : Expr(end);
+    needs(*out, call, Expr(fmt::format("max({}, {})", last.text, size.text)), size,
+          {.what = "the slice ends within", .of = "elements"});
+  }
   return out;
 }
 
@@ -281,7 +315,14 @@ Result<RuleResult> select(const RuleCall& call) {
     if (d != *dim) return result.axes[d < *dim ? d : d - 1].name;
     return index < 0 ? fmt::format("size_d - {}ll", -index) : fmt::format("{}ll", index);
   });
-  if (out) out->sizes.push_back({"size_d", x[*dim]});
+  if (!out) return out;
+  out->sizes.push_back({"size_d", x[*dim]});
+  const std::int64_t least = index < 0 ? -index : index + 1;
+  if (const auto known = number_in(x[*dim]); known && *known < least)
+    return unfit(fmt::format("place {} of {}", index, *known));
+  if (least > 1 && !number_in(x[*dim]))
+    needs(*out, call, Expr(fmt::format("max({}, {})", least, x[*dim].text)), x[*dim],
+          {.what = fmt::format("index {} asks for a dimension of", index), .of = "elements"});
   return out;
 }
 
@@ -338,6 +379,17 @@ Result<RuleResult> pad(const RuleCall& call) {
   });
   for (std::size_t d = 0; d < x.size(); ++d)
     out->sizes.push_back({fmt::format("size_c{}", d), x[d]});
+  for (std::size_t p = 0; p < padding.size() / 2; ++p) {
+    const Expr& size = x[x.size() - 1 - p];
+    const std::int64_t most = std::max(padding[2 * p], padding[2 * p + 1]);
+    const std::int64_t least = mode == "reflect" ? most + 1 : mode == "circular" ? most : 0;
+    if (const auto known = number_in(size); known && *known < least)
+      return unfit(fmt::format("mode {} pads {} elements by {}", mode, *known, most));
+    if (least > 1 && !number_in(size))
+      needs(*out, call, Expr(fmt::format("max({}, {})", least, size.text)), size,
+            {.what = fmt::format("padding {} by mode {} asks for a dimension of", most, mode),
+             .of = "elements"});
+  }
   if (mode != "constant" && !mode.empty()) return out;
   out->constants.emplace_back("inside", inside);
   out->term = fmt::format("inside ? real({}) : real(value)", call.inputs[0].name);

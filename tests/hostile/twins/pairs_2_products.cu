@@ -1,0 +1,8 @@
+// cupilot: {"task": ["tests/hostile/tasks/twin_products.json"]}
+// cupilot: {"plan": {"launches": [{"entry": "k", "grid": ["cdiv(n, 128)"], "block": [128], "args": ["a", "b", "y", {"i32": "n"}]}]}}
+// Zero times an infinity is NaN.
+extern "C" __global__ void k(const float* a, const float* b, float* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  y[i] = a[i] * b[i];
+}
