@@ -468,7 +468,7 @@ TEST_CASE("repeats, relations and values of one term decide what is said and wha
   }
   REQUIRE(proof);
   CHECK(proof->deterministic == row.deterministic);
-  CHECK(proof->battery == "4");
+  CHECK(proof->battery == "5");
   CHECK_FALSE(proof->proved_by.empty());
   CHECK_FALSE(proof->unproved.empty());
 }

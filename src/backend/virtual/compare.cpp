@@ -98,8 +98,8 @@ Judged judge_one(const BoundParams& bound, const Extreme& extreme, std::uint64_t
   return judge_element(bound, bits_of(found), best, sum);
 }
 
-// True where the reference has no answer to lines of nothing but an infinity, as a softmax, whose
-// exponentials add up to nothing there.
+// True where the reference has no answer to lines of nothing but an infinity, whose exponentials
+// add up to nothing, say.
 bool is_undecided(const Content& content, const Extreme& extreme, double want, std::int64_t index) {
   if (content.kind != ContentKind::infinite_lines) return false;
   return is_nan(extreme.memory == nullptr ? want : extreme.at(index, want));

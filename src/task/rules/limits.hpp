@@ -16,7 +16,7 @@ Result<void> check_attributes(const std::string& rule, const RuleCall& call);
 // Puts the largest number of a type where a default is the largest of all.
 void bound_defaults(Attributes& attributes, const Attributes& given, DType type);
 
-// Refuses an index of a type or of a fill that gives no places. `name`: of the row's input.
+// Refuses an index of a type that gives no places. `name`: of the row's input.
 Result<void> check_index(const std::string& rule, const RuleCall& call, const std::string& name,
                          const Tensor& tensor);
 
