@@ -7,15 +7,12 @@
 #include <cmath>
 #include <optional>
 #include <set>
-#include <string_view>
 
 #include "task/rules/common.hpp"
 #include "trusted/storage.cuh"
 
 namespace cupilot {
 namespace {
-
-constexpr std::string_view see_rules = "docs/formats/operators.md lists the rules";
 
 // The least whole number that an attribute may be; nullopt: any.
 std::optional<std::int64_t> least_of(const std::string& rule, const std::string& name) {
@@ -43,14 +40,11 @@ std::string index_input(const std::string& rule, const RuleCall& call) {
 }  // namespace
 
 Result<void> check_attributes(const std::string& rule, const RuleCall& call) {
-  const auto fail = [](const std::string& reason) {
-    return Error{ErrorCode::usage, reason, std::string(see_rules)};
-  };
   for (const auto& [name, value] : call.attributes) {
     const auto least = least_of(rule, name);
     for (const std::int64_t one : whole_numbers(value)) {
       if (least && one < *least)
-        return fail(fmt::format("attribute '{}' is {}, below {}", name, one, *least));
+        return rules::unfit(fmt::format("attribute '{}' is {}, below {}", name, one, *least));
     }
     const bool list = std::holds_alternative<std::vector<std::int64_t>>(value);
     if (!list || call.inputs.empty() || (name != "dim" && name != "dims")) continue;
@@ -58,7 +52,7 @@ Result<void> check_attributes(const std::string& rule, const RuleCall& call) {
     const auto rank = static_cast<std::int64_t>(call.inputs[0].shape.size());
     for (const std::int64_t dim : whole_numbers(value)) {
       if (!seen.insert(dim < 0 ? dim + rank : dim).second)
-        return fail(fmt::format("attribute '{}' names dimension {} twice", name, dim));
+        return rules::unfit(fmt::format("attribute '{}' names dimension {} twice", name, dim));
     }
   }
   const auto share = call.attributes.find("p");
@@ -67,7 +61,7 @@ Result<void> check_attributes(const std::string& rule, const RuleCall& call) {
   const double* p =
       !drawn || share == call.attributes.end() ? nullptr : std::get_if<double>(&share->second);
   if (p != nullptr && !(*p >= 0.0 && *p <= 1.0))
-    return fail(fmt::format("attribute 'p' is {}, no share between 0 and 1", *p));
+    return rules::unfit(fmt::format("attribute 'p' is {}, no share between 0 and 1", *p));
   return {};
 }
 
